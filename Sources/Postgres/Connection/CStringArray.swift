@@ -1,0 +1,14 @@
+import Glibc
+
+/// A null-terminated array of C strings that lives as long as this object.
+final class CStringArray {
+    let pointers: [UnsafePointer<CChar>?]
+
+    init(_ strings: [String]) {
+        pointers = strings.map { UnsafePointer(strdup($0)) } + [nil]
+    }
+
+    deinit {
+        for pointer in pointers { free(UnsafeMutablePointer(mutating: pointer)) }
+    }
+}

@@ -1,0 +1,93 @@
+package import Logging
+import Synchronization
+
+/// One connection to PostgreSQL, on a thread of its own, so that waiting for the database blocks none of Swift's threads.
+///
+/// Statements of concurrent tasks are carried out one after the other, in the order in which they were asked for. A task that is
+/// cancelled, or waits longer than ``ConnectionOptions/statementDeadline``, is set free at once: the server is asked to cancel the
+/// statement and the connection is given up, since nobody can know what it would answer next.
+package final class Connection: Sendable {
+    private let mailbox: Mailbox
+
+    private init(mailbox: Mailbox) {
+        self.mailbox = mailbox
+    }
+
+    deinit {
+        mailbox.close()
+    }
+
+    /// Connects to the first of the hosts that accepts and has the wanted session attributes.
+    ///
+    /// - Throws: ``PostgresError/Code/connectionFailed``, with what each host answered.
+    package static func open(_ options: ConnectionOptions, logger: Logger) async throws -> Connection {
+        let connection = try start(options, logger: logger)
+        try await connection.awaitOpening()
+        return connection
+    }
+
+    /// Begins to connect.
+    static func start(_ options: ConnectionOptions, logger: Logger) throws(PostgresError) -> Connection {
+        let mailbox = try Mailbox()
+        try ConnectionThread.start(options, mailbox: mailbox, logger: logger)
+        return Connection(mailbox: mailbox)
+    }
+
+    /// Waits until the connection is there. A cancelled task leaves at once, and the connection is given up.
+    func awaitOpening() async throws {
+        try await mailbox.awaitOpening()
+    }
+
+    /// Runs one statement and returns its rows.
+    package func query(_ statement: Statement) async throws -> Rows {
+        try await run([statement], in: nil)[0]
+    }
+
+    /// Runs one statement and returns how many rows it touched.
+    @discardableResult
+    package func execute(_ statement: Statement) async throws -> Int {
+        try await query(statement).affectedRows
+    }
+
+    /// Runs statements in one round trip and, outside a transaction, as one: after an error none of them has had an effect.
+    ///
+    /// - Throws: The error of the first statement that failed.
+    package func pipeline(_ statements: [Statement]) async throws -> [Rows] {
+        try await run(statements, in: nil)
+    }
+
+    /// Runs many statements in one text, such as a migration, in the simple protocol; it may hold BEGIN and COMMIT, but no COPY.
+    package func runScript(_ sql: String) async throws {
+        guard !sql.utf8.contains(0) else { throw PostgresError(.invalidBind, "the script holds a NUL character") }
+        _ = try await mailbox.ask(.script(sql))
+    }
+
+    /// Closes the connection after the statement that is under way, and returns when nothing of it is left.
+    package func close() async {
+        mailbox.close()
+        await withCheckedContinuation { continuation in mailbox.whenEnded { continuation.resume() } }
+    }
+
+    /// Runs `action` once nothing is left of the connection.
+    func whenEnded(_ action: @escaping @Sendable () -> Void) {
+        mailbox.whenEnded(action)
+    }
+
+    /// Closes the connection without waiting for it.
+    func abandon() {
+        mailbox.close()
+    }
+
+    /// Whether the connection is alive and outside any transaction, as far as can be told without a round trip.
+    package var isReusable: Bool { mailbox.isReusable }
+
+    func run(_ statements: [Statement], in token: TransactionToken?) async throws -> [Rows] {
+        guard !statements.isEmpty else { return [] }
+        for statement in statements { try statement.validate() }
+        return try await mailbox.ask(.statements(statements, token))
+    }
+
+    func finish(_ exchange: Exchange) async throws {
+        _ = try await mailbox.ask(exchange)
+    }
+}

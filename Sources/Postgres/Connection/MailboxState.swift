@@ -1,0 +1,123 @@
+/// What a mailbox knows, as a value: each change returns what is to be done once the lock is released.
+struct MailboxState: Sendable {
+    enum Phase: Sendable {
+        /// Can transition to: open, closing, ended.
+        case connecting(CheckedContinuation<Void, any Error>?)
+        /// Can transition to: closing, ended.
+        case open
+        /// Nobody wants the connection any more; the thread is finishing. Can transition to: ended.
+        case closing
+        /// The handle is freed. Final.
+        case ended(PostgresError)
+    }
+
+    private(set) var phase: Phase = .connecting(nil)
+    private var queue: [Request] = []
+    private var endActions: [@Sendable () -> Void] = []
+    /// The socket while it is open, for a look at it from other threads.
+    private(set) var socket: Int32?
+    /// Whether no exchange runs and no transaction is open.
+    private(set) var isIdle = true
+    private(set) var isSpoiled = false
+
+    /// Why nothing can be asked any more; nil while it can.
+    var refusal: PostgresError? {
+        switch phase {
+        case .connecting, .open: nil
+        case .closing: .connectionClosed
+        case .ended(let error): error
+        }
+    }
+
+    /// Returns why the request cannot be taken; nil when it has been.
+    mutating func post(_ request: Request) -> (any Error)? {
+        if let refusal { return refusal }
+        if request.ticket.isCancelled { return CancellationError() }
+        queue.append(request)
+        return nil
+    }
+
+    /// Takes back a request that has not been started.
+    mutating func withdraw(_ ticket: Ticket) -> Request? {
+        guard let index = queue.firstIndex(where: { $0.ticket === ticket }) else { return nil }
+        return queue.remove(at: index)
+    }
+
+    mutating func awaitOpening(_ waiter: CheckedContinuation<Void, any Error>) -> Result<Void, any Error>? {
+        switch phase {
+        case .connecting:
+            phase = .connecting(waiter)
+            return nil
+        case .open: return .success(())
+        case .closing: return .failure(CancellationError())
+        case .ended(let error): return .failure(error)
+        }
+    }
+
+    /// Returns whether the connection is still wanted, and who waits for it.
+    mutating func opened(socket: Int32) -> (isWanted: Bool, waiter: CheckedContinuation<Void, any Error>?) {
+        guard case .connecting(let waiter) = phase else { return (false, nil) }
+        phase = .open
+        self.socket = socket
+        return (true, waiter)
+    }
+
+    /// Returns what can no longer be served.
+    mutating func close() -> (waiter: CheckedContinuation<Void, any Error>?, requests: [Request]) {
+        var opening: CheckedContinuation<Void, any Error>?
+        switch phase {
+        case .connecting(let waiter): opening = waiter
+        case .open: break
+        case .closing, .ended: return (nil, [])
+        }
+        phase = .closing
+        defer { queue.removeAll() }
+        return (opening, queue)
+    }
+
+    enum Next {
+        case request(Request)
+        case nothing
+        case close
+    }
+
+    mutating func next() -> Next {
+        if case .closing = phase { return .close }
+        guard !queue.isEmpty else { return .nothing }
+        isIdle = false
+        return .request(queue.removeFirst())
+    }
+
+    mutating func settle(isIdle: Bool, isSpoiled: Bool) {
+        self.isIdle = isIdle && queue.isEmpty
+        self.isSpoiled = self.isSpoiled || isSpoiled
+    }
+
+    /// No more looks at the socket: its number is about to belong to something else.
+    mutating func forgetSocket() {
+        socket = nil
+    }
+
+    struct Farewell {
+        var opening: CheckedContinuation<Void, any Error>?
+        var requests: [Request]
+        var actions: [@Sendable () -> Void]
+    }
+
+    mutating func end(_ error: PostgresError) -> Farewell {
+        var farewell = Farewell(requests: queue, actions: endActions)
+        if case .connecting(let waiter) = phase { farewell.opening = waiter }
+        phase = .ended(error)
+        queue.removeAll()
+        endActions.removeAll()
+        socket = nil
+        return farewell
+    }
+
+    /// Keeps `action` for the end; returns false when that has come already.
+    mutating func whenEnded(_ action: @escaping @Sendable () -> Void) -> Bool {
+        if case .ended = phase { return false }
+        endActions.append(action)
+        return true
+    }
+}

@@ -1,0 +1,33 @@
+import CLibPQ
+
+extension PostgresError {
+    /// Reads what the server said about a statement that it refused. DETAIL, CONTEXT and HINT are left behind: they quote data.
+    init(_ result: ResultHandle, statementName: String?) {
+        let state = result.diagnostic(clibpq_sqlstate).map(SQLState.init(rawValue:))
+        let severity = result.diagnostic(clibpq_severity)
+        // Without a state it is libpq itself that speaks, and it does so when the connection has gone.
+        let endsConnection = state == nil || severity == "FATAL" || severity == "PANIC"
+        let message = result.diagnostic(clibpq_message_primary) ?? Self.firstLine(of: result.errorMessage)
+        self.init(
+            endsConnection ? .connectionLost : .sql,
+            Self.withoutValues(message, state: state),
+            sqlState: state,
+            severity: severity,
+            constraint: result.diagnostic(clibpq_constraint_name),
+            position: result.diagnostic(clibpq_statement_position).flatMap { Int($0) }
+        )
+        self.statementName = statementName
+    }
+
+    /// A data exception (class 22) quotes the offending value in its primary message: `invalid input syntax for type uuid: "…"`.
+    private static func withoutValues(_ message: String, state: SQLState?) -> String {
+        guard state?.conditionClass == "22", let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\"") else {
+            return message
+        }
+        return message[..<first] + "(a value)" + message[message.index(after: last)...]
+    }
+
+    static func firstLine(of message: String) -> String {
+        String(message.prefix { !$0.isNewline })
+    }
+}

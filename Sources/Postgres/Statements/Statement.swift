@@ -1,0 +1,50 @@
+/// One SQL statement with its binds.
+///
+/// Written as an interpolated literal; each interpolated value becomes a bind (`$1`, `$2`, …) and never part of the text:
+/// ```swift
+/// let statement: Statement = "SELECT state FROM appstore.inbox_status WHERE event_id = \(id)"
+/// ```
+package struct Statement: Sendable {
+    /// What logs and errors call the statement.
+    package var name: StaticString?
+    /// The text that is sent, with placeholders.
+    package let sql: String
+    let binds: Binds
+
+    package init(name: StaticString, _ statement: Statement) {
+        self.name = name
+        sql = statement.sql
+        binds = statement.binds
+    }
+
+    init(sql: String, binds: Binds) {
+        self.sql = sql
+        self.binds = binds
+    }
+
+    /// Refuses what cannot be sent, before anything is.
+    func validate() throws(PostgresError) {
+        guard var failure = binds.failure else { return }
+        failure.statementName = nameText
+        throw failure
+    }
+
+    var nameText: String? { name.map { "\($0)" } }
+}
+
+extension Statement: ExpressibleByStringInterpolation {
+    package init(stringLiteral value: String) {
+        self.init(sql: value, binds: Binds())
+    }
+
+    package init(stringInterpolation: StringInterpolation) {
+        self.init(sql: stringInterpolation.sql, binds: stringInterpolation.binds)
+    }
+}
+
+/// The name or the text; never the binds.
+extension Statement: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { nameText ?? sql }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["sql": sql, "binds": binds.count]) }
+}

@@ -1,0 +1,31 @@
+extension Connection {
+    /// Lends a transaction that is committed when `body` returns and rolled back when it throws.
+    ///
+    /// BEGIN travels with the first statement; a transaction without statements costs nothing.
+    ///
+    /// - Throws: What `body` throws, or the error of COMMIT: ``PostgresError/Code/sql`` if it was refused, such as by a deferred
+    ///   constraint, ``PostgresError/Code/rolledBack`` if `body` swallowed an error, ``PostgresError/Code/commitUncertain`` if
+    ///   nobody knows.
+    @discardableResult
+    package nonisolated(nonsending) func withTransaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
+        let token = TransactionToken()
+        let value: T
+        do {
+            value = try await body(Transaction(connection: self, token: token))
+        } catch {
+            await rollBack(token)
+            throw error
+        }
+        try await finish(.commit(token))
+        return value
+    }
+
+    /// Rolls back because of an error that the caller gets. When that fails too, the connection has gone and the transaction with it.
+    private func rollBack(_ token: TransactionToken) async {
+        do {
+            try await finish(.rollback(token))
+        } catch {
+            abandon()
+        }
+    }
+}

@@ -1,0 +1,53 @@
+/// A transaction that is open for the length of a closure; see ``Connection/withTransaction(_:)``.
+///
+/// After a statement has failed, the server refuses all others until the end of the innermost savepoint or of the transaction.
+package struct Transaction: Sendable {
+    let connection: Connection
+    let token: TransactionToken
+
+    /// Runs one statement and returns its rows.
+    package func query(_ statement: Statement) async throws -> Rows {
+        try await connection.run([statement], in: token)[0]
+    }
+
+    /// Runs one statement and returns how many rows it touched.
+    @discardableResult
+    package func execute(_ statement: Statement) async throws -> Int {
+        try await query(statement).affectedRows
+    }
+
+    /// Runs statements in one round trip.
+    ///
+    /// - Throws: The error of the first statement that failed; those after it were not run.
+    package func pipeline(_ statements: [Statement]) async throws -> [Rows] {
+        try await connection.run(statements, in: token)
+    }
+
+    /// Runs `body` in a savepoint: what it did is kept when it returns, and undone when it throws, after which the transaction goes on.
+    ///
+    /// SAVEPOINT and RELEASE travel with the next statement. Savepoints nest; names may be used again one after the other.
+    @discardableResult
+    package nonisolated(nonsending) func savepoint<T: Sendable>(_ name: String, _ body: (Transaction) async throws -> T) async throws -> T {
+        let savepoint: Statement = "SAVEPOINT \(identifier: name)"
+        try savepoint.validate()
+        token.append(savepoint)
+        let value: T
+        do {
+            value = try await body(self)
+        } catch {
+            if !token.withdraw(from: savepoint.sql) { await rollBack(to: name) }
+            throw error
+        }
+        if !token.withdraw(from: savepoint.sql) { token.append("RELEASE SAVEPOINT \(identifier: name)") }
+        return value
+    }
+
+    /// Rolls back because of an error that the caller gets. When that fails too, the connection is given up and the transaction with it.
+    private func rollBack(to name: String) async {
+        do {
+            try await connection.finish(.rollbackToSavepoint(name, token))
+        } catch {
+            connection.abandon()
+        }
+    }
+}

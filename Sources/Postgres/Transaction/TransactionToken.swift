@@ -1,0 +1,50 @@
+import Synchronization
+
+/// The state of one transaction: which control statements have still to be sent, and whether it is over.
+///
+/// BEGIN and SAVEPOINT travel with the statement that follows them, so they cost no round trip of their own.
+final class TransactionToken: Sendable {
+    private struct State {
+        var pending: [Statement] = ["BEGIN"]
+        var hasBegun = false
+        var hasEnded = false
+    }
+
+    private let state = Mutex(State())
+
+    /// What goes before the next statement. To be called on the connection's thread, which keeps the order.
+    func takePending() throws(PostgresError) -> [Statement] {
+        try state.withLock { state throws(PostgresError) in
+            guard !state.hasEnded else { throw PostgresError(.misuse, "the transaction has ended") }
+            state.hasBegun = true
+            defer { state.pending.removeAll() }
+            return state.pending
+        }
+    }
+
+    /// Has `statement` travel with the next one.
+    func append(_ statement: Statement) {
+        state.withLock { $0.pending.append(statement) }
+    }
+
+    /// Takes back the last `sql` and what follows it if it has not been sent; returns whether it was there.
+    func withdraw(from sql: String) -> Bool {
+        state.withLock { state in
+            guard let index = state.pending.lastIndex(where: { $0.sql == sql }) else { return false }
+            state.pending.removeSubrange(index...)
+            return true
+        }
+    }
+
+    func dropPending() {
+        state.withLock { $0.pending.removeAll() }
+    }
+
+    /// Ends the transaction; returns whether the server knows of it.
+    func end() -> Bool {
+        state.withLock { state in
+            defer { state.hasEnded = true }
+            return state.hasBegun && !state.hasEnded
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/// An instant as PostgreSQL keeps it: `timestamptz`, whole microseconds.
+package struct PostgresTimestamp: Hashable, Comparable, Sendable {
+    /// Microseconds since 2000-01-01 00:00 UTC, the server's own form.
+    package let microsecondsSince2000: Int64
+
+    package init(microsecondsSince2000: Int64) {
+        self.microsecondsSince2000 = microsecondsSince2000
+    }
+
+    /// 2000-01-01 in milliseconds since 1970.
+    private static let epochMilliseconds: Int64 = 946_684_800_000
+
+    /// An instant beyond what the server can hold is kept as such and refused when it is bound.
+    package init(millisecondsSince1970: Int64) {
+        let (shifted, underflow) = millisecondsSince1970.subtractingReportingOverflow(Self.epochMilliseconds)
+        let (scaled, overflow) = shifted.multipliedReportingOverflow(by: 1000)
+        microsecondsSince2000 = underflow || overflow ? (millisecondsSince1970 < 0 ? .min : .max) : scaled
+    }
+
+    /// Milliseconds since 1970, rounded down.
+    package var millisecondsSince1970: Int64 {
+        let (quotient, remainder) = microsecondsSince2000.quotientAndRemainder(dividingBy: 1000)
+        return (remainder < 0 ? quotient - 1 : quotient) + Self.epochMilliseconds
+    }
+
+    package static func < (left: PostgresTimestamp, right: PostgresTimestamp) -> Bool {
+        left.microsecondsSince2000 < right.microsecondsSince2000
+    }
+}
+
+extension PostgresTimestamp: PostgresScalar {
+    package static var postgresType: PostgresType { .timestamptz }
+
+    /// 4714-11-24 BC up to, not including, 294277-01-01 (`MIN_TIMESTAMP`, `END_TIMESTAMP` in datatype/timestamp.h).
+    private static let range: Range<Int64> = -211_813_488_000_000_000..<9_223_371_331_200_000_000
+
+    package func encode(into buffer: inout BindBuffer) throws(PostgresError) {
+        guard Self.range.contains(microsecondsSince2000) else {
+            throw PostgresError(.invalidBind, "an instant is out of PostgreSQL's range")
+        }
+        buffer.append(microsecondsSince2000)
+    }
+
+    package static func decode(_ field: Field) throws(PostgresError) -> PostgresTimestamp {
+        let microseconds: Int64 = try field.bytes(of: .timestamptz).bigEndianInteger()
+        guard range.contains(microseconds) else { throw PostgresError(.decoding, "is infinity, no instant") }
+        return PostgresTimestamp(microsecondsSince2000: microseconds)
+    }
+}

@@ -1,0 +1,205 @@
+import Postgres
+import PostgresTesting
+import Testing
+
+@Suite struct TransactionTests {
+    private struct Refusal: Error {}
+
+    @Test func `what a transaction did is kept when it ends and undone when it throws`() async throws {
+        try await withTable { connection in
+            let value = try await connection.withTransaction { transaction in
+                try await transaction.execute("INSERT INTO t VALUES (\(1)), (\(2))")
+            }
+            #expect(value == 2)
+            await #expect(throws: Refusal.self) {
+                try await connection.withTransaction { transaction in
+                    try await transaction.execute("INSERT INTO t VALUES (\(3))")
+                    throw Refusal()
+                }
+            }
+            #expect(try await ids(connection) == [1, 2])
+            #expect(connection.isReusable)
+        }
+    }
+
+    @Test func `a transaction without statements does not trouble the server`() async throws {
+        try await withTable { connection in
+            try await connection.withTransaction { _ in }
+            await #expect(throws: Refusal.self) { try await connection.withTransaction { _ in throw Refusal() } }
+            #expect(connection.isReusable)
+        }
+    }
+
+    @Test func `BEGIN and COMMIT enclose exactly the body`() async throws {
+        try await withTable { connection in
+            let states: Statement = "SELECT txid_current()"
+            let inside = try await connection.withTransaction { transaction in
+                let first: Int64 = try await transaction.query(states)[0].decode(0)
+                let second: Int64 = try await transaction.pipeline([states])[0][0].decode(0)
+                return [first, second]
+            }
+            let outside: Int64 = try await connection.query(states)[0].decode(0)
+            #expect(inside[0] == inside[1])
+            #expect(outside != inside[0])
+        }
+    }
+
+    @Test func `a savepoint undoes only what was done in it`() async throws {
+        try await withTable { connection in
+            try await connection.withTransaction { transaction in
+                try await transaction.execute("INSERT INTO t VALUES (\(1))")
+                for id in [2, 1, 3, 1] {
+                    do {
+                        try await transaction.savepoint("one") { try await $0.execute("INSERT INTO t VALUES (\(id))") }
+                    } catch let error as PostgresError {
+                        #expect(error.sqlState == .uniqueViolation)
+                    }
+                }
+                await #expect(throws: Refusal.self) {
+                    try await transaction.savepoint("outer") { transaction in
+                        try await transaction.execute("INSERT INTO t VALUES (\(4))")
+                        try await transaction.savepoint("inner") { try await $0.execute("INSERT INTO t VALUES (\(5))") }
+                        throw Refusal()
+                    }
+                }
+                await #expect(throws: Refusal.self) { try await transaction.savepoint("empty") { _ in throw Refusal() } }
+                try await transaction.savepoint("kept") { transaction in
+                    try await transaction.savepoint("kept") { try await $0.execute("INSERT INTO t VALUES (\(6))") }
+                }
+            }
+            #expect(try await ids(connection) == [1, 2, 3, 6])
+        }
+    }
+
+    @Test func `savepoints first of all and last of all travel with BEGIN and COMMIT`() async throws {
+        try await withTable { connection in
+            try await connection.withTransaction { transaction in
+                await #expect(throws: PostgresError.self) {
+                    try await transaction.savepoint("first") { try await $0.execute("INSERT INTO t VALUES (1 / \(0))") }
+                }
+                try await transaction.savepoint("last") { try await $0.execute("INSERT INTO t VALUES (\(1))") }
+            }
+            #expect(try await ids(connection) == [1])
+        }
+    }
+
+    @Test func `the rollback to a savepoint is seen through even when the task is cancelled`() async throws {
+        try await withTable { connection in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await connection.withTransaction { transaction in
+                        try await transaction.execute("INSERT INTO t VALUES (\(1))")
+                        try? await transaction.savepoint("one") { transaction in
+                            try await transaction.execute("INSERT INTO t VALUES (\(2))")
+                            withUnsafeCurrentTask { $0?.cancel() }
+                            try Task.checkCancellation()
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await ids(connection) == [1])
+        }
+    }
+
+    @Test func `a deferred constraint that fails at COMMIT is an error`() async throws {
+        try await withTable { connection in
+            try await connection.execute("CREATE TABLE child (id int8 REFERENCES t DEFERRABLE INITIALLY DEFERRED)")
+            let error = try await postgresError {
+                try await connection.withTransaction { try await $0.execute("INSERT INTO child VALUES (\(9))") }
+            }
+            #expect(error.code == .sql)
+            #expect(error.sqlState == .foreignKeyViolation)
+            #expect(error.constraint == "child_id_fkey")
+            #expect(connection.isReusable)
+            #expect(try await connection.query("SELECT FROM child").isEmpty)
+        }
+    }
+
+    @Test func `a COMMIT that turns into a rollback because an error was swallowed is an error`() async throws {
+        try await withTable { connection in
+            let error = try await postgresError {
+                try await connection.withTransaction { transaction in
+                    try await transaction.execute("INSERT INTO t VALUES (\(1))")
+                    await #expect(throws: PostgresError.self) { try await transaction.execute("SELECT 1 / \(0)") }
+                }
+            }
+            #expect(error.code == .rolledBack)
+            #expect(!error.isRetryable)
+            #expect(connection.isReusable)
+            #expect(try await ids(connection).isEmpty)
+        }
+    }
+
+    @Test func `a COMMIT whose answer is lost is uncertain`() async throws {
+        try await withTable { connection, database in
+            try await connection.runScript(
+                """
+                CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS
+                  $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(10); RETURN NULL; END $$;
+                CREATE CONSTRAINT TRIGGER die AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION die();
+                """
+            )
+            let victim = try await connect(database)
+            let error = try await postgresError {
+                try await victim.withTransaction { try await $0.execute("INSERT INTO t VALUES (\(1))") }
+            }
+            #expect(error.code == .commitUncertain)
+            #expect(!error.isRetryable)
+            #expect(error.isConnectionLoss)
+            #expect(!victim.isReusable)
+        }
+    }
+
+    @Test func `a transaction cannot be passed by, entered twice, or used after its end`() async throws {
+        try await withTable { connection in
+            var escaped: Transaction?
+            try await connection.withTransaction { transaction in
+                try await transaction.execute("INSERT INTO t VALUES (\(1))")
+                #expect(try await postgresError { try await connection.query("SELECT 1") }.code == .misuse)
+                #expect(try await postgresError { try await connection.runScript("SELECT 1") }.code == .misuse)
+                let inner = try await postgresError { try await connection.withTransaction { try await $0.query("SELECT 1") } }
+                #expect(inner.code == .misuse)
+                escaped = transaction
+            }
+            let late = try #require(escaped)
+            #expect(try await postgresError { try await late.query("SELECT 1") }.code == .misuse)
+            let ended = try await postgresError {
+                try await connection.withTransaction { transaction in
+                    try await transaction.execute("COMMIT")
+                    try await transaction.execute("INSERT INTO t VALUES (\(2))")
+                }
+            }
+            #expect(ended.code == .misuse)
+            #expect(try await ids(connection) == [1])
+        }
+    }
+
+    @Test func `concurrent statements of a transaction all run in it`() async throws {
+        try await withTable { connection in
+            try await connection.withTransaction { transaction in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for id in 0..<20 { group.addTask { try await transaction.execute("INSERT INTO t VALUES (\(id))") } }
+                    try await group.waitForAll()
+                }
+            }
+            #expect(try await ids(connection) == Array(0..<20))
+            #expect(try await connection.query("SELECT DISTINCT xmin::text FROM t").count == 1)
+        }
+    }
+
+    private func withTable(_ body: (Connection) async throws -> Void) async throws {
+        try await withTable { connection, _ in try await body(connection) }
+    }
+
+    private func withTable(_ body: (Connection, TestDatabase) async throws -> Void) async throws {
+        try await withConnection { connection, database in
+            try await connection.execute("CREATE TABLE t (id int8 PRIMARY KEY)")
+            try await body(connection, database)
+        }
+    }
+
+    private func ids(_ connection: Connection) async throws -> [Int] {
+        try await connection.query("SELECT id FROM t ORDER BY id").map { try $0.decode(0, as: Int.self) }
+    }
+}
