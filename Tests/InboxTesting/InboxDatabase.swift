@@ -1,0 +1,64 @@
+import Logging
+package import Postgres
+package import PostgresTesting
+import Schema
+
+/// Databases of one test each, with the schema in them.
+package enum InboxDatabase {
+    package static func make() async throws -> TestDatabase {
+        try await TestCluster.shared.makeDatabase(
+            prepare: { url in
+                let connection = try await Connection.open(ConnectionOptions(url), logger: .silent)
+                _ = try await SchemaMigrator(connection: connection, logger: .silent).migrate()
+                await connection.close()
+            },
+            templateKey: "schema"
+        )
+    }
+}
+
+extension TestDatabase {
+    /// Lends a connection as that role.
+    package func withConnection<T: Sendable>(user: String = "postgres", _ body: (Connection) async throws -> T) async throws -> T {
+        let connection = try await Connection.open(ConnectionOptions(url(user: user)), logger: .silent)
+        let value: T
+        do {
+            value = try await body(connection)
+        } catch {
+            await connection.close()
+            throw error
+        }
+        await connection.close()
+        return value
+    }
+
+    /// A pool of connections as that role.
+    package func pool(user: String, connections: Int = 4) throws -> ConnectionPool {
+        ConnectionPool(
+            options: try ConnectionOptions(url(user: user)),
+            configuration: ConnectionPool.Configuration(maxConnections: connections),
+            logger: .silent
+        )
+    }
+
+    /// One text for each row: its columns as PostgreSQL writes them, joined by `|`.
+    package func lines(_ statement: Statement) async throws -> [String] {
+        let rows = try await withConnection { try await $0.query(statement) }
+        return try rows.map { try $0.decode(0, as: String.self) }
+    }
+
+    /// What must hold at any time: every event of the inbox either waits or has an outcome, and never both.
+    package func eventsNotExactlyOnce() async throws -> [String] {
+        try await lines(
+            """
+            SELECT i.event_id::text FROM appstore.inbox AS i
+            WHERE (SELECT count(*) FROM appstore.inbox_ready AS r WHERE r.event_id = i.event_id)
+                + (SELECT count(*) FROM appstore.outcomes AS o WHERE o.event_id = i.event_id) <> 1
+            UNION ALL
+            SELECT r.event_id::text FROM appstore.inbox_ready AS r WHERE NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = r.event_id)
+            UNION ALL
+            SELECT o.event_id::text FROM appstore.outcomes AS o WHERE NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id)
+            """
+        )
+    }
+}

@@ -1,0 +1,87 @@
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// Each role connects and is refused everything that is not its own.
+struct RoleTests {
+    /// What may be tried: one statement for each kind of thing that somebody could do.
+    enum Deed: String, CaseIterable, Sendable {
+        case receive = "SELECT appstore.receive('{}')"
+        case readBodies = "SELECT body FROM appstore.inbox"
+        case storeBody = "INSERT INTO appstore.inbox (source, received_at, body) VALUES ('notification_v2', now(), '\\x01')"
+        case changeBody = "UPDATE appstore.inbox SET body = '\\x02'"
+        case dropBody = "DELETE FROM appstore.inbox"
+        case claim = "SELECT FROM appstore.inbox_ready FOR UPDATE SKIP LOCKED"
+        case settle =
+            "INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result) VALUES (1, 's', now(), now(), 1, 1, 'applied')"
+        case unsettle = "DELETE FROM appstore.outcomes"
+        case readOutcomes = "SELECT FROM appstore.outcomes"
+        case readStatus = "SELECT FROM appstore.inbox_status"
+        case readBooks = "SELECT FROM appstore.orders"
+        case changeBooks = "UPDATE appstore.transactions SET price = 0"
+        case forgetEffects = "DELETE FROM appstore.effects"
+        case changeAudit = "DELETE FROM appstore.audit_log"
+        case requeue = "SELECT appstore.requeue(outcome => 'failed')"
+        case requeueInside = "SELECT appstore.requeue_settled('{}', NULL, NULL)"
+        case createOrder = "SELECT appstore.create_order('user', 'product')"
+        case derive = "SELECT appstore.derive_books('Production', '{}', '{}')"
+        case timeline = "SELECT appstore.timeline('Production', '1')"
+        case makeTable = "CREATE TABLE appstore.mine ()"
+        case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
+        case makeTemporary = "CREATE TABLE public.mine ()"
+    }
+
+    static let allowed: [(role: String, deeds: Set<Deed>)] = [
+        ("appstore_ingest", [.receive]),
+        ("appstore_worker", [.readBodies, .claim, .settle, .readOutcomes, .readStatus, .readBooks, .changeBooks, .derive]),
+        ("appstore_operator", [.readOutcomes, .readStatus, .readBooks, .requeue, .timeline]),
+        ("appstore_viewer", [.readOutcomes, .readStatus, .readBooks, .timeline]),
+        ("appstore_backend", [.createOrder]),
+    ]
+
+    @Test(arguments: allowed)
+    func `a role can do what is its own and nothing else`(role: String, deeds: Set<Deed>) async throws {
+        let database = try await InboxDatabase.make()
+        for deed in Deed.allCases {
+            let refusal = try await database.withConnection(user: role) { connection -> PostgresError? in
+                do {
+                    try await connection.execute("\(unsafeRaw: deed.rawValue)")
+                    return nil
+                } catch let error as PostgresError {
+                    return error
+                }
+            }
+            if deeds.contains(deed) {
+                #expect(refusal == nil, "\(role) may \(deed)")
+            } else {
+                // 42501 insufficient_privilege; 25006 where the role reads only.
+                let states = ["42501", "25006"]
+                #expect(states.contains(refusal?.sqlState?.rawValue ?? "was allowed"), "\(role) must not \(deed)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("appstore_ingest", "statement_timeout", "5s"), ("appstore_ingest", "idle_in_transaction_session_timeout", "5s"),
+        ("appstore_worker", "statement_timeout", "30s"), ("appstore_worker", "lock_timeout", "10s"),
+        ("appstore_backend", "statement_timeout", "5s"), ("appstore_viewer", "default_transaction_read_only", "on"),
+    ])
+    func `time-outs belong to the role`(role: String, parameter: String, value: String) async throws {
+        let database = try await InboxDatabase.make()
+        let found = try await database.withConnection(user: role) { connection in
+            try await connection.query("SELECT current_setting(\(parameter)) AS value").first?.decode("value", as: String.self)
+        }
+        #expect(found == value)
+    }
+
+    @Test func `only notifications can be received, whatever the caller says`() async throws {
+        let database = try await InboxDatabase.make()
+        await #expect(throws: PostgresError.self) {
+            try await database.withConnection(user: "appstore_ingest") { connection in
+                try await connection.execute("SELECT appstore.receive(\([[UInt8]]([[1]])), 'api_answer')")
+            }
+        }
+        #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox") == ["0"])
+    }
+}

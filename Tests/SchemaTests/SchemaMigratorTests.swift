@@ -1,0 +1,70 @@
+import Foundation
+import InboxTesting
+import Migrations
+import Postgres
+import PostgresTesting
+import Schema
+import Testing
+
+struct SchemaMigratorTests {
+    private func migrate(_ database: TestDatabase, _ migrations: [Migration] = Migration.all, user: String = "postgres") async throws
+        -> [String]
+    {
+        try await database.withConnection(user: user) { connection in
+            try await SchemaMigrator(connection: connection, migrations: migrations, logger: .silent).migrate()
+        }
+    }
+
+    @Test func `two runs at once apply each migration once`() async throws {
+        let database = try await TestCluster.shared.makeDatabase()
+        async let first = migrate(database)
+        async let second = migrate(database)
+        let applied = try await first + second
+        #expect(applied == Migration.all.map(\.name))
+        #expect(try await migrate(database).isEmpty)
+    }
+
+    @Test func `a database that is newer than the program is left alone`() async throws {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection { connection in
+            _ = try await connection.execute("INSERT INTO appstore.schema_migrations (version, name) VALUES (9999, 'tomorrow')")
+        }
+        let error = await #expect(throws: SchemaError.self) { try await migrate(database) }
+        #expect(error?.code == .databaseIsNewer)
+    }
+
+    @Test func `an older schema with events in it comes to the new one without losing any`() async throws {
+        let database = try await TestCluster.shared.makeDatabase()
+        _ = try await migrate(database, Array(Migration.all.prefix(1)))
+        try await database.withConnection(user: "appstore_ingest") { connection in
+            _ = try await connection.execute("SELECT appstore.receive(\([[UInt8]]([[1], [2]])))")
+        }
+        #expect(try await migrate(database) == Migration.all.dropFirst().map(\.name))
+        #expect(
+            try await database.lines("SELECT event_id || '|' || state FROM appstore.inbox_status ORDER BY event_id") == [
+                "1|ready", "2|ready",
+            ]
+        )
+    }
+
+    @Test func `the owner alone can migrate once the roles are there`() async throws {
+        _ = try await InboxDatabase.make()
+        let database = try await TestCluster.shared.makeDatabase()
+        try await database.withConnection { connection in
+            _ = try await connection.execute("GRANT CREATE ON DATABASE \(identifier: database.name) TO appstore_owner")
+        }
+        #expect(try await migrate(database, user: "appstore_owner").count == Migration.all.count)
+    }
+
+    @Test func `every file of the migrations is compiled in, under its own number`() throws {
+        #expect(Migration.all.map(\.version) == Array(1...Migration.all.count))
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../sql/migrations")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(files == Migration.all.map { $0.name + ".sql" })
+        for migration in Migration.all {
+            #expect(
+                migration.name.hasPrefix("m" + String(repeating: "0", count: 4 - "\(migration.version)".count) + "\(migration.version)_")
+            )
+        }
+    }
+}

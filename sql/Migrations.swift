@@ -1,0 +1,26 @@
+/// The schema's history, compiled into the program so that it needs no files beside it.
+package struct Migration: Sendable {
+    /// Counts from 1 without gaps; the number in the file's name.
+    package let version: Int
+    /// The file's name without its ending, such as `m0001_create_inbox`.
+    package let name: String
+    /// One or more statements, run in one transaction as `appstore_owner`.
+    package let sql: String
+
+    private init(_ version: Int, _ name: String, _ bytes: [UInt8]) {
+        self.version = version
+        self.name = name
+        self.sql = String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// All migrations, oldest first. Forward only: a file that has been released is never edited.
+    package static let all: [Migration] = [
+        Migration(1, "m0001_create_inbox", PackageResources.m0001_create_inbox_sql),
+        Migration(2, "m0002_create_ledger", PackageResources.m0002_create_ledger_sql),
+        Migration(3, "m0003_derive_books", PackageResources.m0003_derive_books_sql),
+        Migration(4, "m0004_create_interfaces", PackageResources.m0004_create_interfaces_sql),
+    ]
+
+    /// Creates the cluster's roles and their time-outs; safe to run again.
+    package static let roles = String(decoding: PackageResources.roles_sql, as: UTF8.self)
+}

@@ -1,0 +1,70 @@
+-- The roles of appstore-inbox, for one cluster. Safe to run again; `appstore-inbox migrate` runs it when its own role may create roles.
+--
+--   appstore_owner     owns schema appstore; runs the migrations, nothing else
+--   appstore_ingest    may hand over bodies: EXECUTE appstore.receive
+--   appstore_worker    claims, merges, settles; never changes or deletes a body
+--   appstore_operator  reads everything but bodies, repairs through functions
+--   appstore_viewer    reads everything but bodies
+--   appstore_backend   the shop's own backend: EXECUTE appstore.create_order
+--
+-- They may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).
+DO $roles$
+DECLARE
+    wanted text;
+BEGIN
+    FOREACH wanted IN ARRAY ARRAY['appstore_owner', 'appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer',
+                                  'appstore_backend'] LOOP
+        CONTINUE WHEN EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted);
+        BEGIN
+            EXECUTE format('CREATE ROLE %I LOGIN', wanted);
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN
+            NULL; -- another run of this file in the same cluster was faster
+        END;
+    END LOOP;
+
+    EXECUTE format('GRANT CONNECT, CREATE ON DATABASE %I TO appstore_owner', current_database());
+    EXECUTE format('GRANT CONNECT ON DATABASE %I TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend',
+                   current_database());
+
+    -- A creator of roles who is no superuser must be a member to act as the owner.
+    IF NOT pg_has_role(current_user, 'appstore_owner', 'MEMBER') THEN
+        EXECUTE format('GRANT appstore_owner TO %I', current_user);
+    END IF;
+END
+$roles$;
+
+-- Time-outs belong to the role, not to the session, so that a connection pool between us and PostgreSQL changes nothing.
+-- A setting is written only where it differs: two runs at once would collide on the catalogue's row.
+DO $timeouts$
+DECLARE
+    entry record;
+BEGIN
+    FOR entry IN
+        SELECT * FROM (VALUES
+            ('appstore_owner',    'lock_timeout',                        '10s'),
+            ('appstore_ingest',   'statement_timeout',                   '5s'),
+            ('appstore_ingest',   'lock_timeout',                        '2s'),
+            ('appstore_ingest',   'idle_in_transaction_session_timeout', '5s'),
+            ('appstore_worker',   'statement_timeout',                   '30s'),
+            ('appstore_worker',   'lock_timeout',                        '10s'),
+            ('appstore_worker',   'idle_in_transaction_session_timeout', '60s'),
+            ('appstore_operator', 'statement_timeout',                   '60s'),
+            ('appstore_operator', 'lock_timeout',                        '5s'),
+            ('appstore_operator', 'idle_in_transaction_session_timeout', '60s'),
+            ('appstore_viewer',   'statement_timeout',                   '30s'),
+            ('appstore_viewer',   'idle_in_transaction_session_timeout', '60s'),
+            ('appstore_viewer',   'default_transaction_read_only',       'on'),
+            ('appstore_backend',  'statement_timeout',                   '5s'),
+            ('appstore_backend',  'lock_timeout',                        '2s'),
+            ('appstore_backend',  'idle_in_transaction_session_timeout', '5s')
+        ) AS setting (role_name, parameter, value)
+    LOOP
+        CONTINUE WHEN EXISTS (
+            SELECT FROM pg_catalog.pg_db_role_setting AS s
+            JOIN pg_catalog.pg_roles AS r ON r.oid = s.setrole
+            WHERE s.setdatabase = 0 AND r.rolname = entry.role_name
+              AND entry.parameter || '=' || entry.value = ANY (s.setconfig));
+        EXECUTE format('ALTER ROLE %I SET %I = %L', entry.role_name, entry.parameter, entry.value);
+    END LOOP;
+END
+$timeouts$;
