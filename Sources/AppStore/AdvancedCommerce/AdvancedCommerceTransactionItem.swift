@@ -1,0 +1,26 @@
+/// Advanced Commerce: one item of a transaction.
+package struct AdvancedCommerceTransactionItem: PayloadObject {
+    package let sku: String?
+    package let description: String?
+    package let displayName: String?
+    package let offer: AdvancedCommerceOffer?
+    /// In thousandths of the currency's unit.
+    package let price: Int64?
+    package let refunds: [AdvancedCommerceRefund]?
+    package let revocationDate: Timestamp?
+
+    package enum Member: String, CaseIterable {
+        case sku, description, displayName, offer, price, refunds, revocationDate
+    }
+
+    package init(_ json: JSONObject) throws(MalformedPayload) {
+        let members = MemberReader<Member>(json)
+        sku = try members.identifier(.sku)
+        description = try members.string(.description)
+        displayName = try members.string(.displayName)
+        offer = try members.object(.offer)
+        price = try members.integer(.price)
+        refunds = try members.objects(.refunds)
+        revocationDate = try members.timestamp(.revocationDate)
+    }
+}

@@ -1,0 +1,43 @@
+/// A JSON value (RFC 8259) as it was written: members keep their order, numbers their digits.
+package enum JSONValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case number(JSONNumber)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+
+    /// A number with exactly this value.
+    package static func integer(_ value: some BinaryInteger) -> JSONValue {
+        .number(JSONNumber(value))
+    }
+
+    /// A date as Apple writes it, in milliseconds since 1970.
+    package static func timestamp(_ value: Timestamp) -> JSONValue {
+        .number(JSONNumber(value.millisecondsSince1970))
+    }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    package init(stringLiteral value: String) {
+        self = .string(value)
+    }
+
+    package init(integerLiteral value: Int64) {
+        self = .integer(value)
+    }
+
+    package init(booleanLiteral value: Bool) {
+        self = .bool(value)
+    }
+
+    package init(arrayLiteral elements: JSONValue...) {
+        self = .array(elements)
+    }
+
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(JSONObject(elements))
+    }
+}

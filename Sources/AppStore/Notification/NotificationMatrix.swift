@@ -1,0 +1,55 @@
+/// Which subtypes Apple documents for each type of notification V2.
+///
+/// A notification outside the table is not wrong: Apple adds types and subtypes without notice. The table tells what we have thought about.
+package enum NotificationMatrix {
+    /// The documented subtypes of each documented type; `nil` stands for a notification without a subtype.
+    package static let subtypes: [NotificationTypeV2: Set<Subtype?>] = [
+        .subscribed: [.initialBuy, .resubscribe],
+        .didChangeRenewalPref: [.upgrade, .downgrade, nil],
+        .didChangeRenewalStatus: [.autoRenewEnabled, .autoRenewDisabled, nil],
+        .offerRedeemed: [.upgrade, .downgrade, nil],
+        .didRenew: [.billingRecovery, nil],
+        .expired: [.voluntary, .billingRetry, .priceIncrease, .productNotForSale, nil],
+        .didFailToRenew: [.gracePeriod, nil],
+        .gracePeriodExpired: [nil],
+        .priceIncrease: [.pending, .accepted],
+        .refund: [nil],
+        .refundDeclined: [nil],
+        .refundReversed: [nil],
+        .consumptionRequest: [nil],
+        .renewalExtended: [nil],
+        .renewalExtension: [.summary, .failure],
+        .revoke: [nil],
+        .test: [nil],
+        .externalPurchaseToken: [.unreported, .created, .activeTokenReminder],
+        .oneTimeCharge: [nil],
+        .rescindConsent: [nil],
+        .metadataUpdate: [nil],
+        .migration: [nil],
+        .priceChange: [nil],
+    ]
+
+    /// Subtypes that Apple sent until 2024-01-23 and that old notifications still carry.
+    package static let retiredSubtypes: [NotificationTypeV2: Set<Subtype?>] = [
+        .offerRedeemed: [.initialBuy, .resubscribe]
+    ]
+
+    /// Every documented pair, the retired ones too, in the order of the raw values.
+    package static let pairs: [(type: NotificationTypeV2, subtype: Subtype?)] = {
+        let current = subtypes.flatMap { type, subtypes in subtypes.map { (type: type, subtype: $0) } }
+        let retired = retiredSubtypes.flatMap { type, subtypes in subtypes.map { (type: type, subtype: $0) } }
+        return (current + retired).sorted { left, right in
+            (left.type.rawValue, left.subtype?.rawValue ?? "") < (right.type.rawValue, right.subtype?.rawValue ?? "")
+        }
+    }()
+
+    /// Whether the type is documented, whatever its subtype.
+    package static func contains(_ type: NotificationTypeV2) -> Bool {
+        subtypes[type] != nil
+    }
+
+    /// Whether the type is documented with that subtype, now or in the past.
+    package static func contains(_ type: NotificationTypeV2, _ subtype: Subtype?) -> Bool {
+        subtypes[type]?.contains(subtype) == true || retiredSubtypes[type]?.contains(subtype) == true
+    }
+}

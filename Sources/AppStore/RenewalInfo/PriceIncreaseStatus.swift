@@ -1,0 +1,11 @@
+/// Whether the customer has agreed to a higher price.
+package struct PriceIncreaseStatus: OpenValue {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    package static let customerHasNotResponded = PriceIncreaseStatus(rawValue: 0)
+    package static let customerConsentedOrWasNotifiedWithoutNeedingConsent = PriceIncreaseStatus(rawValue: 1)
+}

@@ -1,0 +1,11 @@
+/// Whether the customer bought the product or has it from the family.
+package struct InAppOwnershipType: OpenValue {
+    package let rawValue: String
+
+    package init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    package static let purchased = InAppOwnershipType(rawValue: "PURCHASED")
+    package static let familyShared = InAppOwnershipType(rawValue: "FAMILY_SHARED")
+}

@@ -1,0 +1,13 @@
+/// The kind of an offer.
+package struct OfferType: OpenValue {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    package static let introductoryOffer = OfferType(rawValue: 1)
+    package static let promotionalOffer = OfferType(rawValue: 2)
+    package static let offerCode = OfferType(rawValue: 3)
+    package static let winBackOffer = OfferType(rawValue: 4)
+}
