@@ -1,0 +1,68 @@
+internal import AppStore
+
+extension Verifier {
+    /// The location of the JWS that was handed over, whatever its kind.
+    static let outermost = "signedPayload"
+
+    /// Decodes a genuine notification, checks it, and verifies what is nested in it.
+    func notification(_ payload: SignedPayload, receivedAt: Timestamp) throws(Rejection) -> VerifiedNotification {
+        let outer = try located(Self.outermost) { () throws(Flaw) in try payload.decode(as: ResponseBodyV2DecodedPayload.self) }
+        let content = outer.value
+        let (subject, environment) = try located(Self.outermost, in: content) { () throws(Flaw) in
+            let subject = try content.subject()
+            try policy.check(subject, of: payload, receivedAt: receivedAt)
+            guard let environment = subject.environment else { throw Flaw(.environmentMissing) }
+            return (subject, environment)
+        }
+        func nested<Content: SignedContent>(_ jws: String?, _ location: String) throws(Rejection) -> SignedValue<Content>? {
+            guard let jws else { return nil }
+            return try located(location, in: content) { () throws(Flaw) in try self.nested(jws, in: subject, receivedAt: receivedAt) }
+        }
+        let transaction: SignedValue<JWSTransactionDecodedPayload>? = try nested(
+            content.data?.signedTransactionInfo,
+            "data.signedTransactionInfo"
+        )
+        let renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>? = try nested(content.data?.signedRenewalInfo, "data.signedRenewalInfo")
+        let appTransaction: SignedValue<AppTransaction>? = try nested(
+            content.appData?.signedAppTransactionInfo,
+            "appData.signedAppTransactionInfo"
+        )
+        let contracts = [transaction?.value.originalTransactionId, renewalInfo?.value.originalTransactionId]
+        try located("data.signedRenewalInfo", in: content) { () throws(Flaw) in
+            _ = try Subject.agreed(contracts, otherwise: .originalTransactionIDDisagreement)
+        }
+        return VerifiedNotification(
+            notification: outer,
+            transaction: transaction,
+            renewalInfo: renewalInfo,
+            appTransaction: appTransaction,
+            environment: environment,
+            bundleID: subject.bundleID ?? transaction?.value.bundleId ?? appTransaction?.value.bundleId
+        )
+    }
+
+    private func nested<Content: SignedContent>(
+        _ jws: String,
+        in outer: Subject,
+        receivedAt: Timestamp
+    ) throws(Flaw) -> SignedValue<Content> {
+        let payload = try signatures.verify(Array(jws.utf8)[...])
+        let value = try payload.decode(as: Content.self)
+        let subject = try value.value.subject().agreeing(with: outer)
+        try policy.check(subject, of: payload, receivedAt: receivedAt)
+        return value
+    }
+
+    /// Says of a flaw which JWS it is in, and of which notification when that one's signature is genuine.
+    func located<Value>(
+        _ location: String,
+        in notification: ResponseBodyV2DecodedPayload? = nil,
+        _ verify: () throws(Flaw) -> Value
+    ) throws(Rejection) -> Value {
+        do {
+            return try verify()
+        } catch {
+            throw Rejection(error, at: location, of: notification)
+        }
+    }
+}

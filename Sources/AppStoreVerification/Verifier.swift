@@ -1,0 +1,68 @@
+package import AppStore
+internal import OpenSSL
+
+/// Decides whether signed bytes are genuine and about a configured app: bytes, trusted roots and an instant in, a verdict out.
+///
+/// No network and no clock of its own; any number of threads may use one at a time. A chain that was verified once is remembered, so that
+/// usually a JWS costs one P-256 verification.
+package final class Verifier: Sendable {
+    let policy: VerificationPolicy
+    let signatures: SignatureVerifier
+
+    /// Remembers up to `chainCacheLimit` chains, some six kilobytes each.
+    package init(policy: VerificationPolicy, chainCacheLimit: Int = 64) {
+        self.policy = policy
+        signatures = SignatureVerifier(roots: policy.roots.map(\.certificate), cache: ChainCache(limit: chainCacheLimit))
+    }
+
+    /// Verifies a notification V2 and every JWS in it.
+    package func verifyNotification(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<VerifiedNotification> {
+        Verdict { () throws(Rejection) in
+            let payload = try located(Self.outermost) { () throws(Flaw) in try signatures.verify(jws) }
+            return try notification(payload, receivedAt: receivedAt)
+        }
+    }
+
+    /// Verifies a transaction by itself, as a client or Apple's API hands it over.
+    package func verifyTransaction(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<JWSTransactionDecodedPayload>> {
+        verifySingle(jws, receivedAt: receivedAt)
+    }
+
+    /// Verifies a renewal info by itself.
+    package func verifyRenewalInfo(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<JWSRenewalInfoDecodedPayload>> {
+        verifySingle(jws, receivedAt: receivedAt)
+    }
+
+    /// Verifies an app transaction by itself.
+    package func verifyAppTransaction(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<AppTransaction>> {
+        verifySingle(jws, receivedAt: receivedAt)
+    }
+
+    /// Verifies a JWS of whichever kind its members say.
+    package func verifyAny(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<VerifiedPayload> {
+        Verdict { () throws(Rejection) in
+            let payload = try located(Self.outermost) { () throws(Flaw) in try signatures.verify(jws) }
+            if payload.kind == .notification { return .notification(try notification(payload, receivedAt: receivedAt)) }
+            return try located(Self.outermost) { () throws(Flaw) in
+                switch payload.kind {
+                case .transaction: .transaction(try single(payload, receivedAt: receivedAt))
+                case .renewalInfo: .renewalInfo(try single(payload, receivedAt: receivedAt))
+                case .appTransaction: .appTransaction(try single(payload, receivedAt: receivedAt))
+                case .notification, nil: throw Flaw(.wrongKind, "none of the four kinds")
+                }
+            }
+        }
+    }
+
+    private func verifySingle<Content: SignedContent>(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<Content>> {
+        Verdict { () throws(Rejection) in
+            try located(Self.outermost) { () throws(Flaw) in try single(try signatures.verify(jws), receivedAt: receivedAt) }
+        }
+    }
+
+    private func single<Content: SignedContent>(_ payload: SignedPayload, receivedAt: Timestamp) throws(Flaw) -> SignedValue<Content> {
+        let value = try payload.decode(as: Content.self)
+        try policy.check(try value.value.subject(), of: payload, receivedAt: receivedAt)
+        return value
+    }
+}

@@ -1,0 +1,117 @@
+internal import COpenSSL
+
+/// What a new certificate shall say; for certificate authorities of one's own, as tests and the simulator need them.
+package struct CertificateBuilder: Sendable {
+    /// An extension that libcrypto need not know.
+    package struct Extension: Hashable, Sendable {
+        /// Dotted object identifier.
+        package var oid: String
+        /// Whether a reader that does not know it must refuse the certificate.
+        package var isCritical: Bool
+        /// The DER inside the extension's octet string; `[0x05, 0x00]` is NULL, as in Apple's markers.
+        package var value: [UInt8]
+
+        package init(oid: String, isCritical: Bool = false, value: [UInt8] = [0x05, 0x00]) {
+            self.oid = oid
+            self.isCritical = isCritical
+            self.value = value
+        }
+    }
+
+    /// Whom the certificate names.
+    package var subject: DistinguishedName
+    /// Big-endian and positive; RFC 5280 allows 20 bytes.
+    package var serialNumber: [UInt8]
+    /// The first second of the validity period, since 1970.
+    package var notBefore: Int64
+    /// The last second of the validity period, since 1970.
+    package var notAfter: Int64
+    /// What basic constraints say, critically.
+    package var isCA = false
+    /// How many further authorities may follow below this one; only for authorities.
+    package var pathLength: Int?
+    /// Nil leaves the extension out.
+    package var keyUsage: KeyUsage?
+    /// In their order, after the standard ones.
+    package var extensions: [Extension] = []
+
+    package init(subject: DistinguishedName, serialNumber: [UInt8], notBefore: Int64, notAfter: Int64) {
+        self.subject = subject
+        self.serialNumber = serialNumber
+        self.notBefore = notBefore
+        self.notAfter = notAfter
+    }
+
+    /// A root: signed by the key that it holds.
+    package func selfSigned(by key: PrivateKey) throws(OpenSSLError) -> Certificate {
+        try build(for: key.publicKey, issuer: nil, key: key)
+    }
+
+    /// A certificate for `key`'s owner, signed by `issuerKey` in the name of `issuer`'s subject.
+    ///
+    /// Whether `issuerKey` is the key in `issuer`, and whether `issuer` may issue, is not asked: tests need certificates that are wrong.
+    package func issued(for key: PublicKey, by issuer: Certificate, key issuerKey: PrivateKey) throws(OpenSSLError) -> Certificate {
+        try build(for: key, issuer: issuer, key: issuerKey)
+    }
+
+    private func build(for subjectKey: PublicKey, issuer: Certificate?, key: PrivateKey) throws(OpenSSLError) -> Certificate {
+        guard let handle = X509_new() else { throw .afterFailure(.invalidCertificateRequest, "no room for a certificate") }
+        do throws(OpenSSLError) {
+            try require(X509_set_version(handle, Int(X509_VERSION_3)) == 1, "version")
+            try setSerialNumber(handle)
+            try require(ASN1_TIME_set(X509_getm_notBefore(handle), Int(notBefore)) != nil, "notBefore")
+            try require(ASN1_TIME_set(X509_getm_notAfter(handle), Int(notAfter)) != nil, "notAfter")
+            try require(subject.write(to: X509_get_subject_name(handle)), "subject")
+            try require(X509_set_issuer_name(handle, X509_get_subject_name(issuer?.handle ?? handle)) == 1, "issuer")
+            try require(X509_set_pubkey(handle, subjectKey.handle) == 1, "public key")
+            try addExtensions(handle, issuer: issuer)
+            let digest: MessageDigest = key.publicKey.isP256 ? .sha256 : .sha384
+            try require(X509_sign(handle, key.handle, digest.handle) > 0, "signature")
+        } catch {
+            X509_free(handle)
+            throw error
+        }
+        return try Certificate(owning: handle)
+    }
+
+    private func setSerialNumber(_ handle: OpaquePointer) throws(OpenSSLError) {
+        let number = BN_bin2bn(serialNumber, Int32(clamping: serialNumber.count), nil)
+        defer { BN_free(number) }
+        try require(number != nil && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(handle)) != nil, "serial number")
+    }
+
+    private func addExtensions(_ handle: OpaquePointer, issuer: Certificate?) throws(OpenSSLError) {
+        func add(_ nid: Int32, _ value: String) throws(OpenSSLError) {
+            try require(COpenSSL_X509_add_extension(handle, issuer?.handle ?? handle, nid, value) == 1, String(cString: OBJ_nid2ln(nid)))
+        }
+        let pathLength = pathLength.map { ",pathlen:\($0)" } ?? ""
+        try add(NID_basic_constraints, isCA ? "critical,CA:TRUE\(pathLength)" : "critical,CA:FALSE")
+        if let keyUsage { try add(NID_key_usage, "critical,\(keyUsage.configuration)") }
+        try add(NID_subject_key_identifier, "hash")
+        if issuer != nil { try add(NID_authority_key_identifier, "keyid:always") }
+        for item in extensions { try addExtension(item, to: handle) }
+    }
+
+    private func addExtension(_ item: Extension, to handle: OpaquePointer) throws(OpenSSLError) {
+        let object = OBJ_txt2obj(item.oid, 1)
+        defer { ASN1_OBJECT_free(object) }
+        let octets = ASN1_OCTET_STRING_new()
+        defer { ASN1_OCTET_STRING_free(octets) }
+        try require(ASN1_OCTET_STRING_set(octets, item.value, Int32(clamping: item.value.count)) == 1, "extension \(item.oid)")
+        let made = X509_EXTENSION_create_by_OBJ(nil, object, item.isCritical ? 1 : 0, octets)
+        defer { X509_EXTENSION_free(made) }
+        try require(object != nil && made != nil && X509_add_ext(handle, made, -1) == 1, "extension \(item.oid)")
+    }
+
+    private func require(_ condition: Bool, _ part: String) throws(OpenSSLError) {
+        guard condition else { throw .afterFailure(.invalidCertificateRequest, "the \(part) of a new certificate cannot be set") }
+    }
+}
+
+extension KeyUsage {
+    /// The names of x509v3_config(5).
+    fileprivate var configuration: String {
+        let names: [(KeyUsage, String)] = [(.digitalSignature, "digitalSignature"), (.keyCertSign, "keyCertSign"), (.crlSign, "cRLSign")]
+        return names.filter { contains($0.0) }.map(\.1).joined(separator: ",")
+    }
+}

@@ -1,0 +1,96 @@
+internal import COpenSSL
+
+/// An elliptic curve key that signs; any number of threads may use one at a time.
+///
+/// `@unchecked Sendable`: the `EVP_PKEY` is owned alone and never changed after init; each signature uses a context of its own.
+package final class PrivateKey: @unchecked Sendable {
+    /// The curves that App Store certificates use.
+    package enum Curve: String, Sendable {
+        case p256 = "P-256"
+        case p384 = "P-384"
+    }
+
+    let handle: OpaquePointer
+    /// The other half of the pair.
+    package let publicKey: PublicKey
+
+    private init(owning handle: OpaquePointer) throws(OpenSSLError) {
+        do throws(OpenSSLError) {
+            guard EVP_PKEY_get_base_id(handle) == EVP_PKEY_EC else { throw OpenSSLError(.unsupportedKey, "not an elliptic curve key") }
+            guard EVP_PKEY_up_ref(handle) == 1 else { throw .afterFailure(.malformedKey, "a key that cannot be shared") }
+        } catch {
+            EVP_PKEY_free(handle)
+            throw error
+        }
+        self.handle = handle
+        publicKey = PublicKey(owning: handle)
+    }
+
+    /// Makes a new key from libcrypto's random generator.
+    package static func generate(_ curve: Curve) throws(OpenSSLError) -> PrivateKey {
+        guard let handle = COpenSSL_EC_gen(curve.rawValue) else {
+            throw .afterFailure(.unsupportedKey, "libcrypto cannot make a \(curve.rawValue) key")
+        }
+        return try PrivateKey(owning: handle)
+    }
+
+    /// Reads an unencrypted elliptic curve key in PEM (PKCS #8, or SEC 1 as openssl-ecparam(1) writes it).
+    package convenience init(pem: String) throws(OpenSSLError) {
+        let unreadable = OpenSSLError(.malformedKey, "not an unencrypted private key in PEM")
+        let handle = try PEM.reading(
+            Array(pem.utf8),
+            { bio throws(OpenSSLError) in
+                guard let handle = PEM_read_bio_PrivateKey(bio, nil, COpenSSL_no_password, nil) else {
+                    throw .afterFailure(.malformedKey, unreadable.message)
+                }
+                ERR_clear_error()
+                return handle
+            },
+            otherwise: unreadable
+        )
+        try self.init(owning: handle)
+    }
+
+    deinit { EVP_PKEY_free(handle) }
+
+    /// The unencrypted key as a PKCS #8 PEM block: a secret.
+    package var pem: String {
+        // Writing to memory fails for want of memory only.
+        PEM.writing { PEM_write_bio_PKCS8PrivateKey($0, handle, nil, nil, 0, nil, nil) == 1 } ?? ""
+    }
+
+    /// Signs with ECDSA and SHA-256: r and s side by side, 64 bytes (ES256, RFC 7518 §3.4).
+    ///
+    /// Throws `unsupportedKey` unless the key is on P-256.
+    package func signES256(_ message: [UInt8]) throws(OpenSSLError) -> [UInt8] {
+        guard publicKey.isP256 else { throw OpenSSLError(.unsupportedKey, "ES256 needs a key on P-256") }
+        let der = try sign(digest: MessageDigest.sha256.hash(message[...]))
+        let raw = der.withUnsafeBufferPointer { bytes -> [UInt8]? in
+            var cursor = bytes.baseAddress
+            guard let signature = d2i_ECDSA_SIG(nil, &cursor, bytes.count) else { return nil }
+            defer { ECDSA_SIG_free(signature) }
+            var raw = [UInt8](repeating: 0, count: ECDSASignature.rawByteCount)
+            let written = raw.withUnsafeMutableBufferPointer { raw in
+                BN_bn2binpad(ECDSA_SIG_get0_r(signature), raw.baseAddress, 32) == 32
+                    && BN_bn2binpad(ECDSA_SIG_get0_s(signature), raw.baseAddress.map { $0 + 32 }, 32) == 32
+            }
+            return written ? raw : nil
+        }
+        guard let raw else { throw .afterFailure(.signingFailed, "libcrypto made an unreadable signature") }
+        return raw
+    }
+
+    private func sign(digest: [UInt8]) throws(OpenSSLError) -> [UInt8] {
+        let context = EVP_PKEY_CTX_new_from_pkey(nil, handle, nil)
+        defer { EVP_PKEY_CTX_free(context) }
+        var count = 0
+        guard EVP_PKEY_sign_init(context) == 1, EVP_PKEY_sign(context, nil, &count, digest, digest.count) == 1 else {
+            throw .afterFailure(.signingFailed, "libcrypto cannot sign with this key")
+        }
+        var signature = [UInt8](repeating: 0, count: count)
+        guard EVP_PKEY_sign(context, &signature, &count, digest, digest.count) == 1 else {
+            throw .afterFailure(.signingFailed, "libcrypto could not sign")
+        }
+        return Array(signature.prefix(count))
+    }
+}

@@ -1,0 +1,72 @@
+import Randomness
+import AppStore
+import AppStoreVerification
+import Testing
+
+/// A genuine notification that was changed in any place is never genuine any more, and never a crash.
+struct MutationTests {
+    private let store: TestStore
+    private let genuine: [UInt8]
+    private let seed = UInt64.random(in: .min ... .max)
+
+    init() throws {
+        store = try TestStore.genuine.get()
+        genuine = Array(try store.sign(try Payloads.full(store)).utf8)
+    }
+
+    @Test(arguments: [true, false])
+    func `a changed byte is noticed wherever it is`(isRemembered: Bool) throws {
+        var generator = SeededGenerator(seed: seed)
+        let verifier = Verifier(policy: try store.policy())
+        if isRemembered { #expect(isValid(genuine, verifier)) }
+        // Every region gets its share: each step of seven bytes is hit in one of them.
+        for start in stride(from: 0, to: genuine.count, by: 7) {
+            var bytes = genuine
+            let index = min(start + Int.random(in: 0..<7, using: &generator), bytes.count - 1)
+            bytes[index] ^= UInt8.random(in: 1...255, using: &generator)
+            #expect(!isValid(bytes, verifier), "byte \(index), seed \(seed)")
+        }
+    }
+
+    @Test func `a changed byte below the base64 is noticed wherever it is`() throws {
+        var generator = SeededGenerator(seed: seed)
+        let verifier = Verifier(policy: try store.policy())
+        let parts = genuine.split(separator: UInt8(ascii: "."))
+        for part in parts.indices {
+            let decoded = try #require(Base64URL.decode(parts[part]))
+            for _ in 0..<400 {
+                var bytes = decoded
+                bytes[Int.random(in: bytes.indices, using: &generator)] ^= UInt8.random(in: 1...255, using: &generator)
+                var changed = parts
+                changed[part] = Base64URL.encode(bytes)[...]
+                #expect(!isValid(Array(changed.joined(separator: Array(".".utf8))), verifier), "part \(part), seed \(seed)")
+            }
+        }
+    }
+
+    @Test func `cut, doubled and moved pieces are noticed`() throws {
+        var generator = SeededGenerator(seed: seed)
+        let verifier = Verifier(policy: try store.policy())
+        for _ in 0..<500 {
+            let first = Int.random(in: 0..<genuine.count, using: &generator)
+            let second = Int.random(in: first..<genuine.count, using: &generator) + 1
+            let without = Array(genuine[..<first] + genuine[second...])
+            let doubled = Array(genuine[..<second] + genuine[first...])
+            #expect(!isValid(without, verifier) && !isValid(doubled, verifier), "\(first)..<\(second), seed \(seed)")
+        }
+    }
+
+    @Test func `noise is refused`() throws {
+        var generator = SeededGenerator(seed: seed)
+        let verifier = Verifier(policy: try store.policy())
+        for _ in 0..<500 {
+            let count = Int.random(in: 0..<300, using: &generator)
+            let noise = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+            #expect(!isValid(noise, verifier), "seed \(seed)")
+        }
+    }
+
+    private func isValid(_ jws: [UInt8], _ verifier: Verifier) -> Bool {
+        if case .valid = verifier.verifyNotification(jws, receivedAt: TestStore.now) { true } else { false }
+    }
+}

@@ -1,0 +1,52 @@
+import OpenSSL
+import Testing
+
+/// Project Wycheproof's signatures, right and wrong in every way that implementations have got wrong.
+///
+/// They run only where the vectors are: see ``Vectors``.
+@Suite(.enabled(if: Vectors.arePresent, "APPSTORE_INBOX_VECTORS is not set"))
+struct WycheproofTests {
+    struct File: Decodable {
+        var numberOfTests: Int
+        var testGroups: [Group]
+    }
+
+    struct Group: Decodable {
+        var publicKeyDer: HexBytes
+        var tests: [Case]
+    }
+
+    struct Case: Decodable {
+        var tcId: Int
+        var comment: String
+        var msg: HexBytes
+        var sig: HexBytes
+        var result: String
+    }
+
+    @Test func `r and s side by side are verified as Wycheproof says`() throws {
+        try check("ecdsa_secp256r1_sha256_p1363_test") { key, item in
+            key.verifyES256(signature: item.sig.bytes, message: item.msg.bytes[...])
+        }
+    }
+
+    @Test(arguments: [("ecdsa_secp256r1_sha256_test", false), ("ecdsa_secp384r1_sha384_test", true)])
+    func `signatures in DER, as certificates have them, are verified as Wycheproof says`(name: String, sha384: Bool) throws {
+        try check(name) { key, item in
+            key.verifyDER(signature: item.sig.bytes, message: item.msg.bytes, sha384: sha384)
+        }
+    }
+
+    private func check(_ name: String, verify: (PublicKey, Case) -> Bool) throws {
+        let file = try Vectors.load("wycheproof/\(name).json", as: File.self)
+        var count = 0
+        for group in file.testGroups {
+            let key = try PublicKey(der: group.publicKeyDer.bytes)
+            for item in group.tests {
+                #expect(verify(key, item) == (item.result == "valid"), "\(name) \(item.tcId): \(item.comment)")
+                count += 1
+            }
+        }
+        #expect(count == file.numberOfTests)
+    }
+}
