@@ -1,0 +1,34 @@
+import Randomness
+import AppStore
+
+/// Transaction and line item numbers that look like Apple's: decimal digits, growing with time, never twice within a store.
+struct IdentifierSequence: Hashable, Sendable {
+    private var transaction: UInt64
+    private var lineItem: UInt64
+
+    /// How many numbers one customer may use up before they could meet the next customer's.
+    static let blockSize: UInt64 = 10_000
+    /// How many customers' blocks there are.
+    static let blockCount: UInt64 = 10_000_000_000
+
+    /// The numbers of one customer of a store.
+    init(block: UInt64, environment: AppStoreEnvironment) {
+        // Sandbox numbers begin with 2 and have 16 digits; those of Production have fifteen, and first digits that vary by store.
+        let base: UInt64 = environment == .sandbox ? 2_000_000_000_000_000 : 350_000_000_000_000
+        let offset = block % Self.blockCount * Self.blockSize
+        transaction = base + offset
+        lineItem = base + offset
+    }
+
+    /// The next transactionId.
+    mutating func nextTransactionID(using generator: inout SeededGenerator) -> String {
+        transaction += UInt64.random(in: 1...7, using: &generator)
+        return String(transaction)
+    }
+
+    /// The next webOrderLineItemId.
+    mutating func nextLineItemID(using generator: inout SeededGenerator) -> String {
+        lineItem += UInt64.random(in: 1...3, using: &generator)
+        return String(lineItem)
+    }
+}
