@@ -1,0 +1,105 @@
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+import struct Postgres.Backoff
+
+/// The door of the inbox: bodies that arrive at about the same time share one commit, and each sender hears about it after that commit.
+///
+/// Nothing is buffered for a database that is away: senders are refused at once until a probe has succeeded. Nothing is repeated either,
+/// since the sender does that.
+package final class Intake: Service {
+    /// Stores bodies in one transaction and answers the event id of each, in the order of the bodies.
+    package typealias Receive = @Sendable (_ bodies: [[UInt8]], _ source: String) async throws -> [Int64]
+
+    let configuration: Configuration
+    let receive: Receive
+    let logger: Logger
+    let metrics = IntakeMetrics()
+    private let clock = ContinuousClock()
+    private let mailbox: Mutex<IntakeMailbox>
+    private let backoff: Mutex<Backoff>
+    private let latestID = Atomic<UInt64>(0)
+
+    /// Creates an intake that commits only while `run()` runs.
+    package init(configuration: Configuration = Configuration(), logger: Logger, receive: @escaping Receive) {
+        self.configuration = configuration
+        self.receive = receive
+        self.logger = logger
+        mailbox = Mutex(IntakeMailbox(state: IntakeState(configuration: configuration)))
+        backoff = Mutex(Backoff(base: configuration.probeDelay.lowerBound, cap: configuration.probeDelay.upperBound))
+    }
+
+    /// Stores a body and returns its event id after the commit.
+    ///
+    /// A cancelled caller returns at once; its body may be stored all the same.
+    ///
+    /// - Throws: `IntakeError`, or `CancellationError`.
+    package func submit(_ body: [UInt8], source: String) async throws -> Int64 {
+        try Task.checkCancellation()
+        let id = latestID.add(1, ordering: .relaxed).newValue
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { sender in
+                update { mailbox, now in
+                    mailbox.senders[id] = sender
+                    do {
+                        try mailbox.state.submit(IntakeState.Submission(id: id, body: body, source: source, submittedAt: now))
+                    } catch {
+                        mailbox.answer(id, .failure(error))
+                    }
+                }
+            }
+        } onCancel: {
+            update { mailbox, _ in
+                mailbox.state.withdraw(id)
+                mailbox.answer(id, .failure(CancellationError()))
+            }
+        }
+    }
+
+    /// Returns when the database takes bodies, which a recent commit or else a probe shows.
+    ///
+    /// - Throws: `IntakeError` when it does not.
+    package func checkReadiness() async throws {
+        try await withCheckedThrowingContinuation { reader in
+            update { mailbox, now in
+                mailbox.readers.append(reader)
+                if let known = mailbox.state.readiness(now: now) { mailbox.answerReaders(known.mapError { $0 }) }
+            }
+        }
+    }
+
+    /// True when a batch has been in flight for longer than any time-out allows, so that only a new process helps.
+    package var isStuck: Bool {
+        mailbox.withLock { $0.state.isStuck(now: clock.now) }
+    }
+
+    /// How many bodies wait for a batch.
+    var waitingEvents: Int { mailbox.withLock { $0.state.waiting.count } }
+    /// How many tasks wait to hear whether the database takes bodies.
+    var waitingReaders: Int { mailbox.withLock { $0.readers.count } }
+
+    /// True when nothing new is taken.
+    var isDraining: Bool { mailbox.withLock { $0.state.isDraining } }
+
+    /// Changes the state under the lock and wakes whom that concerns.
+    func update(_ change: (inout IntakeMailbox, ContinuousClock.Instant) -> Void) {
+        let now = clock.now
+        let wakeups = mailbox.withLock { mailbox in
+            change(&mailbox, now)
+            return mailbox.takeWakeups(now: now)
+        }
+        for wakeup in wakeups { wakeup.deliver() }
+    }
+
+    /// When to look again at a database that did not answer.
+    func nextProbe() -> ContinuousClock.Instant {
+        var generator = SystemRandomNumberGenerator()
+        return clock.now + backoff.withLock { $0.next(using: &generator) }
+    }
+
+    /// Forgets past failures: the database has stored something.
+    func resetProbeDelay() {
+        backoff.withLock { $0.reset() }
+    }
+}

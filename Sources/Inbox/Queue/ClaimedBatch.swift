@@ -1,0 +1,86 @@
+import Postgres
+
+/// The statements of a claim: which events a transaction takes, and how it lets them go.
+enum ClaimedBatch {
+    /// Takes due events, longest waiting first, that no other transaction holds: at most `limit`, and bodies of at most `bytes` together
+    /// (one larger body still comes alone).
+    static func claim(limit: Int, bytes: Int, in transaction: Transaction) async throws -> [ClaimedEvent] {
+        let rows = try await transaction.query(
+            """
+            WITH due AS MATERIALIZED ( -- 1. lock
+                SELECT r.event_id, r.run_at, r.attempts, r.bytes
+                FROM appstore.inbox_ready AS r
+                WHERE r.run_at <= statement_timestamp()
+                ORDER BY r.run_at, r.event_id
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            ), measured AS ( -- 2. keep to the byte budget; what is over it is let go with this transaction
+                SELECT due.*, sum(due.bytes) OVER (ORDER BY due.run_at, due.event_id) - due.bytes AS bytes_before
+                FROM due
+            )
+            SELECT m.event_id, m.attempts, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body -- 3. bodies
+            FROM measured AS m
+            JOIN appstore.inbox AS i ON i.event_id = m.event_id
+            WHERE m.bytes_before = 0 OR m.bytes_before + m.bytes <= \(bytes)
+            ORDER BY m.run_at, m.event_id
+            """
+        )
+        return try rows.map { row in
+            ClaimedEvent(
+                eventID: try row.decode("event_id"),
+                source: try row.decode("source"),
+                receivedAt: try row.decode("received_at"),
+                claimedAt: try row.decode("claimed_at"),
+                attempts: Int(try row.decode("attempts", as: Int16.self)),
+                body: try row.decode("body")
+            )
+        }
+    }
+
+    /// Records outcomes and takes their events out of the queue.
+    static func settle(_ outcomes: [(event: ClaimedEvent, attempts: Int, outcome: Outcome, error: String?)]) -> [Statement] {
+        guard !outcomes.isEmpty else { return [] }
+        let ids = outcomes.map(\.event.eventID)
+        let labels = outcomes.map(\.outcome.labels)
+        return [
+            """
+            INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, last_error,
+                                           notification_type, subtype, notification_uuid, environment, bundle_id, transaction_id,
+                                           original_transaction_id)
+            SELECT s.event_id, s.source, s.received_at, clock_timestamp(),
+                   1 + coalesce((SELECT max(h.run) FROM appstore.outcome_history AS h WHERE h.event_id = s.event_id), 0),
+                   s.attempts, s.result, s.reason, s.last_error, s.notification_type, s.subtype, s.notification_uuid, s.environment,
+                   s.bundle_id, s.transaction_id, s.original_transaction_id
+            FROM unnest(\(ids), \(outcomes.map(\.event.source)), \(outcomes.map(\.event.receivedAt)),
+                        \(outcomes.map { Int32($0.attempts) }), \(outcomes.map(\.outcome.result.rawValue)),
+                        \(outcomes.map(\.outcome.reason)), \(outcomes.map(\.error)), \(labels.map(\.notificationType)),
+                        \(labels.map(\.subtype)), \(labels.map(\.notificationUUID)), \(labels.map(\.environment)),
+                        \(labels.map(\.bundleID)), \(labels.map(\.transactionID)), \(labels.map(\.originalTransactionID)))
+                 AS s (event_id, source, received_at, attempts, result, reason, last_error, notification_type, subtype, notification_uuid,
+                       environment, bundle_id, transaction_id, original_transaction_id)
+            ORDER BY s.event_id
+            """,
+            "DELETE FROM appstore.inbox_ready WHERE event_id = ANY (\(ids))",
+        ]
+    }
+
+    /// Sends events back to wait. Their rows are locked by the claim, so that a plain UPDATE cannot meet another in the wrong order.
+    static func postpone(_ retries: [(event: ClaimedEvent, delay: Duration, error: String)]) -> [Statement] {
+        guard !retries.isEmpty else { return [] }
+        return [
+            """
+            UPDATE appstore.inbox_ready AS r
+            SET attempts = r.attempts + 1, last_error = later.error, run_at = clock_timestamp() + later.delay * interval '1 millisecond'
+            FROM unnest(\(retries.map(\.event.eventID)), \(retries.map { $0.delay.wholeMilliseconds }), \(retries.map(\.error)))
+                 AS later (event_id, delay, error)
+            WHERE r.event_id = later.event_id
+            """
+        ]
+    }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

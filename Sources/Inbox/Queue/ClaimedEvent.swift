@@ -1,0 +1,31 @@
+package import Postgres
+
+/// An event that this transaction holds: nobody else can claim it until the transaction ends.
+package struct ClaimedEvent: Sendable {
+    package let eventID: Int64
+    /// Where it came in, such as `notification_v2`.
+    package let source: String
+    package let receivedAt: PostgresTimestamp
+    /// When this attempt began, by the database's clock.
+    package let claimedAt: PostgresTimestamp
+    /// Attempts of this run that failed before.
+    package let attempts: Int
+    /// Exactly as it was received.
+    package let body: [UInt8]
+
+    package init(
+        eventID: Int64,
+        source: String,
+        receivedAt: PostgresTimestamp,
+        claimedAt: PostgresTimestamp,
+        attempts: Int,
+        body: [UInt8]
+    ) {
+        self.eventID = eventID
+        self.source = source
+        self.receivedAt = receivedAt
+        self.claimedAt = claimedAt
+        self.attempts = attempts
+        self.body = body
+    }
+}

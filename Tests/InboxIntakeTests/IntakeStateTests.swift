@@ -1,0 +1,163 @@
+import Testing
+
+@testable import Inbox
+
+struct IntakeStateTests {
+    let start = ContinuousClock.now
+
+    private func state(_ change: (inout Intake.Configuration) -> Void = { _ in }) -> IntakeState {
+        var configuration = Intake.Configuration()
+        change(&configuration)
+        return IntakeState(configuration: configuration)
+    }
+
+    private func submission(_ id: UInt64, bytes: Int = 10, source: String = "notification_v2", at: ContinuousClock.Instant)
+        -> IntakeState.Submission
+    {
+        IntakeState.Submission(id: id, body: [UInt8](repeating: 0, count: bytes), source: source, submittedAt: at)
+    }
+
+    @Test func `a body alone leaves at once`() throws {
+        var state = state()
+        try state.submit(submission(1, at: start))
+        #expect(state.dispatch(now: start).batch == [1])
+        #expect(state.dispatch(now: start).batch == nil)
+    }
+
+    @Test func `bodies gather while a batch is in flight, until the first has lingered`() throws {
+        var state = state()
+        try state.submit(submission(1, at: start))
+        _ = state.dispatch(now: start)
+        try state.submit(submission(2, at: start))
+        try state.submit(submission(3, at: start + .milliseconds(1)))
+        let due = start + state.configuration.linger
+        #expect(state.dispatch(now: due - .nanoseconds(1)).due == due)
+        #expect(state.dispatch(now: due).batch == [2, 3])
+    }
+
+    @Test func `a full batch does not linger`() throws {
+        var state = state()
+        try state.submit(submission(1, at: start))
+        _ = state.dispatch(now: start)
+        for id in 2...66 { try state.submit(submission(UInt64(id), at: start)) }
+        #expect(state.dispatch(now: start).batch == (2...65).map { UInt64($0) })
+        #expect(state.waiting.map(\.id) == [66])
+    }
+
+    @Test func `a batch is full when the next body would exceed its bytes`() throws {
+        var state = state { $0.maximumBatchBytes = 100 }
+        try state.submit(submission(1, at: start))
+        _ = state.dispatch(now: start)
+        for id in 2...4 { try state.submit(submission(UInt64(id), bytes: 40, at: start)) }
+        #expect(state.dispatch(now: start).batch == [2, 3])
+        #expect(state.waitingBytes == 40)
+    }
+
+    @Test func `a body above the limit of a batch goes alone`() throws {
+        var state = state { $0.maximumBatchBytes = 100 }
+        try state.submit(submission(1, bytes: 101, at: start))
+        try state.submit(submission(2, at: start))
+        #expect(state.dispatch(now: start).batch == [1])
+    }
+
+    @Test func `no more batches are in flight than may be`() throws {
+        var state = state()
+        for id in 1...200 { try state.submit(submission(UInt64(id), at: start)) }
+        #expect(state.dispatch(now: start).batch?.count == 64)
+        #expect(state.dispatch(now: start).batch?.count == 64)
+        #expect(state.dispatch(now: start + .seconds(1)).batch == nil)
+    }
+
+    @Test func `a batch has one source`() throws {
+        var state = state()
+        try state.submit(submission(1, source: "notification_v2", at: start))
+        try state.submit(submission(2, source: "notification_v1", at: start))
+        try state.submit(submission(3, source: "notification_v1", at: start))
+        #expect(state.dispatch(now: start).batch == [1])
+        #expect(state.dispatch(now: start + .seconds(1)).batch == [2, 3])
+    }
+
+    @Test func `the queue is bounded in events and in bytes`() throws {
+        var events = state { $0.maximumWaitingEvents = 2 }
+        try events.submit(submission(1, at: start))
+        try events.submit(submission(2, at: start))
+        #expect(#expect(throws: IntakeError.self) { try events.submit(submission(3, at: start)) }?.code == .full)
+        events.withdraw(1)
+        try events.submit(submission(3, at: start))
+
+        var bytes = state { $0.maximumWaitingBytes = 100 }
+        try bytes.submit(submission(1, bytes: 60, at: start))
+        #expect(#expect(throws: IntakeError.self) { try bytes.submit(submission(2, bytes: 41, at: start)) }?.code == .full)
+        try bytes.submit(submission(2, bytes: 40, at: start))
+    }
+
+    @Test func `after a failure everyone is refused at once until the database answers`() throws {
+        var state = state()
+        try state.submit(submission(1, at: start))
+        let sent = try #require(state.dispatch(now: start).sent)
+        try state.submit(submission(2, at: start))
+        let probeAt = start + .seconds(3)
+        #expect(state.batchFailed(sent, probeAt: probeAt) == [2])
+        let refusal = #expect(throws: IntakeError.self) { try state.submit(submission(3, at: start + .seconds(1))) }
+        #expect(refusal?.code == .unavailable)
+        #expect(refusal?.retryAfter == .seconds(2))
+        #expect(refusal?.isRetryable == true)
+        state.databaseAnswered(now: start)
+        try state.submit(submission(3, at: start))
+    }
+
+    @Test func `an unlucky batch concerns nobody else`() throws {
+        var state = state()
+        try state.submit(submission(1, at: start))
+        let sent = try #require(state.dispatch(now: start).sent)
+        try state.submit(submission(2, at: start))
+        #expect(state.batchFailed(sent, probeAt: nil) == [])
+        #expect(state.dispatch(now: start).batch == [2])
+    }
+
+    @Test func `a draining intake sends what waits without lingering and takes nothing new`() throws {
+        var state = state()
+        try state.submit(submission(1, at: start))
+        let first = try #require(state.dispatch(now: start).sent)
+        try state.submit(submission(2, at: start))
+        state.drain()
+        #expect(#expect(throws: IntakeError.self) { try state.submit(submission(3, at: start)) }?.code == .shuttingDown)
+        let second = try #require(state.dispatch(now: start).sent)
+        #expect(second.submissions.map(\.id) == [2])
+        state.batchCommitted(first, now: start)
+        #expect(!state.isFinished)
+        state.batchCommitted(second, now: start)
+        #expect(state.isFinished)
+    }
+
+    @Test func `a recent commit proves readiness, an old one does not`() throws {
+        var state = state()
+        #expect(state.readiness(now: start) == nil)
+        state.databaseAnswered(now: start)
+        #expect(throws: Never.self) { try state.readiness(now: start + .milliseconds(999))?.get() }
+        #expect(state.readiness(now: start + .milliseconds(999)) != nil)
+        #expect(state.readiness(now: start + .seconds(1)) == nil)
+        _ = state.databaseFailed(probeAt: start + .seconds(5))
+        #expect(throws: IntakeError.self) { try state.readiness(now: start)?.get() }
+    }
+
+    @Test func `a batch that outlives every time-out means that the intake is stuck`() throws {
+        var state = state()
+        try state.submit(submission(1, at: start))
+        _ = state.dispatch(now: start)
+        #expect(!state.isStuck(now: start + .seconds(30)))
+        #expect(state.isStuck(now: start + .seconds(31)))
+    }
+}
+
+extension IntakeState.Dispatch {
+    var sent: IntakeState.Batch? {
+        if case .send(let batch) = self { batch } else { nil }
+    }
+
+    var batch: [UInt64]? { sent?.submissions.map(\.id) }
+
+    var due: ContinuousClock.Instant? {
+        if case .linger(let due) = self { due } else { nil }
+    }
+}
