@@ -1,0 +1,26 @@
+import NIOCore
+
+/// What one client may take of a server.
+struct ConnectionLimits: Sendable {
+    /// The longest from the first byte of a request to its last, and from the start of a connection to the first byte.
+    var requestDeadline: TimeAmount = .seconds(10)
+    /// The longest silence between two requests.
+    var idleTimeout: TimeAmount = .seconds(60)
+    /// The longest from the last byte of a request to the last of its answer.
+    var answerTimeout: TimeAmount = .seconds(30)
+    /// The longest that input is thrown away after a refusal, so that the client can read the refusal.
+    var lingerTimeout: TimeAmount = .seconds(2)
+    /// The longest that a request may still take when the server shuts down.
+    var shutdownGrace: TimeAmount = .seconds(10)
+    /// The most bytes in a body.
+    var maximumBodyBytes = 256 * 1024
+    /// The most bytes in a request line and header fields together.
+    var maximumHeadBytes = 16 * 1024
+    /// The most header fields.
+    var maximumHeadFields = 64
+
+    /// The most bytes that are kept of requests that a client sends before it has its answer.
+    var maximumPipelinedBytes: Int { maximumBodyBytes + maximumHeadBytes }
+    /// The most parts, which are heads, pieces of bodies and ends, that are kept of such requests.
+    var maximumPipelinedParts: Int { 4096 }
+}

@@ -1,0 +1,14 @@
+import AppStore
+
+extension Problem {
+    /// Says what keeps a body from being a notification.
+    init(_ refusal: NotificationBody.Refusal) {
+        self =
+            switch refusal {
+            case .notJSON: .notJSON
+            case .notAnObject: .notAnObject
+            case .noSignedPayload: .noSignedPayload
+            case .notACompactJWS: .notCompactJWS
+            }
+    }
+}

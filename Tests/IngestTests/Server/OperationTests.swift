@@ -1,0 +1,189 @@
+import Inbox
+import Logging
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import Ingest
+
+@Suite(.timeLimit(.minutes(2)))
+struct OperationTests {
+    private static let livez = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
+    private static let readyz = "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    @Test func `both listeners tell their health`() async throws {
+        try await RunningServer.run { server in
+            for port in [server.port, server.adminPort] {
+                #expect(try await server.exchange(Self.livez, port: port).body == "alive\n")
+                #expect(try await server.exchange(Self.readyz, port: port).body == "ready\n")
+                let head = try await server.exchange("HEAD /livez HTTP/1.1\r\nHost: x\r\n\r\n", port: port)
+                #expect(head.status == 200)
+                #expect(head.headers["content-length"] == "6")
+            }
+            let request = SampleNotification.post(SampleNotification.body())
+            #expect(try await server.exchange(request, port: server.adminPort).status == 404)
+            #expect(try await server.storedBodies().isEmpty)
+        }
+    }
+
+    @Test func `the second listener answers when the first is full`() async throws {
+        try await RunningServer.run(server: { $0.maximumConnections = 2 }) { server in
+            let first = try await server.connect()
+            let second = try await server.connect()
+            for client in [first, second] {
+                try await client.send(Self.livez)
+                #expect(try await client.response().status == 200)
+            }
+            let waiting = try await server.connect()
+            try await waiting.send(Self.livez)
+            #expect(try await server.exchange(Self.readyz, port: server.adminPort).status == 200)
+            first.close()
+            #expect(try await waiting.response().status == 200)
+        }
+    }
+
+    @Test func `without its database the server refuses quickly, and recovers by itself`() async throws {
+        let cluster = try await TestCluster.startPrivate()
+        let database = try await TestDatabase.migrated(in: cluster)
+        try await RunningServer.run(database: database) { server in
+            let request = SampleNotification.post(SampleNotification.body())
+            #expect(try await server.exchange(request).status == 200)
+            await cluster.stop()
+            for _ in 1...5 {
+                let start = ContinuousClock.now
+                let response = try await server.exchange(request)
+                #expect(response.status == 503)
+                #expect(response.headers["retry-after"] != nil)
+                #expect(ContinuousClock.now - start < .seconds(2))
+            }
+            #expect(try await server.exchange(Self.readyz).status == 503)
+            #expect(try await server.exchange(Self.livez).status == 200)
+            try await cluster.launch()
+            while try await server.exchange(Self.readyz).status != 200 {}
+            #expect(try await server.exchange(request).status == 200)
+            #expect(try await server.storedBodies().count == 2)
+        }
+        await cluster.stop()
+    }
+
+    @Test func `every notification that was answered with 200 survives crashes of the database`() async throws {
+        let cluster = try await TestCluster.startPrivate(settings: ["fsync": "on"])
+        let database = try await TestDatabase.migrated(in: cluster)
+        try await RunningServer.run(database: database) { server in
+            let end = End()
+            let (answers, answered) = AsyncStream.makeStream(of: String.self)
+            var answered200: Set<String> = []
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for client in 0..<2 {
+                    tasks.addTask {
+                        var number = 0
+                        while !end.isReached {
+                            number += 1
+                            let body = SampleNotification.body(client * 1_000_000 + number, bytes: 2000)
+                            if try await server.exchange(SampleNotification.post(body)).status == 200 { answered.yield(body) }
+                        }
+                    }
+                }
+                for await body in answers {
+                    answered200.insert(body)
+                    if answered200.count == 50 || answered200.count == 100 {
+                        await cluster.kill()
+                        try await cluster.launch()
+                    }
+                    if answered200.count == 150 { break }
+                }
+                end.reach()
+                try await tasks.waitForAll()
+            }
+            let stored = Set(try await server.storedBodies().map { String(decoding: $0, as: UTF8.self) })
+            #expect(answered200.isSubset(of: stored))
+        }
+        await cluster.stop()
+    }
+
+    @Test func `shutdown answers what was received and takes nothing new`() async throws {
+        try await RunningServer.run { server in
+            let lock = try await TableLock(server.database)
+            let idle = try await server.connect()
+            try await idle.send(Self.livez)
+            #expect(try await idle.response().status == 200)
+            let busy = try await server.connect()
+            try await busy.send(SampleNotification.post(SampleNotification.body()))
+            try await server.database.awaitWaitingIngest()
+
+            await server.shutDown()
+            #expect(try await idle.untilClosed() == "")
+            #expect(try await server.exchange(Self.livez, port: server.adminPort).status == 200)
+            #expect(try await server.exchange(Self.readyz, port: server.adminPort).status == 503)
+            await #expect(throws: (any Error).self) { try await server.exchange(Self.livez) }
+            try await lock.release()
+            let response = try await busy.response()
+            #expect(response.status == 200)
+            #expect(response.headers["connection"] == "close")
+            #expect(try await server.storedBodies().count == 1)
+        }
+    }
+
+    @Test func `shutdown does not wait for a client that never finishes`() async throws {
+        try await RunningServer.run(server: { $0.shutdownGrace = .milliseconds(100) }) { server in
+            let client = try await server.connect()
+            try await client.send(SampleNotification.head(fields: "Content-Length: 5\r\n"))
+            try await client.send("x")
+            #expect(try await server.exchange(Self.livez).status == 200)
+            await server.shutDown()
+            _ = try await client.untilClosed()
+        }
+    }
+
+    @Test func `the heartbeat goes on while the server works`() async throws {
+        let (beats, beat) = AsyncStream.makeStream(of: Void.self)
+        try await RunningServer.run(server: { $0.heartbeatInterval = .milliseconds(10) }, heartbeat: { beat.yield() }) { _ in
+            var count = 0
+            for await _ in beats {
+                count += 1
+                if count == 3 { break }
+            }
+        }
+    }
+
+    @Test func `an address in use is named`() async throws {
+        try await RunningServer.run { server in
+            let address = "127.0.0.1:\(server.port)"
+            let error = await #expect(throws: IngestError.self) {
+                try await RunningServer.run(server: { $0.listen = .tcp(host: "127.0.0.1", port: UInt16(server.port)) }) { _ in }
+            }
+            #expect(error?.code == .cannotListen)
+            #expect(error?.description.hasPrefix("cannot listen at \(address): ") == true)
+        }
+    }
+
+    @Test func `an address of another machine is named`() async throws {
+        let database = try await TestDatabase.migrated()
+        let error = await #expect(throws: IngestError.self) {
+            try await RunningServer.run(database: database, server: { $0.listen = .tcp(host: "192.0.2.1", port: 0) }) { _ in }
+        }
+        #expect(error?.description.hasPrefix("cannot listen at 192.0.2.1:0: ") == true)
+    }
+
+    @Test func `a Unix socket serves as well`() async throws {
+        let path = "/tmp/appstore-inbox-\(UInt64.random(in: 0 ... .max)).sock"
+        let address = try ListenAddress("unix:" + path)
+        try await RunningServer.run(server: { $0.listen = address }) { server in
+            #expect(server.ports.notifications == nil)
+            let client = try await RawClient.connect(unixSocket: path)
+            try await client.send(SampleNotification.post(SampleNotification.body()))
+            #expect(try await client.response().status == 200)
+        }
+    }
+}
+
+/// Tells tasks that they have done enough.
+private final class End: Sendable {
+    private let state = Mutex(false)
+
+    var isReached: Bool { state.withLock { $0 } }
+
+    func reach() {
+        state.withLock { $0 = true }
+    }
+}

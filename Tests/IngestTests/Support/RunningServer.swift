@@ -1,0 +1,117 @@
+import Inbox
+import Logging
+import Migrations
+import Postgres
+import PostgresTesting
+import Schema
+import ServiceLifecycle
+
+@testable import Ingest
+
+/// An ingest server on free ports, with an intake, a pool and a database of its own.
+struct RunningServer {
+    let ports: IngestServer.Ports
+    let database: TestDatabase
+    let group: ServiceGroup
+
+    var port: Int { ports.notifications ?? 0 }
+    var adminPort: Int { ports.admin ?? 0 }
+
+    /// Runs a server for the length of a test and shuts it down gracefully.
+    static func run(
+        database: TestDatabase? = nil,
+        server: (inout IngestServer.Configuration) -> Void = { _ in },
+        intake: (inout Intake.Configuration) -> Void = { _ in },
+        heartbeat: @escaping @Sendable () -> Void = {},
+        _ body: (RunningServer) async throws -> Void
+    ) async throws {
+        let database = if let database { database } else { try await TestDatabase.migrated().withoutTimeouts() }
+        var serverConfiguration = IngestServer.Configuration()
+        serverConfiguration.listen = .tcp(host: "127.0.0.1", port: 0)
+        serverConfiguration.adminListen = .tcp(host: "127.0.0.1", port: 0)
+        server(&serverConfiguration)
+        var intakeConfiguration = Intake.Configuration()
+        intakeConfiguration.probeDelay = .milliseconds(10) ... .milliseconds(100)
+        intakeConfiguration.commitTimeout = .seconds(60)
+        intake(&intakeConfiguration)
+
+        let logger = Logger.silent
+        let options = try ConnectionOptions(database.url(user: "appstore_ingest"))
+        let pool = ConnectionPool(options: options, configuration: .init(maxConnections: 4), logger: logger)
+        let intake = Intake(pool: pool, configuration: intakeConfiguration, logger: logger)
+        let (ready, bound) = AsyncStream.makeStream(of: IngestServer.Ports.self)
+        let ingest = try IngestServer(configuration: serverConfiguration, intake: intake, logger: logger, heartbeat: heartbeat) {
+            bound.yield($0)
+        }
+        let group = ServiceGroup(configuration: .init(services: [pool, intake, ingest], logger: logger))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                defer { bound.finish() }
+                try await group.run()
+            }
+            for await ports in ready {
+                try await body(RunningServer(ports: ports, database: database, group: group))
+                break
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    /// Starts graceful shutdown, without waiting for its end.
+    func shutDown() async {
+        await group.triggerGracefulShutdown()
+    }
+
+    func connect() async throws -> RawClient {
+        try await RawClient.connect(port: port)
+    }
+
+    /// Sends one request on a connection of its own and returns the answer.
+    func exchange(_ request: String, port: Int? = nil) async throws -> RawResponse {
+        let client = try await RawClient.connect(port: port ?? self.port)
+        try await client.send(request)
+        let response = try await client.response(toHead: request.hasPrefix("HEAD"))
+        client.close()
+        return response
+    }
+
+    /// What is stored, in the order of events.
+    func storedBodies() async throws -> [[UInt8]] {
+        try await database.query("SELECT body FROM appstore.inbox ORDER BY event_id").map { try $0.decode("body") }
+    }
+}
+
+extension TestDatabase {
+    /// A database with the schema of this program.
+    static func migrated(in cluster: TestCluster = .shared) async throws -> TestDatabase {
+        try await cluster.makeDatabase(
+            prepare: { url in
+                let connection = try await Connection.open(ConnectionOptions(url), logger: .silent)
+                _ = try await SchemaMigrator(connection: connection, logger: .silent).migrate()
+                await connection.close()
+            },
+            templateKey: "schema"
+        )
+    }
+
+    /// Lets ingest wait for locks for as long as a test may take.
+    func withoutTimeouts() async throws -> TestDatabase {
+        let connection = try await Connection.open(ConnectionOptions(url()), logger: .silent)
+        for setting in ["statement_timeout", "lock_timeout"] {
+            _ = try await connection.execute(
+                "ALTER ROLE appstore_ingest IN DATABASE \(identifier: name) SET \(identifier: setting) = 0"
+            )
+        }
+        await connection.close()
+        return self
+    }
+
+    /// Asks as superuser.
+    func query(_ statement: Statement) async throws -> Rows {
+        let connection = try await Connection.open(ConnectionOptions(url()), logger: .silent)
+        let rows = try await connection.query(statement)
+        await connection.close()
+        return rows
+    }
+}

@@ -1,0 +1,18 @@
+/// Requests that could be notifications.
+enum SampleNotification {
+    /// A body of about the size of a real renewal, unique by its number.
+    static func body(_ number: Int = 0, bytes: Int = 18_000) -> String {
+        let payload = String(repeating: "QUJD", count: bytes / 4)
+        return #"{"signedPayload":"eyJhbGciOiJFUzI1NiJ9.\#(payload)\#(number).c2lnbmF0dXJl"}"#
+    }
+
+    /// A request that posts a body as Apple does.
+    static func post(_ body: String, fields: String = "Content-Type: application/json\r\n") -> String {
+        head(fields: fields + "Content-Length: \(body.utf8.count)\r\n") + body
+    }
+
+    /// The beginning of such a request, up to the empty line.
+    static func head(fields: String) -> String {
+        "POST /apple/v2/notifications HTTP/1.1\r\nHost: inbox\r\n\(fields)\r\n"
+    }
+}
