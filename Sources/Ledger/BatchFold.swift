@@ -1,0 +1,98 @@
+/// The facts of a batch of events, joined so that each row of the books is written once, and what is needed to tell afterwards what
+/// became of each event.
+package struct BatchFold: Sendable {
+    /// In the order in which the events are to be taken.
+    package let events: [EventFacts]
+    package private(set) var transactions: [LedgerKey: TransactionRegister] = [:]
+    package private(set) var subscriptions: [LedgerKey: SubscriptionFact] = [:]
+    /// With the event that brought each first.
+    package private(set) var effects: [EffectKey: (effect: Effect, eventID: Int64)] = [:]
+    /// The event that brought each notificationUUID first.
+    package private(set) var notifications: [LedgerKey: Int64] = [:]
+    /// Events whose transaction, or renewal, was the newest of its key when their turn came.
+    private var leadingTransactions: Set<Int64> = []
+    private var leadingSubscriptions: Set<Int64> = []
+
+    package init(_ events: [EventFacts]) {
+        self.events = events
+        for event in events {
+            take(event)
+        }
+    }
+
+    private mutating func take(_ event: EventFacts) {
+        if let key = event.notificationKey, notifications[key] == nil { notifications[key] = event.eventID }
+        if let fact = event.transaction {
+            let register = TransactionRegister(fact)
+            if let known = transactions[fact.key] {
+                if known.latest.version < fact.version { leadingTransactions.insert(event.eventID) }
+                transactions[fact.key]?.join(register)
+            } else {
+                leadingTransactions.insert(event.eventID)
+                transactions[fact.key] = register
+            }
+        }
+        if let fact = event.subscription {
+            if let known = subscriptions[fact.key] {
+                if known.version < fact.version { leadingSubscriptions.insert(event.eventID) }
+                subscriptions[fact.key]?.join(fact)
+            } else {
+                leadingSubscriptions.insert(event.eventID)
+                subscriptions[fact.key] = fact
+            }
+        }
+        for effect in event.effects where effects[effect.key] == nil {
+            effects[effect.key] = (effect, event.eventID)
+        }
+    }
+
+    /// What became of an event, once the books have answered.
+    package func result(of event: EventFacts, after answer: MergeAnswer) -> EventResult {
+        if let key = event.notificationKey, let first = answer.firstEvents[key], first != event.eventID { return .duplicate }
+        if event.unhandledReason != nil { return .unhandled }
+        if event.transaction == nil, event.subscription == nil, event.effects.isEmpty { return .noEffect }
+        let movedTransaction = event.transaction.map { answer.movedTransactions.contains($0.key) } ?? false
+        let movedSubscription = event.subscription.map { answer.movedSubscriptions.contains($0.key) } ?? false
+        if movedTransaction, leadingTransactions.contains(event.eventID) { return .applied }
+        if movedSubscription, leadingSubscriptions.contains(event.eventID) { return .applied }
+        if event.effects.contains(where: { answer.effectEvents[$0.key] == event.eventID }) { return .applied }
+        return .superseded
+    }
+}
+
+/// What the books say after a merge.
+package struct MergeAnswer: Sendable {
+    /// Charges whose register now holds this batch's fact and did not before.
+    package var movedTransactions: Set<LedgerKey>
+    package var movedSubscriptions: Set<LedgerKey>
+    /// The event that brought each notificationUUID first, in this batch or long ago.
+    package var firstEvents: [LedgerKey: Int64]
+    /// The event that brought each effect, in this batch or long ago.
+    package var effectEvents: [EffectKey: Int64]
+
+    package init(
+        movedTransactions: Set<LedgerKey> = [],
+        movedSubscriptions: Set<LedgerKey> = [],
+        firstEvents: [LedgerKey: Int64] = [:],
+        effectEvents: [EffectKey: Int64] = [:]
+    ) {
+        self.movedTransactions = movedTransactions
+        self.movedSubscriptions = movedSubscriptions
+        self.firstEvents = firstEvents
+        self.effectEvents = effectEvents
+    }
+}
+
+/// What becomes of a verified event. The outcome depends on arrival; the books do not.
+package enum EventResult: String, Sendable {
+    /// A register moved, or an effect of this event's exists.
+    case applied
+    /// Everything in it was known already or older.
+    case superseded
+    /// There was nothing to merge.
+    case noEffect = "no_effect"
+    /// Its notificationUUID came in another event first. Its facts were merged all the same.
+    case duplicate
+    /// Its meaning is unknown to this version; what facts it has were merged.
+    case unhandled
+}

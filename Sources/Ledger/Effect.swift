@@ -1,0 +1,78 @@
+package import AppStore
+
+/// Something that happened to a customer, once, whatever was delivered how often.
+package struct Effect: Sendable {
+    package let key: EffectKey
+    /// When it happened at Apple's, not when we learned of it.
+    package let occurredAt: Timestamp
+    package let originalTransactionID: String?
+    package let transactionID: String?
+    package let productID: String?
+
+    package init(
+        key: EffectKey,
+        occurredAt: Timestamp,
+        originalTransactionID: String?,
+        transactionID: String?,
+        productID: String?
+    ) {
+        self.key = key
+        self.occurredAt = occurredAt
+        self.originalTransactionID = originalTransactionID
+        self.transactionID = transactionID
+        self.productID = productID
+    }
+}
+
+/// An effect's identity.
+package struct EffectKey: Hashable, Comparable, Sendable {
+    package let environment: AppStoreEnvironment
+    package let kind: EffectKind
+    /// Of money: the charge or its period. Of the contract's life: the notificationUUID.
+    package let subject: String
+
+    package init(environment: AppStoreEnvironment, kind: EffectKind, subject: String) {
+        self.environment = environment
+        self.kind = kind
+        self.subject = subject
+    }
+
+    package static func < (left: EffectKey, right: EffectKey) -> Bool {
+        (left.environment.rawValue, left.kind.rawValue, left.subject) < (right.environment.rawValue, right.kind.rawValue, right.subject)
+    }
+}
+
+/// What kind of thing happened.
+package struct EffectKind: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
+
+    package init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    private init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// A paid (or shared) period or product was given.
+    package static let granted = EffectKind("granted")
+    /// A charge was paid back.
+    package static let refunded = EffectKind("refunded")
+    /// Family sharing of a purchase ended.
+    package static let revoked = EffectKind("revoked")
+
+    package static let willRenew = EffectKind("will_renew")
+    package static let willNotRenew = EffectKind("will_not_renew")
+    package static let planChanged = EffectKind("plan_changed")
+    package static let offerRedeemed = EffectKind("offer_redeemed")
+    package static let billingRetryStarted = EffectKind("billing_retry_started")
+    package static let gracePeriodStarted = EffectKind("grace_period_started")
+    package static let gracePeriodEnded = EffectKind("grace_period_ended")
+    package static let expired = EffectKind("expired")
+    package static let extended = EffectKind("extended")
+    package static let consentAsked = EffectKind("consent_asked")
+    package static let consentGiven = EffectKind("consent_given")
+    package static let consumptionAsked = EffectKind("consumption_asked")
+    package static let refundDeclined = EffectKind("refund_declined")
+    package static let refundReversed = EffectKind("refund_reversed")
+}

@@ -1,0 +1,56 @@
+package import AppStore
+package import FoundationEssentials
+
+/// What one verified payload says of one charge.
+package struct TransactionFact: Sendable {
+    /// Found by environment and transactionId.
+    package let key: LedgerKey
+    package let version: Version
+    package let originalTransactionID: String
+    package let bundleID: String
+    package let productID: String
+    package let purchaseDate: Timestamp
+    /// All of it, as Apple said it.
+    package let payload: JWSTransactionDecodedPayload
+
+    /// Throws ``IncompleteFact`` when a member is missing without which no book can be kept.
+    package init(_ payload: JWSTransactionDecodedPayload, environment: AppStoreEnvironment, version: Version) throws(IncompleteFact) {
+        func required<Value>(_ value: Value?, _ member: String) throws(IncompleteFact) -> Value {
+            guard let value else { throw IncompleteFact(missing: member) }
+            return value
+        }
+        key = LedgerKey(environment: environment, id: try required(payload.transactionId, "transactionId"))
+        originalTransactionID = try required(payload.originalTransactionId, "originalTransactionId")
+        bundleID = try required(payload.bundleId, "bundleId")
+        productID = try required(payload.productId, "productId")
+        purchaseDate = try required(payload.purchaseDate, "purchaseDate")
+        self.version = version
+        self.payload = payload
+    }
+
+    /// Whether the charge belongs to a contract.
+    package var isSubscription: Bool {
+        payload.type == .autoRenewableSubscription || (payload.type == nil && payload.webOrderLineItemId != nil)
+    }
+
+    /// Whether a family member has it through somebody else's purchase.
+    package var isFamilyShared: Bool { payload.inAppOwnershipType == .familyShared }
+
+    /// The order number of the period that it pays, when no token pays for it.
+    package var periodNumber: UUID {
+        if isSubscription, let lineItem = payload.webOrderLineItemId {
+            return OrderNumber.ofPeriod(
+                environment: key.environment,
+                originalTransactionID: originalTransactionID,
+                webOrderLineItemID: lineItem
+            )
+        }
+        return OrderNumber.ofCharge(environment: key.environment, transactionID: key.id)
+    }
+}
+
+/// A verified payload that lacks what the books need.
+package struct IncompleteFact: Error, Hashable, Sendable {
+    /// The member's name, such as `purchaseDate`.
+    package let missing: String
+}

@@ -1,0 +1,21 @@
+package import AppStore
+
+/// The place of a fact in the total order that registers join by: newest signed date first, then a hash of what was said.
+///
+/// The hash is of decoded payload bytes, never of a signature: ECDSA signatures of one payload differ each time.
+package struct Version: Hashable, Comparable, Sendable {
+    /// When Apple signed the statement, in whole milliseconds.
+    package let signedDate: Timestamp
+    /// Compared byte by byte when two statements were signed in the same millisecond.
+    package let hash: [UInt8]
+
+    package init(signedDate: Timestamp, hash: [UInt8]) {
+        self.signedDate = signedDate
+        self.hash = hash
+    }
+
+    package static func < (left: Version, right: Version) -> Bool {
+        if left.signedDate != right.signedDate { return left.signedDate < right.signedDate }
+        return left.hash.lexicographicallyPrecedes(right.hash)
+    }
+}

@@ -1,0 +1,106 @@
+import AppStore
+package import AppStoreVerification
+import Handlers
+package import Inbox
+package import Ledger
+import LedgerStore
+package import Postgres
+
+/// What the worker does with claimed events: verify, interpret, merge.
+package struct NotificationProcessor: Sendable {
+    private let verifier: Verifier
+
+    package init(verifier: Verifier) {
+        self.verifier = verifier
+    }
+
+    /// A claimed event after everything that can be known without the database.
+    package enum Prepared: Sendable {
+        /// It is settled without touching the books.
+        case settled(Settlement)
+        /// It is to be merged; the labels are for its outcome.
+        case facts(EventFacts, OutcomeLabels)
+    }
+
+    /// Verifies events on all cores. What is wrong with one is part of its value.
+    package func prepare(_ events: [ClaimedEvent]) async -> [Prepared] {
+        await withTaskGroup(of: (Int, Prepared).self) { group in
+            for (index, event) in events.enumerated() {
+                group.addTask { (index, prepare(event)) }
+            }
+            var prepared = [Prepared?](repeating: nil, count: events.count)
+            for await (index, value) in group {
+                prepared[index] = value
+            }
+            return prepared.compactMap(\.self)
+        }
+    }
+
+    func prepare(_ event: ClaimedEvent) -> Prepared {
+        guard event.source == "notification_v2" else {
+            return .settled(.outcome(Outcome(.unhandled, reason: "unknown_source")))
+        }
+        let jws: ArraySlice<UInt8>
+        do throws(NotificationBody.Refusal) {
+            jws = try NotificationBody.signedPayload(in: event.body)
+        } catch {
+            return .settled(.outcome(Outcome(.rejected, reason: error.rawValue)))
+        }
+        // By the clock of this attempt: what was signed too far in the future for the last one may be in time for this one.
+        let now = Timestamp(millisecondsSince1970: event.claimedAt.millisecondsSince1970)
+        switch verifier.verifyNotification(jws, receivedAt: now) {
+        case .invalid(let rejection):
+            return .settled(settlement(of: rejection))
+        case .valid(let notification):
+            let labels = OutcomeLabels(notification)
+            guard !notification.containsNUL else {
+                return .settled(.outcome(Outcome(.rejected, reason: "nul_in_payload")))
+            }
+            return .facts(NotificationInterpreter.facts(of: notification, eventID: event.eventID), labels)
+        }
+    }
+
+    private func settlement(of rejection: Rejection) -> Settlement {
+        let labels = rejection.notification.map(OutcomeLabels.init) ?? OutcomeLabels()
+        if rejection.isRetryable {
+            return .retry(
+                reason: rejection.reason.rawValue,
+                error: "\(rejection.reason.rawValue) in \(rejection.location)",
+                labels: labels
+            )
+        }
+        return .outcome(Outcome(.rejected, reason: rejection.reason.rawValue, labels: labels))
+    }
+
+    /// Merges what was prepared, in order, and says what became of each.
+    package func merge(_ prepared: [Prepared], in transaction: Transaction) async throws -> [Settlement] {
+        let fold = BatchFold(
+            prepared.compactMap { event in
+                if case .facts(let facts, _) = event { facts } else { nil }
+            }
+        )
+        let answer = try await BookKeeper.merge(fold, in: transaction)
+        return prepared.map { event in
+            switch event {
+            case .settled(let settlement):
+                return settlement
+            case .facts(let facts, let labels):
+                let result = fold.result(of: facts, after: answer)
+                return .outcome(Outcome(Outcome.Result(result), reason: facts.unhandledReason, labels: labels))
+            }
+        }
+    }
+}
+
+extension Outcome.Result {
+    init(_ result: EventResult) {
+        self =
+            switch result {
+            case .applied: .applied
+            case .superseded: .superseded
+            case .noEffect: .noEffect
+            case .duplicate: .duplicate
+            case .unhandled: .unhandled
+            }
+    }
+}

@@ -1,0 +1,109 @@
+package import Inbox
+package import Logging
+import Postgres
+import ServiceLifecycle
+
+/// The worker's loops: each takes one batch after the other on a connection of its own, and rests when nothing is due or the database
+/// is away. Run as many services as you like; they share nothing but PostgreSQL.
+package struct WorkerService: Service {
+    /// How the loops run.
+    package struct Configuration: Sendable {
+        /// Batches in flight, at least 1.
+        package var concurrency: Int
+        /// How long a loop rests at first, and at most, while nothing is due.
+        package var minimumRest: Duration = .milliseconds(5)
+        package var maximumRest: Duration = .milliseconds(250)
+
+        package init(concurrency: Int) {
+            self.concurrency = concurrency
+        }
+    }
+
+    private let queue: InboxQueue<NotificationProcessor.Prepared>
+    private let configuration: Configuration
+    private let heartbeat: Heartbeat
+    private let logger: Logger
+
+    /// How the loops show that they go round.
+    package struct Heartbeat: Sendable {
+        let beat: @Sendable (_ loop: Int) -> Void
+        let finish: @Sendable (_ loop: Int) -> Void
+
+        /// - Parameters:
+        ///   - beat: called by each loop, counted from 0, each time it comes round, also while the database is away.
+        ///   - finish: called when a loop has ended as it should.
+        package init(beat: @escaping @Sendable (Int) -> Void, finish: @escaping @Sendable (Int) -> Void) {
+            self.beat = beat
+            self.finish = finish
+        }
+    }
+
+    package init(
+        queue: InboxQueue<NotificationProcessor.Prepared>,
+        configuration: Configuration,
+        logger: Logger,
+        heartbeat: Heartbeat
+    ) {
+        self.queue = queue
+        self.configuration = configuration
+        self.heartbeat = heartbeat
+        self.logger = logger
+    }
+
+    /// Runs until graceful shutdown, then ends after the batches in flight.
+    package func run() async throws {
+        await withTaskGroup { group in
+            for index in 0..<configuration.concurrency {
+                group.addTask { await loop(index) }
+            }
+        }
+    }
+
+    private func loop(_ index: Int) async {
+        defer { heartbeat.finish(index) }
+        var rest = Backoff(base: configuration.minimumRest, cap: configuration.maximumRest)
+        var outage = Backoff(base: .milliseconds(100), cap: .seconds(5))
+        var failures = 0
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            heartbeat.beat(index)
+            do {
+                let report = try await queue.takeBatch()
+                if failures > 0 { logger.notice("batches are committed again", metadata: ["worker.failures": "\(failures)"]) }
+                failures = 0
+                outage.reset()
+                WorkerMetrics.record(report)
+                if report.events == 0 {
+                    await pause(&rest)
+                } else {
+                    rest.reset()
+                    logger.debug("batch settled", metadata: ["batch.events": "\(report.events)", "batch.retries": "\(report.retries)"])
+                }
+            } catch is CancellationError where Task.isCancelled {
+                return
+            } catch {
+                WorkerMetrics.recordLostBatch()
+                failures += 1
+                // Said once, not at each attempt of an outage.
+                logger.log(
+                    level: failures == 1 ? .warning : .debug,
+                    "batch was not committed, its events stay in the inbox",
+                    metadata: ["error": "\(error)", "worker.loop": "\(index)"]
+                )
+                await pause(&outage)
+            }
+        }
+    }
+
+    /// Waits for the back-off's next delay, or until the service is to shut down.
+    private func pause(_ backoff: inout Backoff) async {
+        var generator = SystemRandomNumberGenerator()
+        let delay = backoff.next(using: &generator)
+        await cancelWhenGracefulShutdown {
+            do {
+                try await Task.sleep(for: delay)
+            } catch {
+                // Cut short by the shutdown, which the loop looks at next.
+            }
+        }
+    }
+}

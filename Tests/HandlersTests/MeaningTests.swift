@@ -1,0 +1,55 @@
+import AppStore
+import FoundationEssentials
+import Ledger
+import StoreSimulator
+import Testing
+
+@testable import Handlers
+
+/// What each type and subtype does, as one table that a reader can hold beside Apple's.
+struct MeaningTests {
+    /// The effects beside money, by type and subtype; nothing else has any.
+    static let lifecycle: [String: EffectKind] = [
+        "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED": .willRenew, "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED": .willNotRenew,
+        "DID_CHANGE_RENEWAL_PREF": .planChanged, "DID_CHANGE_RENEWAL_PREF/UPGRADE": .planChanged,
+        "DID_CHANGE_RENEWAL_PREF/DOWNGRADE": .planChanged, "OFFER_REDEEMED": .offerRedeemed, "OFFER_REDEEMED/UPGRADE": .offerRedeemed,
+        "OFFER_REDEEMED/DOWNGRADE": .offerRedeemed, "OFFER_REDEEMED/INITIAL_BUY": .offerRedeemed,
+        "OFFER_REDEEMED/RESUBSCRIBE": .offerRedeemed, "DID_FAIL_TO_RENEW": .billingRetryStarted,
+        "DID_FAIL_TO_RENEW/GRACE_PERIOD": .gracePeriodStarted, "GRACE_PERIOD_EXPIRED": .gracePeriodEnded, "EXPIRED": .expired,
+        "EXPIRED/VOLUNTARY": .expired, "EXPIRED/BILLING_RETRY": .expired, "EXPIRED/PRICE_INCREASE": .expired,
+        "EXPIRED/PRODUCT_NOT_FOR_SALE": .expired, "PRICE_INCREASE/PENDING": .consentAsked, "PRICE_INCREASE/ACCEPTED": .consentGiven,
+        "RENEWAL_EXTENDED": .extended, "CONSUMPTION_REQUEST": .consumptionAsked, "REFUND_DECLINED": .refundDeclined,
+        "REFUND_REVERSED": .refundReversed,
+    ]
+
+    @Test(arguments: NotificationMatrix.pairs.map { NotificationKind($0.type, $0.subtype) })
+    func `every documented kind is handled, with the effect that the table says`(kind: NotificationKind) throws {
+        let notification = try SignedScene.trigger(kind).notification()
+        let facts = try SignedScene.facts(of: notification)
+        #expect(facts.unhandledReason == nil)
+        #expect(facts.notificationUUID?.lowercased() == notification.notificationUUID.uuidString.lowercased())
+        #expect((facts.transaction != nil) == (notification.transaction != nil))
+        #expect((facts.subscription != nil) == (notification.renewalInfo != nil || notification.status != nil))
+
+        let money: Set<EffectKind> = [.granted, .refunded, .revoked]
+        let other = facts.effects.filter { !money.contains($0.key.kind) }
+        #expect(other.map(\.key.kind) == [Self.lifecycle[kind.description]].compactMap(\.self))
+        #expect(other.allSatisfy { $0.key.subject == facts.notificationUUID && $0.occurredAt == SignedScene.now })
+        #expect(facts.effects.contains { $0.key.kind == .granted } == (notification.transaction != nil))
+    }
+
+    @Test(arguments: ["MIGRATE"])
+    func `a type that a changelog names differently has the same meaning`(type: String) {
+        #expect(NotificationMeaning.of(NotificationTypeV2(rawValue: type), nil) != nil)
+    }
+
+    @Test(arguments: ["TOMORROW", "DID_RENEW/TOMORROW", "TEST/INITIAL_BUY"])
+    func `what Apple has not documented is unhandled, its facts are there all the same`(text: String) throws {
+        var trigger = SignedScene.trigger(try NotificationKind(text))
+        trigger.allowsUnknownKinds = true
+        let facts = try SignedScene.facts(of: try trigger.notification())
+        #expect(facts.unhandledReason == "unknown_notification")
+        #expect(facts.transaction != nil)
+        #expect(facts.effects.map(\.key.kind) == [.granted])
+    }
+}

@@ -1,0 +1,84 @@
+import AppStore
+import FoundationEssentials
+import InboxTesting
+import Ledger
+import LedgerStore
+import LedgerTesting
+import Postgres
+import PostgresTesting
+
+/// The books of one test: facts and commands go in, lines come out.
+struct Books {
+    let database: TestDatabase
+    let pool: ConnectionPool
+
+    static func with(_ body: (Books) async throws -> Void) async throws {
+        let database = try await InboxDatabase.make()
+        let books = Books(database: database, pool: try database.pool(user: "appstore_worker"))
+        try await body(books)
+        await books.pool.close()
+    }
+
+    /// Merges each statement as an event of its own, all in one batch.
+    func merge(_ charges: Facts.Charge..., renewals: [SubscriptionFact] = []) async throws {
+        try await merge(events(charges, renewals))
+    }
+
+    func events(_ charges: [Facts.Charge], _ renewals: [SubscriptionFact] = []) throws -> [EventFacts] {
+        let transactions = try charges.map { Facts.event(Int64.random(in: 1...(.max)), transaction: try $0.fact()) }
+        return transactions + renewals.map { Facts.event(Int64.random(in: 1...(.max)), subscription: $0) }
+    }
+
+    func merge(_ events: [EventFacts]) async throws {
+        let fold = BatchFold(
+            events.map { event in
+                var event = event
+                event.effects = []
+                return event
+            }
+        )
+        _ = try await pool.withTransaction { try await BookKeeper.merge(fold, in: $0) }
+    }
+
+    func createOrder(_ no: UUID, user: String, product: String = "pro.monthly", bundle: String? = nil) async throws {
+        try await database.withConnection(user: "appstore_backend") { connection in
+            _ = try await connection.execute("SELECT appstore.create_order(\(user), \(product), \(no), \(bundle as String?))")
+        }
+    }
+
+    /// Orders: `trade_no user status`, with `token` or `period` for what their number is; pending ones first.
+    func orders(_ environment: String = "Production") async throws -> [String] {
+        try await database.lines(
+            """
+            SELECT concat_ws(' ', coalesce(trade_no, '-'), coalesce(user_id, '-'), status, CASE WHEN no = period_no THEN 'period' ELSE 'token' END, reason)
+            FROM appstore.orders WHERE environment = \(environment) ORDER BY trade_no NULLS FIRST, no
+            """
+        )
+    }
+
+    /// Contracts: `contract user current-transaction access-until-in-days`.
+    func contracts(_ environment: String = "Production") async throws -> [String] {
+        try await database.lines(
+            """
+            SELECT concat_ws(' ', contract_id, coalesce(user_id, '-'), current_transaction_id,
+                             round(extract(epoch FROM access_until - '2026-01-01 00:00+00') / 86400, 2)::float8)
+            FROM appstore.member_contracts WHERE environment = \(environment) ORDER BY contract_id
+            """
+        )
+    }
+
+    /// Every business column of the books, in key order.
+    func state() async throws -> [String] {
+        var lines: [String] = []
+        for (table, hidden, order) in [
+            ("transactions", "'{}'", "environment, transaction_id"), ("subscriptions", "'{}'", "environment, original_transaction_id"),
+            ("orders", "'{created_at,ordered_at}'", "environment, no"), ("claims", "'{}'", "environment, evidence"),
+            ("member_contracts", "'{created_at}'", "environment, contract_id"),
+        ] {
+            lines += try await database.lines(
+                "SELECT \(table) || ' ' || (to_jsonb(t) - \(unsafeRaw: hidden)::text[])::text FROM appstore.\(identifier: table) AS t ORDER BY \(unsafeRaw: order)"
+            )
+        }
+        return lines
+    }
+}

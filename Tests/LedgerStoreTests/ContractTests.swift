@@ -1,0 +1,106 @@
+import AppStore
+import FoundationEssentials
+import Ledger
+import LedgerTesting
+import InboxTesting
+import Postgres
+import Testing
+
+/// Who owns a contract, and until when it gives access.
+struct ContractTests {
+    let first = UUID()
+    let second = UUID()
+
+    private func renewal(_ status: Status, onDay day: Double) -> SubscriptionFact {
+        Facts.subscription("1000", signedDate: Facts.day(day), status: status)
+    }
+
+    @Test func `when another account buys on the same Apple ID, renewals are its own and late ones of the first are not`() async throws {
+        try await Books.with { books in
+            try await books.createOrder(first, user: "anna")
+            try await books.createOrder(second, user: "berta")
+            try await books.merge(Facts.Charge("1000", onDay: 0, token: first), Facts.Charge("1002", onDay: 90, token: second))
+            try await books.merge(Facts.Charge("1003", onDay: 120, token: second))
+            #expect(try await books.contracts() == ["1000 berta 1003 150"])
+            try await books.merge(Facts.Charge("1001", onDay: 30, token: first))
+            #expect(
+                try await books.orders() == [
+                    "1000 anna paid token", "1001 anna paid period", "1002 berta paid token", "1003 berta paid period",
+                ]
+            )
+            #expect(try await books.contracts() == ["1000 berta 1003 150"])
+        }
+    }
+
+    @Test func `a contract without any token belongs to nobody until an order is known`() async throws {
+        try await Books.with { books in
+            try await books.merge(Facts.Charge("1000", onDay: 0))
+            #expect(try await books.database.lines("SELECT reason FROM appstore.unmatched") == ["no_user"])
+            try await books.createOrder(first, user: "anna")
+            try await books.merge(Facts.Charge("1001", onDay: 30, token: first))
+            #expect(try await books.orders() == ["1000 anna paid period", "1001 anna paid token"])
+            #expect(try await books.database.lines("SELECT reason FROM appstore.unmatched") == [])
+        }
+    }
+
+    @Test func `a token whose earlier purchase turns up in another contract takes its claim there`() async throws {
+        try await Books.with { books in
+            try await books.createOrder(first, user: "anna")
+            try await books.merge(Facts.Charge("2000", onDay: 9, token: first).with { $0.contract = "2000" })
+            #expect(try await books.contracts() == ["2000 anna 2000 39"])
+            try await books.merge(Facts.Charge("1000", onDay: 0, token: first))
+            #expect(try await books.contracts() == ["1000 anna 1000 30", "2000 - 2000 39"])
+            #expect(try await books.orders() == ["1000 anna paid token", "2000 - paid period"])
+        }
+    }
+
+    @Test func `a refund of an earlier period leaves today's access, one of the current period ends it, a reversal gives it back`()
+        async throws
+    {
+        try await Books.with { books in
+            let current = Facts.Charge("1001", onDay: 30)
+            try await books.merge(Facts.Charge("1000", onDay: 0), current)
+            try await books.merge(Facts.Charge("1000", onDay: 0).with { ($0.signedDay, $0.revocationDay) = (35, 35) })
+            #expect(try await books.contracts() == ["1000 - 1001 60"])
+            try await books.merge(current.with { ($0.signedDay, $0.revocationDay) = (40, 40) })
+            #expect(try await books.contracts() == ["1000 - 1001 40"])
+            try await books.merge(current.with { $0.signedDay = 41 })
+            #expect(try await books.contracts() == ["1000 - 1001 60"])
+        }
+    }
+
+    @Test func `a refund that is seen before its purchase is the first sight of both`() async throws {
+        try await Books.with { books in
+            try await books.merge(Facts.Charge("1000", onDay: 0).with { ($0.signedDay, $0.revocationDay) = (3, 3) })
+            try await books.merge(Facts.Charge("1000", onDay: 0))
+            #expect(try await books.contracts() == ["1000 - 1000 3"])
+            #expect(try await books.orders() == ["1000 - refunded period"])
+        }
+    }
+
+    @Test func `a renewal that was charged ahead and refunded leaves the time that was paid for`() async throws {
+        try await Books.with { books in
+            try await books.merge(
+                Facts.Charge("1000", onDay: 0),
+                Facts.Charge("1001", onDay: 30).with { ($0.signedDay, $0.revocationDay) = (29.5, 29.5) }
+            )
+            #expect(try await books.contracts() == ["1000 - 1001 30"])
+        }
+    }
+
+    @Test(arguments: [(Status.active, 30.0), (.expired, 10), (.billingRetry, 10), (.revoked, 10)])
+    func `what Apple says of the renewal counts when it is as new as the period`(status: Status, until: Double) async throws {
+        try await Books.with { books in
+            try await books.merge(Facts.Charge("1000", onDay: 0), renewals: [renewal(status, onDay: 10)])
+            #expect(try await books.contracts() == ["1000 - 1000 \(Int(until))"])
+        }
+    }
+
+    @Test func `an old statement of expiry does not end a period that was bought after it`() async throws {
+        try await Books.with { books in
+            try await books.merge(Facts.Charge("1001", onDay: 60), renewals: [renewal(.expired, onDay: 31)])
+            try await books.merge(Facts.Charge("1000", onDay: 0))
+            #expect(try await books.contracts() == ["1000 - 1001 90"])
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Randomness
+import AppStore
+import FoundationEssentials
+import Ledger
+import LedgerTesting
+import Postgres
+import Testing
+
+/// The books are a function of the set of facts and commands.
+struct OrderOfArrivalTests {
+    private enum Step: Sendable {
+        case charge(Facts.Charge)
+        case renewal(SubscriptionFact)
+        case order(UUID, user: String)
+    }
+
+    /// Statements and orders about two contracts that share tokens, products and signing dates more often than real ones do.
+    private func makeSteps(using generator: inout SeededGenerator) -> [Step] {
+        let tokens = (0..<3).map { _ in UUID() }
+        var steps = tokens.prefix(2).enumerated().map { Step.order($1, user: "user-\($0)") }
+        for number in 0..<Int.random(in: 3...9, using: &generator) {
+            let day = Double(Int.random(in: 0...5, using: &generator) * 30)
+            var charge = Facts.Charge("\(1000 + Int.random(in: 0...5, using: &generator))", onDay: day)
+            // What is constant for a charge is a function of its id.
+            let seed = Int(charge.id) ?? 0
+            charge.contract = seed.isMultiple(of: 2) ? "1000" : "1001"
+            (charge.purchaseDay, charge.expiresDay) = (Double(seed % 4) * 30, Double(seed % 4) * 30 + 30)
+            charge.lineItem = "5\(seed / 2)"
+            charge.signedDay = charge.purchaseDay + Double(Int.random(in: 0...3, using: &generator))
+            charge.token = Bool.random(using: &generator) ? tokens.randomElement(using: &generator) : nil
+            charge.product = Int.random(in: 0...4, using: &generator) == 0 ? "other" : "pro.monthly"
+            charge.revocationDay = Int.random(in: 0...4, using: &generator) == 0 ? charge.signedDay : nil
+            steps.append(.charge(charge))
+            if number.isMultiple(of: 3) {
+                let status = Status(rawValue: Int32.random(in: 1...5, using: &generator))
+                steps.append(.renewal(Facts.subscription(charge.contract, signedDate: Facts.day(charge.signedDay), status: status)))
+            }
+        }
+        return steps
+    }
+
+    private func play(_ steps: [Step], split: Int) async throws -> [String] {
+        var state: [String] = []
+        try await Books.with { books in
+            var batch: [EventFacts] = []
+            for step in steps {
+                switch step {
+                case .charge(let charge): batch += try books.events([charge])
+                case .renewal(let renewal): batch += try books.events([], [renewal])
+                case .order(let no, let user):
+                    try await books.merge(batch)
+                    batch = []
+                    try await books.createOrder(no, user: user)
+                }
+                if batch.count >= split {
+                    try await books.merge(batch)
+                    batch = []
+                }
+            }
+            try await books.merge(batch)
+            state = try await books.state()
+        }
+        return state
+    }
+
+    @Test(arguments: [UInt64.random(in: 0...UInt64.max), UInt64.random(in: 0...UInt64.max), 1, 2, 3, 4])
+    func `any order, repetition and batching of facts and commands gives the same books`(seed: UInt64) async throws {
+        var generator = SeededGenerator(seed: seed)
+        for _ in 0..<6 {
+            let steps = makeSteps(using: &generator)
+            let expected = try await play(steps, split: 1)
+            for split in [1, 3, 100] {
+                let again = (steps + steps.filter { _ in Bool.random(using: &generator) }).shuffled(using: &generator)
+                let state = try await play(again, split: split)
+                #expect(state == expected, "seed \(seed), split \(split)")
+                if state != expected { return }
+            }
+        }
+    }
+
+    @Test func `an order and its purchase that commit at the same instant see each other`() async throws {
+        for _ in 0..<20 {
+            try await Books.with { books in
+                let token = UUID()
+                let events = try books.events([Facts.Charge("1000", onDay: 0, token: token)])
+                async let purchase: Void = books.merge(events)
+                async let order: Void = books.createOrder(token, user: "anna")
+                _ = try await (purchase, order)
+                #expect(try await books.orders() == ["1000 anna paid token"])
+                #expect(try await books.contracts() == ["1000 anna 1000 30"])
+            }
+        }
+    }
+
+    @Test func `batches that meet on the same contracts in any order neither fail nor differ`() async throws {
+        try await Books.with { books in
+            let charges = (0..<40).map { number in
+                Facts.Charge("\(2000 + number)", onDay: Double(number)).with { $0.contract = "\(1000 + number % 5)" }
+            }
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    let events = try books.events(charges.shuffled())
+                    group.addTask { try await books.merge(events) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await books.orders().count == 40)
+            #expect(try await books.contracts().count == 5)
+        }
+    }
+}

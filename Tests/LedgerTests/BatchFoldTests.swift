@@ -1,0 +1,76 @@
+import AppStore
+import Ledger
+import LedgerTesting
+import Testing
+
+struct BatchFoldTests {
+    private func granted(_ subject: String) -> Effect {
+        Effect(
+            key: EffectKey(environment: .production, kind: .granted, subject: subject),
+            occurredAt: Facts.timestamp(1),
+            originalTransactionID: "1000",
+            transactionID: subject,
+            productID: "pro.monthly"
+        )
+    }
+
+    /// The answer of empty books: all that the batch brings is new.
+    private func answerOfEmptyBooks(_ fold: BatchFold) -> MergeAnswer {
+        MergeAnswer(
+            movedTransactions: Set(fold.transactions.keys),
+            movedSubscriptions: Set(fold.subscriptions.keys),
+            firstEvents: fold.notifications,
+            effectEvents: fold.effects.mapValues(\.eventID)
+        )
+    }
+
+    @Test func `each event is judged as if it had come alone, in order`() throws {
+        let older = try Facts.transaction("1001", signedDate: 1)
+        let newer = try Facts.transaction("1001", signedDate: 2)
+        let events = [
+            Facts.event(1, transaction: newer, effects: [granted("1001")]), Facts.event(2, transaction: older, effects: [granted("1001")]),
+            Facts.event(3, uuid: "uuid-1", transaction: newer, effects: [granted("1001")]), Facts.event(4),
+        ]
+        let fold = BatchFold(events)
+        let results = events.map { fold.result(of: $0, after: answerOfEmptyBooks(fold)) }
+        #expect(results == [.applied, .superseded, .duplicate, .noEffect])
+    }
+
+    @Test func `an older event that comes first is applied, and so is the newer one after it`() throws {
+        let events = [
+            Facts.event(1, transaction: try Facts.transaction("1001", signedDate: 1)),
+            Facts.event(2, transaction: try Facts.transaction("1001", signedDate: 2)),
+        ]
+        let fold = BatchFold(events)
+        #expect(events.map { fold.result(of: $0, after: answerOfEmptyBooks(fold)) } == [.applied, .applied])
+        #expect(fold.transactions.count == 1)
+        #expect(fold.transactions.values.first?.latest.version.signedDate == Facts.timestamp(2))
+    }
+
+    @Test func `an event that is run again is applied when its own effects exist, and another's make it superseded`() throws {
+        let event = Facts.event(1, transaction: try Facts.transaction("1001", signedDate: 1), effects: [granted("1001")])
+        let fold = BatchFold([event])
+        let key = granted("1001").key
+        let notification = try #require(event.notificationKey)
+        #expect(fold.result(of: event, after: MergeAnswer(firstEvents: [notification: 1], effectEvents: [key: 1])) == .applied)
+        #expect(fold.result(of: event, after: MergeAnswer(firstEvents: [notification: 1], effectEvents: [key: 7])) == .superseded)
+        #expect(fold.result(of: event, after: MergeAnswer(firstEvents: [notification: 7], effectEvents: [key: 7])) == .duplicate)
+    }
+
+    @Test func `what nobody knows the meaning of is unhandled, though its facts are merged`() throws {
+        var event = Facts.event(1, transaction: try Facts.transaction("1001", signedDate: 1))
+        event.unhandledReason = "unknown_notification"
+        let fold = BatchFold([event])
+        #expect(fold.result(of: event, after: answerOfEmptyBooks(fold)) == .unhandled)
+        #expect(fold.transactions.count == 1)
+    }
+
+    @Test func `two statuses signed in one millisecond are put in order by their content`() {
+        let (active, expired) = (
+            Facts.subscription("1000", signedDate: 5, status: .active), Facts.subscription("1000", signedDate: 5, status: .expired)
+        )
+        let there = BatchFold([Facts.event(1, subscription: active), Facts.event(2, subscription: expired)])
+        let back = BatchFold([Facts.event(1, subscription: expired), Facts.event(2, subscription: active)])
+        #expect(there.subscriptions.values.map(\.status) == back.subscriptions.values.map(\.status))
+    }
+}
