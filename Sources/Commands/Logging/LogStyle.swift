@@ -1,0 +1,60 @@
+import AppStore
+import Logging
+
+/// The shape of a log line.
+struct LogStyle: Sendable, Equatable {
+    /// One JSON object instead of text.
+    let isJSON: Bool
+    /// Whether the line begins with `<N>`, from which the journal takes the priority; anything else would read it as part of the text.
+    let hasPriority: Bool
+
+    /// Chooses for a process whose standard error is the journal, or something else.
+    init(format: LogSettings.Format, isJournal: Bool) {
+        isJSON = format == .json || (format == .auto && isJournal)
+        hasPriority = isJournal
+    }
+
+    func line(level: Logger.Level, label: String, message: String, metadata: Logger.Metadata, at time: Timestamp) -> String {
+        var line = hasPriority ? "<\(level.journalPriority)>" : ""
+        if isJSON {
+            line.append("{")
+            if !hasPriority { line += "\"time\":\"\(time)\"," }
+            line += "\"level\":\"\(level.rawValue)\",\"logger\":"
+            line.appendJSON(label)
+            line += ",\"message\":"
+            line.appendJSON(message)
+            if !metadata.isEmpty {
+                line += ",\"metadata\":"
+                line.appendJSON(.dictionary(metadata))
+            }
+            line.append("}")
+        } else {
+            if !hasPriority { line += "\(time) " }
+            line += "\(level.rawValue.uppercased()): \(message.onOneLine)"
+            for (key, value) in metadata.sorted(by: { $0.key < $1.key }) { line += " \(key)=\("\(value)".onOneLine)" }
+        }
+        line.append("\n")
+        return line
+    }
+}
+
+extension Logger.Level {
+    /// The severity of syslog(3) and sd-daemon(3).
+    var journalPriority: Int {
+        switch self {
+        case .trace, .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        case .critical: 2
+        }
+    }
+}
+
+extension String {
+    /// A newline in a message must not begin a log line of its own.
+    fileprivate var onOneLine: String {
+        String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
+    }
+}

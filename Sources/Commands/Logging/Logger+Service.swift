@@ -1,0 +1,19 @@
+import FoundationEssentials
+import Logging
+
+extension Logger {
+    /// The logger of one command, with the level and the shape that the settings ask for.
+    static func service(_ command: String, _ reader: SettingsReader) throws(SettingsError) -> Logger {
+        let settings = try LogSettings(reader)
+        let style = LogStyle(
+            format: settings.format,
+            isJournal: LogOutput.isJournal(environment: ProcessInfo.processInfo.environment)
+        )
+        let label = "appstore-inbox.\(command)"
+        let logger = Logger(label: label) { ServiceLogHandler(label: $0, level: settings.level, style: style) }
+        for variable in reader.unknownVariables {
+            logger.warning("unknown variable in the environment", metadata: ["settings.variable": "\(variable)"])
+        }
+        return logger
+    }
+}

@@ -1,0 +1,33 @@
+import Logging
+
+/// Writes each event as one line to standard error: JSON for machines, readable text for people.
+struct ServiceLogHandler: LogHandler {
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+
+    private let label: String
+    private let style: LogStyle
+    private let output: LogOutput
+
+    /// - Parameter label: names the logger in JSON.
+    init(label: String, level: Logger.Level, style: LogStyle, output: LogOutput = .standardError) {
+        self.label = label
+        self.logLevel = level
+        self.style = style
+        self.output = output
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var all = metadata
+        if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
+        if let own = event.metadata { all.merge(own) { $1 } }
+        if let error = event.error { all["error"] = "\(error)" }
+        output.write(style.line(level: event.level, label: label, message: event.message.description, metadata: all, at: output.now()))
+    }
+}

@@ -1,0 +1,70 @@
+import Configuration
+import FoundationEssentials
+
+/// A JSON object whose members are named as the settings are: `{"listen": "127.0.0.1:8080", "apps": ["com.example.app"]}`.
+struct ConfigurationFile {
+    let path: String
+    /// The members as text, for the settings' own parsers.
+    let values: [String: String]
+
+    /// - Throws: ``SettingsError`` when the file cannot be read, is not such an object or has a member that is no setting.
+    init(path: String) throws(SettingsError) {
+        self.path = path
+        let members: [String: Member]
+        do {
+            members = try JSONDecoder().decode([String: Member].self, from: Data(contentsOf: URL(filePath: path)))
+        } catch let error as DecodingError {
+            throw SettingsError(["\(path): \(Self.explain(error))"])
+        } catch {
+            throw SettingsError(["\(path): cannot be read"])
+        }
+        let known = Set(Settings.all.map(\.name))
+        let unknown = members.keys.filter { !known.contains($0) }.sorted()
+        guard unknown.isEmpty else { throw SettingsError(unknown.map { "\(path): \($0) is no setting" }) }
+        values = members.mapValues(\.text)
+    }
+
+    /// The file as a source of swift-configuration.
+    var provider: InMemoryProvider {
+        InMemoryProvider(
+            name: path,
+            values: Dictionary(
+                uniqueKeysWithValues: values.map { (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: true)) }
+            )
+        )
+    }
+
+    private static func explain(_ error: DecodingError) -> String {
+        switch error {
+        case .typeMismatch(_, let context) where context.codingPath.isEmpty: "must hold one JSON object"
+        case .typeMismatch(_, let context): "\(context.codingPath[0].stringValue) must be text, a number, true or false, or a list of texts"
+        default: "is not JSON"
+        }
+    }
+
+    private struct Member: Decodable {
+        let text: String
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let value = try Self.decode(Bool.self, container) {
+                text = value ? "on" : "off"
+            } else if let value = try Self.decode(Int.self, container) {
+                text = String(value)
+            } else if let value = try Self.decode([String].self, container) {
+                text = value.joined(separator: ",")
+            } else {
+                text = try container.decode(String.self)
+            }
+        }
+
+        /// Nil when the member is of another type; the next type is tried then.
+        private static func decode<T: Decodable>(_ type: T.Type, _ container: any SingleValueDecodingContainer) throws -> T? {
+            do {
+                return try container.decode(type)
+            } catch DecodingError.typeMismatch, DecodingError.dataCorrupted {
+                return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+/// How a command reaches PostgreSQL.
+struct DatabaseSettings: Sendable {
+    /// Anything that libpq takes; secret.
+    let url: String
+    /// Whether statements may be prepared under a name.
+    let isPrepared: Bool
+
+    /// - Throws: ``SettingsError`` with everything that is wrong.
+    init(_ reader: SettingsReader) throws(SettingsError) {
+        try reader.requireValid(Settings.database)
+        url = try reader.required(Settings.databaseURL)
+        isPrepared = try reader.required(Settings.prepared)
+    }
+}

@@ -1,0 +1,21 @@
+import ArgumentParser
+
+/// The options of `appstore-inbox ingest` that no other command has.
+struct IngestOptions: SettingsOptions {
+    @Option(help: Settings.listen.description.help) private var listen: String?
+    @Option(help: Settings.adminListen.description.help) private var adminListen: String?
+    @Option(help: Settings.bodyLimit.description.help) private var bodyLimit: String?
+    @Option(help: Settings.memoryLimit.description.help) private var memoryLimit: String?
+    @Option(help: Settings.connectionLimit.description.help) private var connectionLimit: String?
+    @Option(help: Settings.requestTimeout.description.help) private var requestTimeout: String?
+    @Option(help: Settings.hourlyByteLimit.description.help) private var hourlyByteLimit: String?
+
+    init() {}
+
+    var flags: [String: String] {
+        Self.collect([
+            "listen": listen, "admin-listen": adminListen, "body-limit": bodyLimit, "memory-limit": memoryLimit,
+            "connection-limit": connectionLimit, "request-timeout": requestTimeout, "hourly-byte-limit": hourlyByteLimit,
+        ])
+    }
+}

@@ -1,0 +1,22 @@
+import Logging
+
+/// What is logged, and in which shape.
+struct LogSettings: Sendable {
+    /// The shape of a log line.
+    enum Format: String, Sendable, CaseIterable {
+        /// JSON for the systemd journal, text elsewhere.
+        case auto
+        case text
+        case json
+    }
+
+    let level: Logger.Level
+    let format: Format
+
+    /// - Throws: ``SettingsError`` with everything that is wrong.
+    init(_ reader: SettingsReader) throws(SettingsError) {
+        try reader.requireValid([Settings.logLevel.description, Settings.logFormat.description])
+        level = try reader.required(Settings.logLevel)
+        format = try reader.required(Settings.logFormat)
+    }
+}

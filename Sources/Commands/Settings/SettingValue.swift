@@ -1,0 +1,140 @@
+import AppStore
+import AppStoreVerification
+import Ingest
+import Postgres
+
+/// How the text of a setting becomes a value. An error says what was expected, never what was there: the text may be secret.
+enum SettingValue {
+    static func nonEmpty(_ text: String) throws(InvalidSettingValue) -> String {
+        guard !text.isEmpty else { throw InvalidSettingValue(expectation: "must not be empty") }
+        return text
+    }
+
+    /// Anything that libpq takes.
+    static func connectionString(_ text: String) throws(InvalidSettingValue) -> String {
+        do {
+            _ = try ConnectionOptions(nonEmpty(text))
+            return text
+        } catch let error as InvalidSettingValue {
+            throw error
+        } catch {
+            throw InvalidSettingValue(expectation: "\(error)")
+        }
+    }
+
+    static func toggle(_ text: String) throws(InvalidSettingValue) -> Bool {
+        switch text {
+        case "on", "true", "yes", "1": true
+        case "off", "false", "no", "0": false
+        default: throw InvalidSettingValue(expectation: "must be on or off")
+        }
+    }
+
+    static func address(_ text: String) throws(InvalidSettingValue) -> ListenAddress {
+        do {
+            return try ListenAddress(text)
+        } catch {
+            throw InvalidSettingValue(expectation: error.message, namesValue: true)
+        }
+    }
+
+    static func integer(in range: ClosedRange<Int>) -> @Sendable (String) throws(InvalidSettingValue) -> Int {
+        { text throws(InvalidSettingValue) in
+            guard let number = Int(text), range.contains(number) else {
+                throw InvalidSettingValue(expectation: "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return number
+        }
+    }
+
+    static func choice<Choice: RawRepresentable & CaseIterable & Sendable>(
+        _ type: Choice.Type
+    ) -> @Sendable (String) throws(InvalidSettingValue) -> Choice where Choice.RawValue == String {
+        let choices = Array(Choice.allCases)
+        return { text throws(InvalidSettingValue) in
+            guard let choice = choices.first(where: { $0.rawValue == text }) else {
+                throw InvalidSettingValue(expectation: "must be one of \(choices.map(\.rawValue).joined(separator: ", "))")
+            }
+            return choice
+        }
+    }
+
+    /// `bundleId[:appAppleId]`, separated by commas; each bundle once.
+    static func apps(_ text: String) throws(InvalidSettingValue) -> [App] {
+        var apps: [App] = []
+        for item in try items(text) {
+            let parts = item.split(separator: ":", omittingEmptySubsequences: false)
+            let bundleID = String(parts[0])
+            guard parts.count <= 2, isBundleID(bundleID) else {
+                throw InvalidSettingValue(expectation: "must be bundleId or bundleId:appAppleId, separated by commas")
+            }
+            var appAppleID: Int64?
+            if parts.count == 2 {
+                guard let number = Int64(parts[1]), number > 0 else {
+                    throw InvalidSettingValue(expectation: "the appAppleId behind \(bundleID) must be a number above 0")
+                }
+                appAppleID = number
+            }
+            guard !apps.contains(where: { $0.bundleID == bundleID }) else {
+                throw InvalidSettingValue(expectation: "names \(bundleID) twice")
+            }
+            apps.append(App(bundleID: bundleID, appAppleID: appAppleID))
+        }
+        return apps
+    }
+
+    /// Environments that exist at the App Store, separated by commas.
+    static func environments(_ text: String) throws(InvalidSettingValue) -> Set<AppStoreEnvironment> {
+        var environments: Set<AppStoreEnvironment> = []
+        for item in try items(text) { environments.insert(try environment(item)) }
+        return environments
+    }
+
+    /// `PATH[:Environment[+Environment]]`, separated by commas; Sandbox alone where none is named.
+    static func extraRoots(_ text: String) throws(InvalidSettingValue) -> [ExtraRoot] {
+        guard !text.isEmpty else { return [] }
+        var roots: [ExtraRoot] = []
+        for item in try items(text) {
+            guard let colon = item.lastIndex(of: ":") else {
+                roots.append(ExtraRoot(path: item, environments: [.sandbox]))
+                continue
+            }
+            var environments: Set<AppStoreEnvironment> = []
+            for name in item[item.index(after: colon)...].split(separator: "+", omittingEmptySubsequences: false) {
+                environments.insert(try environment(String(name)))
+            }
+            guard colon > item.startIndex else { throw InvalidSettingValue(expectation: "must be PATH or PATH:Environment[+Environment]") }
+            roots.append(ExtraRoot(path: String(item[..<colon]), environments: environments))
+        }
+        return roots
+    }
+
+    private static func environment(_ name: String) throws(InvalidSettingValue) -> AppStoreEnvironment {
+        let environment = AppStoreEnvironment(rawValue: name)
+        guard environment == .production || environment == .sandbox else {
+            throw InvalidSettingValue(expectation: "an environment must be Production or Sandbox, written so")
+        }
+        return environment
+    }
+
+    private static func items(_ text: String) throws(InvalidSettingValue) -> [String] {
+        let items = text.split(separator: ",", omittingEmptySubsequences: false).map { item in
+            String(item.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        }
+        guard items.allSatisfy({ !$0.isEmpty }) else { throw InvalidSettingValue(expectation: "has nothing before or behind a comma") }
+        return items
+    }
+
+    /// Letters, digits, hyphens and dots, as Apple documents CFBundleIdentifier; an asterisk would not be a wildcard here.
+    private static func isBundleID(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+}

@@ -1,0 +1,162 @@
+import AppStore
+import AppStoreVerification
+import FoundationEssentials
+import Ingest
+import Logging
+
+/// Every setting of the daemons: name, shape, default and meaning, in one table.
+enum Settings {
+    static let databaseURL = Setting(
+        "database-url",
+        value: "CONNINFO",
+        default: nil,
+        isSecret: true,
+        summary: "where PostgreSQL is, in any form that libpq takes; better from a file than from a flag that ps(1) shows",
+        parse: SettingValue.connectionString
+    )
+    static let databaseURLFile = Setting(
+        "database-url-file",
+        value: "PATH",
+        default: nil,
+        summary: "a file that holds the database-url",
+        parse: SettingValue.nonEmpty
+    )
+    static let prepared = Setting(
+        "prepared",
+        value: "on|off",
+        default: "on",
+        summary: "off for a pooler that does not know prepared statements (PgBouncer before 1.21)",
+        parse: SettingValue.toggle
+    )
+
+    static let listen = Setting(
+        "listen",
+        value: "HOST:PORT|unix:PATH",
+        default: "127.0.0.1:8080",
+        summary: "where Apple's notifications arrive",
+        parse: SettingValue.address
+    )
+    static let adminListen = Setting(
+        "admin-listen",
+        value: "HOST:PORT|unix:PATH",
+        default: "127.0.0.1:9090",
+        summary: "where /livez and /readyz answer in any case",
+        parse: SettingValue.address
+    )
+    static let bodyLimit = Setting(
+        "body-limit",
+        value: "bytes",
+        default: "262144",
+        summary: "the largest notification that is taken",
+        parse: SettingValue.integer(in: 16_384...4_194_304)
+    )
+    static let memoryLimit = Setting(
+        "memory-limit",
+        value: "bytes",
+        default: "67108864",
+        summary: "the most bytes of bodies held at once; 503 beyond",
+        parse: SettingValue.integer(in: 1_048_576...1_073_741_824)
+    )
+    static let connectionLimit = Setting(
+        "connection-limit",
+        value: "count",
+        default: "512",
+        summary: "the most connections of clients at once",
+        parse: SettingValue.integer(in: 1...65_536)
+    )
+    static let requestTimeout = Setting(
+        "request-timeout",
+        value: "seconds",
+        default: "10",
+        summary: "how long one request may take to arrive",
+        parse: SettingValue.integer(in: 1...300)
+    )
+    static let hourlyByteLimit = Setting(
+        "hourly-byte-limit",
+        value: "bytes",
+        default: "4294967296",
+        summary: "the most bytes stored in an hour, 503 beyond; 0 means no limit",
+        parse: SettingValue.integer(in: 0...1_099_511_627_776)
+    )
+
+    static let apps = Setting(
+        "apps",
+        value: "bundleId[:appAppleId],…",
+        default: nil,
+        summary: "the apps whose notifications count; all others are rejected",
+        parse: SettingValue.apps
+    )
+    static let environments = Setting(
+        "environments",
+        value: "Production,Sandbox",
+        default: "Production,Sandbox",
+        summary: "the App Store environments that count",
+        parse: SettingValue.environments
+    )
+    static let extraRoots = Setting(
+        "extra-roots",
+        value: "PATH[:Env[+Env]],…",
+        default: "",
+        summary: "certificates trusted beside Apple's, for tests: PEM or DER, for Sandbox unless Production is written out",
+        parse: SettingValue.extraRoots
+    )
+    static let concurrency = Setting(
+        "concurrency",
+        value: "1…64",
+        default: "\(min(64, ProcessInfo.processInfo.activeProcessorCount + 1))",
+        summary: "batches in flight, each on a connection of its own",
+        parse: SettingValue.integer(in: 1...64)
+    )
+    static let batchSize = Setting(
+        "batch-size",
+        value: "1…1000",
+        default: "64",
+        summary: "the most events in one transaction",
+        parse: SettingValue.integer(in: 1...1000)
+    )
+    static let maximumAttempts = Setting(
+        "max-attempts",
+        value: "1…100",
+        default: "20",
+        summary: "how often an event is tried before it is failed",
+        parse: SettingValue.integer(in: 1...100)
+    )
+
+    static let shutdownTimeout = Setting(
+        "shutdown-timeout",
+        value: "seconds",
+        default: "25",
+        summary: "how long what is under way may take after SIGTERM",
+        parse: SettingValue.integer(in: 1...600)
+    )
+    static let logLevel = Setting(
+        "log-level",
+        value: "trace…critical",
+        default: "info",
+        summary: "the least severe message that is logged",
+        parse: SettingValue.choice(Logger.Level.self)
+    )
+    static let logFormat = Setting(
+        "log-format",
+        value: "auto|text|json",
+        default: "auto",
+        summary: "auto is json for the systemd journal and text elsewhere",
+        parse: SettingValue.choice(LogSettings.Format.self)
+    )
+
+    private static let common = [shutdownTimeout.description, logLevel.description, logFormat.description]
+    static let database = [databaseURL.description, databaseURLFile.description, prepared.description]
+    static let ingest =
+        database + [
+            listen.description, adminListen.description, bodyLimit.description, memoryLimit.description, connectionLimit.description,
+            requestTimeout.description, hourlyByteLimit.description,
+        ] + common
+    static let worker =
+        database + [
+            apps.description, environments.description, extraRoots.description, concurrency.description, batchSize.description,
+            maximumAttempts.description,
+        ] + common
+
+    /// Each setting once, for checking names: a configuration file may serve both daemons.
+    static let all: [SettingDescription] = ingest + worker.filter { setting in !ingest.contains { $0.name == setting.name } }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import FoundationEssentials
+
+/// Options that a command shares with its settings.
+protocol SettingsOptions: ParsableArguments {
+    /// The text of each option that was given, by the setting's name.
+    var flags: [String: String] { get }
+}
+
+extension SettingsOptions {
+    static func collect(_ options: KeyValuePairs<String, String?>) -> [String: String] {
+        var flags: [String: String] = [:]
+        for (name, text) in options { flags[name] = text }
+        return flags
+    }
+}
+
+extension SettingDescription {
+    /// The line in `--help`.
+    var help: ArgumentHelp {
+        let text = fallback.map { $0.isEmpty ? summary : "\(summary) (default: \($0))" } ?? summary
+        return ArgumentHelp("\(text)", valueName: value)
+    }
+}
+
+/// `--database-url`, `--database-url-file`, `--prepared`.
+struct DatabaseOptions: SettingsOptions {
+    @Option(help: Settings.databaseURL.description.help) private var databaseURL: String?
+    @Option(help: Settings.databaseURLFile.description.help) private var databaseURLFile: String?
+    @Option(help: Settings.prepared.description.help) private var prepared: String?
+
+    init() {}
+
+    var flags: [String: String] {
+        Self.collect(["database-url": databaseURL, "database-url-file": databaseURLFile, "prepared": prepared])
+    }
+}
+
+/// `--config`, `--check-config`, `--log-level`, `--log-format`, `--shutdown-timeout`.
+struct ServiceOptions: SettingsOptions {
+    /// The configuration file.
+    @Option(help: "A JSON file with settings (default: $APPSTORE_INBOX_CONFIG).") var config: String?
+    /// Whether to print the effective settings and end.
+    @Flag(help: "Print the effective settings, secrets redacted, and end.") var checkConfig = false
+    @Option(help: Settings.logLevel.description.help) private var logLevel: String?
+    @Option(help: Settings.logFormat.description.help) private var logFormat: String?
+    @Option(help: Settings.shutdownTimeout.description.help) private var shutdownTimeout: String?
+
+    init() {}
+
+    var flags: [String: String] {
+        Self.collect(["log-level": logLevel, "log-format": logFormat, "shutdown-timeout": shutdownTimeout])
+    }
+
+    /// The settings of a command, from its options and the environment of the process.
+    func reader(_ options: any SettingsOptions...) throws(SettingsError) -> SettingsReader {
+        let given = options.reduce(into: flags) { $0.merge($1.flags) { $1 } }
+        return try SettingsReader(flags: given, configPath: config, environment: ProcessInfo.processInfo.environment)
+    }
+}

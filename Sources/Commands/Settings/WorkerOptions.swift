@@ -1,0 +1,20 @@
+import ArgumentParser
+
+/// The options of `appstore-inbox worker` that no other command has.
+struct WorkerOptions: SettingsOptions {
+    @Option(help: Settings.apps.description.help) private var apps: String?
+    @Option(help: Settings.environments.description.help) private var environments: String?
+    @Option(help: Settings.extraRoots.description.help) private var extraRoots: String?
+    @Option(help: Settings.concurrency.description.help) private var concurrency: String?
+    @Option(help: Settings.batchSize.description.help) private var batchSize: String?
+    @Option(help: Settings.maximumAttempts.description.help) private var maxAttempts: String?
+
+    init() {}
+
+    var flags: [String: String] {
+        Self.collect([
+            "apps": apps, "environments": environments, "extra-roots": extraRoots, "concurrency": concurrency, "batch-size": batchSize,
+            "max-attempts": maxAttempts,
+        ])
+    }
+}

@@ -1,0 +1,48 @@
+import AppStore
+import Postgres
+
+/// The inbox in numbers, all of one instant.
+struct InboxStatus {
+    /// Events that are due.
+    let ready: Int64
+    /// Events that wait for their next attempt.
+    let waiting: Int64
+    /// Seconds for which the longest waiting event has been without outcome; nil when there is none.
+    let oldestUnsettledAge: Int64?
+    /// Settled events by result.
+    let results: [(result: String, events: Int64)]
+
+    static func read(from connection: Connection) async throws -> InboxStatus {
+        let answers = try await connection.pipeline([
+            """
+            SELECT count(*) FILTER (WHERE state = 'ready') AS ready, count(*) FILTER (WHERE state = 'waiting') AS waiting,
+                   floor(extract(epoch FROM clock_timestamp() - min(received_at)))::bigint AS oldest
+            FROM appstore.inbox_status WHERE state <> 'settled'
+            """,
+            "SELECT result, count(*) AS events FROM appstore.outcomes GROUP BY result ORDER BY result",
+        ])
+        let queue = answers[0][answers[0].startIndex]
+        return InboxStatus(
+            ready: try queue.decode("ready"),
+            waiting: try queue.decode("waiting"),
+            oldestUnsettledAge: try queue.decode("oldest"),
+            results: try answers[1].map { (try $0.decode("result"), try $0.decode("events")) }
+        )
+    }
+
+    /// `{"ready": …, "waiting": …, "oldestUnsettledSeconds": …, "outcomes": {"applied": …}}`.
+    var json: JSONObject {
+        [
+            "ready": .number(JSONNumber(ready)), "waiting": .number(JSONNumber(waiting)),
+            "oldestUnsettledSeconds": oldestUnsettledAge.map { .number(JSONNumber($0)) } ?? .null,
+            "outcomes": .object(JSONObject(results.map { ($0.result, .number(JSONNumber($0.events))) })),
+        ]
+    }
+
+    var text: String {
+        var lines = ["ready       \(ready)", "waiting     \(waiting)"]
+        if let oldestUnsettledAge { lines.append("oldest      \(oldestUnsettledAge) s without outcome") }
+        lines += results.map { $0.result + String(repeating: " ", count: max(1, 12 - $0.result.count)) + "\($0.events)" }
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,27 @@
+import Logging
+import ServiceLifecycle
+import Systemd
+import UnixSignals
+
+/// Tells systemd that the process is about to end. The last of the services, since the last is the first to shut down.
+struct StoppingNotice: Service {
+    let notifier: ServiceNotifier
+
+    func run() async throws {
+        try await gracefulShutdown()
+        notifier.stopping(status: "finishing what is under way")
+    }
+}
+
+extension ServiceGroup {
+    /// Runs a daemon's services until SIGTERM or SIGINT; what is under way may take `shutdownTimeout` from then on.
+    static func running(_ services: [any Service], shutdownTimeout: Duration, logger: Logger) async throws {
+        var configuration = ServiceGroupConfiguration(
+            services: services,
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger
+        )
+        configuration.maximumGracefulShutdownDuration = shutdownTimeout
+        try await ServiceGroup(configuration: configuration).run()
+    }
+}

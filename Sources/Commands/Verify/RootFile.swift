@@ -1,0 +1,51 @@
+import AppStore
+import AppStoreVerification
+import FoundationEssentials
+import OpenSSL
+
+/// A file with root certificates: one in DER, or any number in PEM.
+struct RootFile {
+    /// Why a file cannot be used; names the file.
+    struct Unusable: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let certificates: [Certificate]
+    private let path: String
+
+    init(path: String) throws(Unusable) {
+        self.path = path
+        let bytes: [UInt8]
+        do {
+            bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+        } catch {
+            throw Unusable(description: "\(path): cannot be read")
+        }
+        do {
+            // DER begins with the tag of a SEQUENCE, which PEM, being text, cannot.
+            certificates = bytes.first == 0x30 ? [try Certificate(der: bytes)] : try Certificate.bundle(pem: bytes)
+        } catch {
+            throw Unusable(description: "\(path): neither a certificate in DER nor certificates in PEM: \(error)")
+        }
+    }
+
+    /// The certificates as anchors of trust for these environments; nil for any.
+    func trusted(for environments: Set<AppStoreEnvironment>?) throws(Unusable) -> [TrustedRoot] {
+        var roots: [TrustedRoot] = []
+        for certificate in certificates {
+            do {
+                roots.append(try TrustedRoot(certificate, environments: environments))
+            } catch {
+                throw Unusable(description: "\(path): \(error)")
+            }
+        }
+        return roots
+    }
+}
+
+extension ExtraRoot {
+    /// The file's certificates, for the environments that were written beside it.
+    func trusted() throws(RootFile.Unusable) -> [TrustedRoot] {
+        try RootFile(path: path).trusted(for: environments)
+    }
+}

@@ -1,0 +1,83 @@
+import AppStore
+import Foundation
+import Logging
+import Synchronization
+import Testing
+
+@testable import Commands
+
+@Suite struct ServiceLogHandlerTests {
+    private let lines = CollectedLines()
+
+    private func logger(_ format: LogSettings.Format, isJournal: Bool, level: Logger.Level = .info) -> Logger {
+        Logger(label: "appstore-inbox.worker") { [lines] label in
+            ServiceLogHandler(
+                label: label,
+                level: level,
+                style: LogStyle(format: format, isJournal: isJournal),
+                output: LogOutput(now: { Timestamp(millisecondsSince1970: 1_700_000_000_007) }, write: { lines.append($0) })
+            )
+        }
+    }
+
+    @Test func `the journal gets a priority and one JSON object`() throws {
+        let logger = logger(.auto, isJournal: true)
+        logger.error("batch was not committed", metadata: ["error": "a \"b\"\n\\c\u{1}", "ids": ["1", "2"]])
+        let line = try #require(lines.all.first)
+        #expect(line.hasPrefix("<3>{"))
+        #expect(line.hasSuffix("}\n") && line.dropLast().allSatisfy { !$0.isNewline })
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(line.dropFirst(3).utf8)) as? [String: Any])
+        #expect(object["level"] as? String == "error")
+        #expect(object["logger"] as? String == "appstore-inbox.worker")
+        #expect(object["message"] as? String == "batch was not committed")
+        let metadata = try #require(object["metadata"] as? [String: Any])
+        #expect(metadata["error"] as? String == "a \"b\"\n\\c\u{1}")
+        #expect(metadata["ids"] as? [String] == ["1", "2"])
+    }
+
+    @Test func `JSON elsewhere has no priority, which would break it, but a time`() throws {
+        logger(.json, isJournal: false).notice("up")
+        #expect(
+            lines.all == [
+                #"{"time":"2023-11-14T22:13:20.007Z","level":"notice","logger":"appstore-inbox.worker","message":"up"}"# + "\n"
+            ]
+        )
+    }
+
+    @Test func `a person reads text, one event a line`() {
+        logger(.auto, isJournal: false).warning("two\nlines", metadata: ["b": "2", "a": "x\ny"])
+        #expect(lines.all == ["2023-11-14T22:13:20.007Z WARNING: two lines a=x y b=2\n"])
+    }
+
+    @Test func `text in the journal has the journal's own time`() {
+        logger(.text, isJournal: true).info("up")
+        #expect(lines.all == ["<6>INFO: up\n"])
+    }
+
+    @Test func `metadata of the logger, the provider and the event come together, the nearest wins`() {
+        var logger = logger(.text, isJournal: true)
+        logger[metadataKey: "lane"] = "1"
+        logger[metadataKey: "kept"] = "yes"
+        logger.info("x", metadata: ["lane": "2"])
+        #expect(lines.all == ["<6>INFO: x kept=yes lane=2\n"])
+    }
+
+    @Test func `what is less severe than the level is left out`() {
+        let logger = logger(.text, isJournal: true, level: .warning)
+        logger.notice("no")
+        logger.warning("yes")
+        #expect(lines.all.count == 1)
+    }
+
+    @Test func `an inherited JOURNAL_STREAM of another stream is not taken for the journal`() {
+        #expect(!LogOutput.isJournal(environment: [:]))
+        #expect(!LogOutput.isJournal(environment: ["JOURNAL_STREAM": "0:0"]))
+    }
+}
+
+/// What was written, in order.
+private final class CollectedLines: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    func append(_ line: String) { lines.withLock { $0.append(line) } }
+}

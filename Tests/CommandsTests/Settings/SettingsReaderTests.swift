@@ -1,0 +1,97 @@
+import AppStoreVerification
+import Foundation
+import Testing
+
+@testable import Commands
+
+@Suite struct SettingsReaderTests {
+    private let database = ["APPSTORE_INBOX_DATABASE_URL": "postgresql:///shop"]
+
+    @Test func `a flag wins over the environment, that over the file, that over the default`() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("inbox.json", #"{"listen": "127.0.0.1:3", "admin-listen": "127.0.0.1:3", "body-limit": 65536}"#)
+        var environment = database
+        environment["APPSTORE_INBOX_CONFIG"] = file
+        environment["APPSTORE_INBOX_LISTEN"] = "127.0.0.1:2"
+        environment["APPSTORE_INBOX_ADMIN_LISTEN"] = "127.0.0.1:2"
+        let settings = try IngestSettings(SettingsReader(flags: ["listen": "127.0.0.1:1"], environment: environment))
+        #expect("\(settings.listen)" == "127.0.0.1:1")
+        #expect("\(settings.adminListen)" == "127.0.0.1:2")
+        #expect(settings.bodyLimit == 65536)
+        #expect(settings.requestTimeout == .seconds(10))
+    }
+
+    @Test func `the file may name lists, numbers and switches in JSON's own way`() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            "inbox.json",
+            #"{"apps": ["com.example.a", "com.example.b:42"], "concurrency": 3, "prepared": false, "database-url": "host=/tmp"}"#
+        )
+        let settings = try WorkerSettings(SettingsReader(flags: [:], configPath: file, environment: [:]))
+        #expect(settings.apps.map(\.bundleID) == ["com.example.a", "com.example.b"])
+        #expect(settings.apps.map(\.appAppleID) == [nil, 42])
+        #expect(settings.concurrency == 3)
+        #expect(!settings.database.isPrepared)
+        #expect(settings.database.url == "host=/tmp")
+    }
+
+    @Test(arguments: [
+        (#"{"lissten": "127.0.0.1:1"}"#, "lissten is no setting"),
+        (#"{"listen": {"host": "a"}}"#, "listen must be text"),
+        (#"{"listen": "#, "is not JSON"),
+        (#"[]"#, "must hold one JSON object"),
+    ])
+    func `a file that cannot be used is named with what is wrong`(text: String, problem: String) throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("inbox.json", text)
+        let error = #expect(throws: SettingsError.self) { try SettingsReader(flags: [:], configPath: file, environment: [:]) }
+        #expect(try #require(error).description.contains("\(file): \(problem)"))
+    }
+
+    @Test func `a missing file is named`() throws {
+        let error = #expect(throws: SettingsError.self) {
+            try SettingsReader(flags: [:], configPath: "/nonexistent.json", environment: [:])
+        }
+        #expect(error?.description == "/nonexistent.json: cannot be read")
+    }
+
+    @Test func `every problem is shown at once, each with the place that it comes from`() throws {
+        let environment = database.merging(["APPSTORE_INBOX_BODY_LIMIT": "lots", "APPSTORE_INBOX_LOG_LEVEL": "loud"]) { $1 }
+        let reader = try SettingsReader(flags: ["listen": "8080"], environment: environment)
+        let error = try #require(throws: SettingsError.self) { try IngestSettings(reader) }
+        #expect(error.problems.count == 3)
+        #expect(error.description.contains(#"--listen: listen address "8080": it has no port"#))
+        #expect(error.description.contains(#"APPSTORE_INBOX_BODY_LIMIT: must be a whole number from 16384 to 4194304, not "lots""#))
+        #expect(error.description.contains("APPSTORE_INBOX_LOG_LEVEL: must be one of trace, debug"))
+    }
+
+    @Test func `what is missing is named with the ways to give it`() throws {
+        let error = try #require(throws: SettingsError.self) { try WorkerSettings(SettingsReader(flags: [:], environment: [:])) }
+        #expect(error.problems.count == 2)
+        #expect(error.description.contains("database-url is missing: set APPSTORE_INBOX_DATABASE_URL or --database-url"))
+        #expect(error.description.contains("apps is missing"))
+    }
+
+    @Test func `limits that contradict each other are refused`() throws {
+        let flags = ["body-limit": "4194304", "memory-limit": "1048576"]
+        let reader = try SettingsReader(flags: flags, environment: database)
+        #expect(throws: SettingsError.self) { try IngestSettings(reader) }
+    }
+
+    @Test func `a misspelt variable is noticed and those of others are not`() throws {
+        let environment = ["APPSTORE_INBOX_APSS": "x", "APPSTORE_INBOX_APPS": "y", "APPSTORE_INBOX_SAMPLES": "z", "PATH": "/bin"]
+        #expect(try SettingsReader(flags: [:], environment: environment).unknownVariables == ["APPSTORE_INBOX_APSS"])
+    }
+
+    @Test func `the report shows values and their places but no secret`() throws {
+        let environment = ["APPSTORE_INBOX_DATABASE_URL": "postgresql://shop:hunter2@db/shop", "APPSTORE_INBOX_APPS": "com.example.a"]
+        let report = try SettingsReader(flags: ["batch-size": "7"], environment: environment).report(.worker)
+        #expect(!report.contains("hunter2"))
+        #expect(!report.contains("postgresql:"))
+        let lines = report.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") }
+        #expect(lines.contains("database-url (secret) APPSTORE_INBOX_DATABASE_URL"))
+        #expect(lines.contains("batch-size 7 --batch-size"))
+        #expect(lines.contains("apps com.example.a APPSTORE_INBOX_APPS"))
+        #expect(lines.contains("extra-roots (none) default"))
+    }
+}
