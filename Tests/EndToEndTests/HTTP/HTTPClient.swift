@@ -1,0 +1,27 @@
+/// A client of one listener.
+struct HTTPClient: Sendable {
+    static let notifications = "/apple/v2/notifications"
+    let port: Int
+
+    /// Posts bodies as notifications, one after the other on one connection, and returns what was answered to each.
+    func post(_ bodies: [[UInt8]]) async throws -> [HTTPAnswer] {
+        try await connected { connection in
+            try bodies.map { try connection.exchange("POST", Self.notifications, fields: ["content-type": "application/json"], body: $0) }
+        }
+    }
+
+    /// Posts one body as a notification.
+    func post(_ body: [UInt8]) async throws -> HTTPAnswer {
+        try await post([body])[0]
+    }
+
+    func get(_ path: String) async throws -> HTTPAnswer {
+        try await connected { try $0.exchange("GET", path) }
+    }
+
+    /// Lends a connection on a thread where it may block.
+    func connected<Value: Sendable>(_ body: @escaping @Sendable (HTTPConnection) throws -> Value) async throws -> Value {
+        let port = port
+        return try await blocking { try body(try HTTPConnection(port: port)) }
+    }
+}

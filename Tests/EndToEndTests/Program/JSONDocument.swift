@@ -1,0 +1,32 @@
+import AppStore
+
+/// One JSON object that the program has printed, or a member of it.
+struct JSONDocument: Sendable {
+    let object: JSONObject
+
+    init(_ text: String) throws {
+        object = try JSONParser().parseObject(Array(text.utf8))
+    }
+
+    private init(object: JSONObject) {
+        self.object = object
+    }
+
+    /// A member that is text; nil when it is absent or anything else.
+    func text(_ name: String) -> String? {
+        guard case .string(let text)? = object[name] else { return nil }
+        return text
+    }
+
+    /// A member that is a number.
+    func number(_ name: String) -> String? {
+        guard case .number(let number)? = object[name] else { return nil }
+        return number.text
+    }
+
+    /// A member that is an object.
+    func document(_ name: String) -> JSONDocument? {
+        guard case .object(let nested)? = object[name] else { return nil }
+        return JSONDocument(object: nested)
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import PostgresTesting
+import Testing
+
+extension EndToEnd {
+    @Suite struct SettingsTests {
+        struct Mistake: Sendable, CustomTestStringConvertible {
+            var command: String
+            var settings: [String: String]
+            /// What the error has to name.
+            var named: String
+
+            var testDescription: String { "\(command): \(named)" }
+        }
+
+        private static let password = "correct-horse-battery"
+        private static let usual = [
+            "APPSTORE_INBOX_DATABASE_URL": "postgresql://somebody:\(password)@127.0.0.1/nowhere",
+            "APPSTORE_INBOX_APPS": "com.example.tides",
+        ]
+
+        private static func mistake(_ command: String, _ name: String, _ value: String?, naming named: String? = nil) -> Mistake {
+            var settings = usual
+            settings[name] = value
+            return Mistake(command: command, settings: settings, named: named ?? name)
+        }
+
+        static let mistakes = [
+            mistake("migrate", "APPSTORE_INBOX_DATABASE_URL", nil),
+            mistake("ingest", "APPSTORE_INBOX_DATABASE_URL", nil),
+            mistake("worker", "APPSTORE_INBOX_DATABASE_URL", ""),
+            mistake("status", "APPSTORE_INBOX_DATABASE_URL", "host=127.0.0.1 password=\(password) flavour=strawberry"),
+            mistake("ingest", "APPSTORE_INBOX_DATABASE_URL", "postgresql://somebody:\(password)@[::1/nowhere"),
+            mistake("ingest", "APPSTORE_INBOX_LISTEN", "127.0.0.1"),
+            mistake("ingest", "APPSTORE_INBOX_LISTEN", "127.0.0.1:99999"),
+            mistake("ingest", "APPSTORE_INBOX_ADMIN_LISTEN", "localhost:http"),
+            mistake("ingest", "APPSTORE_INBOX_BODY_LIMIT", "many"),
+            mistake("worker", "APPSTORE_INBOX_APPS", nil),
+            mistake("worker", "APPSTORE_INBOX_APPS", ""),
+            mistake("worker", "APPSTORE_INBOX_APPS", "com.example.*"),
+            mistake("worker", "APPSTORE_INBOX_APPS", "com.example.tides:abc"),
+            mistake("worker", "APPSTORE_INBOX_ENVIRONMENTS", "production"),
+            mistake("worker", "APPSTORE_INBOX_EXTRA_ROOTS", "/nowhere/root.pem", naming: "/nowhere/root.pem"),
+            mistake("worker", "APPSTORE_INBOX_EXTRA_ROOTS", "/etc/hosts", naming: "/etc/hosts"),
+            mistake("worker", "APPSTORE_INBOX_LOG_LEVEL", "loud"),
+        ]
+
+        @Test(arguments: mistakes)
+        func `a wrong setting is named and ends the program at once`(mistake: Mistake) async throws {
+            let result = try await Program.run([mistake.command], settings: mistake.settings)
+            #expect(result.ending == .exit(78), "EX_CONFIG, for which the units do not restart")
+            #expect(result.errors.contains(mistake.named), "\(result.errors)")
+            #expect(!(result.errors + result.output).contains(Self.password))
+        }
+
+        @Test func `all that is wrong is told at once`() async throws {
+            let result = try await Program.run(["worker"], settings: ["APPSTORE_INBOX_LOG_LEVEL": "loud"])
+            for name in ["APPSTORE_INBOX_DATABASE_URL", "APPSTORE_INBOX_APPS"] {
+                #expect(result.errors.contains(name), "\(result.errors)")
+            }
+        }
+
+        @Test func `an address that is taken is named`() async throws {
+            try await Installation.lend { installation in
+                let first = try await installation.startIngest()
+                let address = "127.0.0.1:\(first.client.port)"
+                let result = try await Program.run(
+                    ["ingest"],
+                    settings: [
+                        "APPSTORE_INBOX_DATABASE_URL": installation.database.url(user: "appstore_ingest"), "APPSTORE_INBOX_LISTEN": address,
+                        "APPSTORE_INBOX_ADMIN_LISTEN": "127.0.0.1:\(FreePort.find())",
+                    ]
+                )
+                #expect(result.ending == .exit(1))
+                #expect(result.errors.contains(address), "\(result.errors)")
+            }
+        }
+
+        @Test(arguments: ["migrate", "status"])
+        func `a database that does not answer is told without its password`(command: String) async throws {
+            let url = "postgresql://somebody:\(Self.password)@127.0.0.1:\(FreePort.find())/nowhere"
+            let result = try await Program.run([command], settings: ["APPSTORE_INBOX_DATABASE_URL": url])
+            #expect(result.ending == .exit(1))
+            #expect(result.errors.contains("127.0.0.1"), "\(result.errors)")
+            #expect(!result.errors.contains(Self.password))
+        }
+
+        @Test(arguments: [[], ["migrate"], ["ingest"], ["worker"], ["verify"], ["status"], ["trigger"]] as [[String]])
+        func `each command explains itself`(command: [String]) async throws {
+            let result = try await Program.run(command + ["--help"])
+            #expect(result.ending == .exit(0))
+            #expect(result.output.contains("USAGE: appstore-inbox"))
+        }
+
+        @Test(arguments: [["levitate"], ["worker", "--levitate"]])
+        func `wrong usage ends with 2`(arguments: [String]) async throws {
+            let result = try await Program.run(arguments)
+            #expect(result.ending == .exit(2))
+            #expect(result.errors.contains("levitate"))
+        }
+    }
+}

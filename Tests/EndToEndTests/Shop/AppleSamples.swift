@@ -1,0 +1,42 @@
+import Foundation
+
+/// Payloads that Apple signed, in a folder outside the project: a file each, and `index.json`, which says what they are.
+enum AppleSamples {
+    struct Sample: Decodable {
+        let file: String
+        let kind: String
+        let notificationType: String?
+        let bundleId: String?
+    }
+
+    struct Notification: Sendable {
+        let file: String
+        let notificationType: String?
+        let bundleID: String
+        /// As Apple would post it.
+        let body: [UInt8]
+    }
+
+    /// The folder that `APPSTORE_INBOX_SAMPLES` names.
+    static var folder: URL? {
+        ProcessInfo.processInfo.environment["APPSTORE_INBOX_SAMPLES"].map { URL(filePath: $0, directoryHint: .isDirectory) }
+    }
+
+    static func all() throws -> [Sample] {
+        guard let folder else { return [] }
+        return try JSONDecoder().decode([Sample].self, from: Data(contentsOf: folder.appending(path: "index.json")))
+    }
+
+    /// The compact JWS in a file.
+    static func jws(_ file: String) throws -> [UInt8] {
+        guard let folder else { return [] }
+        return try Data(contentsOf: folder.appending(path: file)).filter { $0 > UInt8(ascii: " ") }
+    }
+
+    static func notifications() throws -> [Notification] {
+        try all().filter { $0.kind == "notification" }.map { sample in
+            let body = Array(#"{"signedPayload":""#.utf8) + (try jws(sample.file)) + Array(#""}"#.utf8)
+            return Notification(file: sample.file, notificationType: sample.notificationType, bundleID: sample.bundleId ?? "", body: body)
+        }
+    }
+}
