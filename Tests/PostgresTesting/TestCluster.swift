@@ -106,7 +106,7 @@ extension TestCluster {
     private var serverSettings: [String: String] {
         let usual = [
             "listen_addresses": "127.0.0.1", "port": "\(port)", "unix_socket_directories": folder.path, "fsync": "off",
-            "full_page_writes": "off", "shared_buffers": "64MB", "max_connections": "200", "autovacuum": "off", "timezone": "UTC",
+            "full_page_writes": "off", "shared_buffers": "64MB", "max_connections": "600", "autovacuum": "off", "timezone": "UTC",
             "lc_messages": "C", "log_checkpoints": "off",
         ]
         return usual.merging(settings) { _, given in given }
