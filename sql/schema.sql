@@ -79,6 +79,7 @@ CREATE TABLE appstore.transactions (
     is_subscription boolean NOT NULL,
     is_purchased boolean GENERATED ALWAYS AS ((in_app_ownership_type IS DISTINCT FROM 'FAMILY_SHARED'::text)) STORED NOT NULL,
     order_no uuid,
+    named_no uuid,
     CONSTRAINT transactions_first_not_after_last CHECK ((first_signed_date <= signed_date)),
     CONSTRAINT transactions_first_token_whole CHECK ((((first_token IS NULL) = (first_token_signed_date IS NULL)) AND ((first_token IS NULL) = (first_token_hash IS NULL))))
 );
@@ -152,7 +153,7 @@ DECLARE
     v_contracts text[];   -- contracts to lock and to bring up to date
     v_reclaimed text[];   -- contracts whose claims changed
 BEGIN
-    -- 1. Orders that these transactions name now, or paid until now.
+    -- 1. Orders that these transactions name now, or named until now.
     SELECT coalesce(array_agg(DISTINCT named.no ORDER BY named.no), '{}') INTO v_tokens
     FROM (
         SELECT unnest(p_tokens) AS no
@@ -160,8 +161,8 @@ BEGIN
         SELECT t.first_token FROM appstore.transactions AS t
         WHERE t.environment = p_environment AND t.transaction_id = ANY (p_transaction_ids) AND t.is_purchased
         UNION ALL
-        SELECT t.order_no FROM appstore.transactions AS t
-        WHERE t.environment = p_environment AND t.transaction_id = ANY (p_transaction_ids) AND t.order_no <> t.period_no
+        SELECT t.named_no FROM appstore.transactions AS t
+        WHERE t.environment = p_environment AND t.transaction_id = ANY (p_transaction_ids)
     ) AS named
     WHERE named.no IS NOT NULL;
 
@@ -251,7 +252,7 @@ BEGIN
 
     -- 7. Each charge points to its order: the one its own first token names, else the one that its period paid.
     UPDATE appstore.transactions AS t
-    SET order_no = pointed.order_no
+    SET order_no = pointed.order_no, named_no = t.first_token
     FROM (
         SELECT DISTINCT ON (charge.transaction_id) charge.transaction_id, o.no AS order_no
         FROM appstore.transactions AS charge
@@ -260,7 +261,8 @@ BEGIN
         WHERE charge.environment = p_environment AND charge.period_no = ANY (v_periods)
         ORDER BY charge.transaction_id, o.no = charge.first_token DESC NULLS LAST, o.no
     ) AS pointed
-    WHERE t.environment = p_environment AND t.transaction_id = pointed.transaction_id AND t.order_no IS DISTINCT FROM pointed.order_no;
+    WHERE t.environment = p_environment AND t.transaction_id = pointed.transaction_id
+      AND (t.order_no, t.named_no) IS DISTINCT FROM (pointed.order_no, t.first_token);
 
     -- 8. A paid token of a known user is a claim to the contract, effective at the purchase.
     WITH wanted AS (

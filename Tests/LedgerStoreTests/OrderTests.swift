@@ -53,6 +53,18 @@ struct OrderTests {
         }
     }
 
+    @Test func `an order that was named by mistake is pending again when an older fact names another`() async throws {
+        try await Books.with { books in
+            let other = UUID()
+            try await books.createOrder(token, user: "anna")
+            let charge = Facts.Charge("1000", onDay: 0, token: token).with { ($0.product, $0.signedDay) = ("other", 2) }
+            try await books.merge(charge)
+            #expect(try await books.orders().first == "- anna pending token product_mismatch")
+            try await books.merge(charge.with { ($0.token, $0.signedDay) = (other, 1) })
+            #expect(try await books.orders() == ["- anna pending token", "1000 - paid token"])
+        }
+    }
+
     @Test func `an app that is not the order's does not pay`() async throws {
         try await Books.with { books in
             try await books.createOrder(token, user: "anna", bundle: "com.example.other")

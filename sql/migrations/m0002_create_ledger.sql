@@ -53,6 +53,8 @@ CREATE TABLE appstore.transactions (
     is_purchased                  boolean     NOT NULL GENERATED ALWAYS AS (in_app_ownership_type IS DISTINCT FROM 'FAMILY_SHARED') STORED,
     -- Derived: the order that this charge paid; null for family members.
     order_no                      uuid,
+    -- Derived: the first token when the books were last derived; when an older fact brings another, this order must be looked at again.
+    named_no                      uuid,
     PRIMARY KEY (environment, transaction_id),
     CONSTRAINT transactions_first_not_after_last CHECK (first_signed_date <= signed_date),
     CONSTRAINT transactions_first_token_whole CHECK ((first_token IS NULL) = (first_token_signed_date IS NULL)
