@@ -57,11 +57,22 @@ let package = Package(
 
         // The two daemons.
         .target(
+            name: "HTTPServing",
+            dependencies: ["AppStore", hummingbird, hummingbirdCore, httpTypes, logging, metrics, nioCore, nioHTTP1, serviceLifecycle]
+        ),
+        .target(
             name: "Ingest",
             dependencies: [
-                "AppStore", "Inbox", hummingbird, hummingbirdCore, httpTypes, logging, metrics, nioCore, nioHTTP1, nioPosix,
-                serviceLifecycle,
+                "AppStore", "HTTPServing", "Inbox", hummingbird, httpTypes, logging, metrics, nioCore, nioPosix, serviceLifecycle,
             ]
+        ),
+        .target(
+            name: "ShopAPI",
+            dependencies: [
+                "AppStore", "HTTPServing", "Handlers", "OpenSSL", "Postgres", hummingbird, httpTypes, logging, metrics, nioCore, nioPosix,
+                serviceLifecycle,
+            ],
+            resources: [.embedInCode("openapi.json")]
         ),
         .target(
             name: "Worker",
@@ -78,16 +89,29 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Inbox", "Ingest", "OpenSSL", "Postgres", "Schema", "StoreSimulator", "Systemd",
-                "Worker", argumentParser, configuration, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
+                "AppStore", "AppStoreVerification", "HTTPServing", "Handlers", "Inbox", "Ingest", "Ledger", "OpenSSL", "Postgres", "Schema",
+                "ShopAPI", "StoreSimulator", "Systemd", "Worker", argumentParser, configuration, logging, nioCore, nioHTTP1, nioPosix,
+                serviceLifecycle, unixSignals,
             ]
         ),
         .executableTarget(name: "appstore-inbox", dependencies: ["Commands"]),
 
         // Support for tests: a private cluster, databases with the schema in them, facts made by hand.
         .target(name: "PostgresTesting", dependencies: ["Postgres", logging], path: "Tests/PostgresTesting"),
+        .target(name: "HTTPServingTesting", dependencies: [nioCore, nioPosix], path: "Tests/HTTPServingTesting"),
         .target(name: "InboxTesting", dependencies: ["Postgres", "PostgresTesting", "Schema", logging], path: "Tests/InboxTesting"),
         .target(name: "LedgerTesting", dependencies: ["AppStore", "Ledger"], path: "Tests/LedgerTesting"),
+        // Notifications that are really signed and verified; whole lives of customers, with a model of what the books must say of them.
+        .target(
+            name: "SignedTesting",
+            dependencies: ["AppStore", "AppStoreVerification", "StoreSimulator"],
+            path: "Tests/SignedTesting"
+        ),
+        .target(
+            name: "LivesTesting",
+            dependencies: ["AppStore", "Ledger", "OpenSSL", "Postgres", "Randomness", "StoreSimulator"],
+            path: "Tests/LivesTesting"
+        ),
 
         .testTarget(name: "AppStoreTests", dependencies: ["Randomness", "AppStore"]),
         .testTarget(name: "AppStoreVerificationTests", dependencies: ["Randomness", "AppStore", "AppStoreVerification", "OpenSSL"]),
@@ -99,15 +123,21 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: ["AppStore", "OpenSSL", "Postgres", "PostgresTesting", "StoreSimulator", "appstore-inbox"]
         ),
-        .testTarget(name: "HandlersTests", dependencies: ["AppStore", "AppStoreVerification", "Handlers", "Ledger", "StoreSimulator"]),
+        .testTarget(
+            name: "HandlersTests",
+            dependencies: ["AppStore", "AppStoreVerification", "Handlers", "Ledger", "SignedTesting", "StoreSimulator"]
+        ),
+        .testTarget(
+            name: "HTTPServingTests",
+            dependencies: ["AppStore", "HTTPServing", "HTTPServingTesting", "Randomness", logging, nioCore, nioEmbedded, nioHTTP1]
+        ),
         .testTarget(name: "InboxIntakeTests", dependencies: ["Inbox", logging, serviceLifecycle]),
         .testTarget(name: "InboxTests", dependencies: ["Inbox", "InboxTesting", "Postgres", "PostgresTesting", logging]),
         .testTarget(
             name: "IngestTests",
             dependencies: [
-                "Randomness",
-                "Inbox", "Ingest", "Migrations", "Postgres", "PostgresTesting", "Schema", logging, nioCore, nioEmbedded, nioHTTP1,
-                nioPosix, serviceLifecycle,
+                "HTTPServing", "HTTPServingTesting", "Inbox", "Ingest", "Migrations", "Postgres", "PostgresTesting", "Schema", logging,
+                serviceLifecycle,
             ]
         ),
         .testTarget(
@@ -116,15 +146,38 @@ let package = Package(
                 "Randomness", "AppStore", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting",
             ]
         ),
+        .testTarget(name: "InterfaceTests", dependencies: ["InboxTesting", "Postgres", "PostgresTesting"]),
         .testTarget(name: "LedgerTests", dependencies: ["Randomness", "AppStore", "Ledger", "LedgerTesting"]),
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL"]),
+        .testTarget(name: "OperatorCommandsTests", dependencies: ["AppStore", "Commands", "Ledger", "Randomness"]),
+        .testTarget(
+            name: "OrderIndependenceTests",
+            dependencies: [
+                "AppStore", "AppStoreVerification", "Handlers", "Inbox", "InboxTesting", "Ledger", "LedgerStore", "LivesTesting",
+                "Postgres", "PostgresTesting", "Randomness", "StoreSimulator", "Worker", logging, serviceLifecycle,
+            ]
+        ),
         .testTarget(name: "PostgresTests", dependencies: ["Randomness", "Postgres", "PostgresTesting", logging, serviceLifecycle]),
         .testTarget(name: "SchemaTests", dependencies: ["InboxTesting", "Migrations", "Postgres", "PostgresTesting", "Schema"]),
+        .testTarget(
+            name: "ShopAPITests",
+            dependencies: [
+                "AppStore", "HTTPServing", "HTTPServingTesting", "Handlers", "InboxTesting", "OpenSSL", "Postgres", "PostgresTesting",
+                "Schema", "ShopAPI", httpTypes, logging, serviceLifecycle,
+            ]
+        ),
         .testTarget(
             name: "StoreSimulatorTests",
             dependencies: ["AppStore", "AppStoreVerification", "OpenSSL", "StoreSimulator"]
         ),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", logging]),
+        .testTarget(
+            name: "WorkerTests",
+            dependencies: [
+                "AppStore", "Handlers", "Inbox", "InboxTesting", "Ledger", "Postgres", "PostgresTesting", "SignedTesting",
+                "StoreSimulator", "Worker", logging,
+            ]
+        ),
     ]
 )
 

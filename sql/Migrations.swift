@@ -19,6 +19,13 @@ package struct Migration: Sendable {
         Migration(2, "m0002_create_ledger", PackageResources.m0002_create_ledger_sql),
         Migration(3, "m0003_derive_books", PackageResources.m0003_derive_books_sql),
         Migration(4, "m0004_create_interfaces", PackageResources.m0004_create_interfaces_sql),
+        Migration(5, "m0005_complete_ledger", PackageResources.m0005_complete_ledger_sql),
+        Migration(6, "m0006_state_rules", PackageResources.m0006_state_rules_sql),
+        Migration(7, "m0007_derive_complete_books", PackageResources.m0007_derive_complete_books_sql),
+        Migration(8, "m0008_create_commands", PackageResources.m0008_create_commands_sql),
+        Migration(9, "m0009_create_entitlements", PackageResources.m0009_create_entitlements_sql),
+        Migration(10, "m0010_create_api", PackageResources.m0010_create_api_sql),
+        Migration(11, "m0011_create_state_digest", PackageResources.m0011_create_state_digest_sql),
     ]
 
     /// Creates the cluster's roles and their time-outs; safe to run again.

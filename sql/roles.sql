@@ -5,7 +5,8 @@
 --   appstore_worker    claims, merges, settles; never changes or deletes a body
 --   appstore_operator  reads everything but bodies, repairs through functions
 --   appstore_viewer    reads everything but bodies
---   appstore_backend   the shop's own backend: EXECUTE appstore.create_order
+--   appstore_backend   the shop's own backend by SQL: EXECUTE appstore.create_order, appstore.link_owner
+--   appstore_api       the HTTP interface for the shop's own backend: EXECUTE what its routes need
 --
 -- They may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).
 DO $roles$
@@ -13,7 +14,7 @@ DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY['appstore_owner', 'appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer',
-                                  'appstore_backend'] LOOP
+                                  'appstore_backend', 'appstore_api'] LOOP
         CONTINUE WHEN EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted);
         BEGIN
             EXECUTE format('CREATE ROLE %I LOGIN', wanted);
@@ -23,7 +24,8 @@ BEGIN
     END LOOP;
 
     EXECUTE format('GRANT CONNECT, CREATE ON DATABASE %I TO appstore_owner', current_database());
-    EXECUTE format('GRANT CONNECT ON DATABASE %I TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend',
+    EXECUTE format('GRANT CONNECT ON DATABASE %I TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, '
+                   'appstore_api',
                    current_database());
 
     -- A creator of roles who is no superuser must be a member to act as the owner.
@@ -33,7 +35,7 @@ BEGIN
 END
 $roles$;
 
--- Time-outs belong to the role, not to the session, so that a connection pool between us and PostgreSQL changes nothing.
+-- Time-outs, and what plans may be, belong to the role, not to the session, so that a connection pool between us and PostgreSQL changes nothing.
 -- A setting is written only where it differs: two runs at once would collide on the catalogue's row.
 DO $timeouts$
 DECLARE
@@ -48,6 +50,10 @@ BEGIN
             ('appstore_worker',   'statement_timeout',                   '30s'),
             ('appstore_worker',   'lock_timeout',                        '10s'),
             ('appstore_worker',   'idle_in_transaction_session_timeout', '60s'),
+            -- The worker looks keys up, and its plans are kept: they must not be made for the few rows of the first minute.
+            ('appstore_worker',   'plan_cache_mode',                     'force_generic_plan'),
+            ('appstore_worker',   'enable_seqscan',                      'off'),
+            ('appstore_worker',   'jit',                                 'off'),
             ('appstore_operator', 'statement_timeout',                   '60s'),
             ('appstore_operator', 'lock_timeout',                        '5s'),
             ('appstore_operator', 'idle_in_transaction_session_timeout', '60s'),
@@ -56,7 +62,10 @@ BEGIN
             ('appstore_viewer',   'default_transaction_read_only',       'on'),
             ('appstore_backend',  'statement_timeout',                   '5s'),
             ('appstore_backend',  'lock_timeout',                        '2s'),
-            ('appstore_backend',  'idle_in_transaction_session_timeout', '5s')
+            ('appstore_backend',  'idle_in_transaction_session_timeout', '5s'),
+            ('appstore_api',      'statement_timeout',                   '5s'),
+            ('appstore_api',      'lock_timeout',                        '2s'),
+            ('appstore_api',      'idle_in_transaction_session_timeout', '5s')
         ) AS setting (role_name, parameter, value)
     LOOP
         CONTINUE WHEN EXISTS (

@@ -34,7 +34,8 @@ CREATE TABLE appstore.subscriptions (
     renewal_billing_plan_type text,
     signed_date timestamp with time zone NOT NULL,
     fact_hash bytea NOT NULL
-);
+)
+WITH (fillfactor='80');
 
 ALTER TABLE appstore.subscriptions OWNER TO appstore_owner;
 
@@ -80,9 +81,11 @@ CREATE TABLE appstore.transactions (
     is_purchased boolean GENERATED ALWAYS AS ((in_app_ownership_type IS DISTINCT FROM 'FAMILY_SHARED'::text)) STORED NOT NULL,
     order_no uuid,
     named_no uuid,
+    confers_access boolean GENERATED ALWAYS AS ((is_subscription OR COALESCE((product_type = ANY (ARRAY['Non-Consumable'::text, 'Non-Renewing Subscription'::text])), false))) STORED NOT NULL,
     CONSTRAINT transactions_first_not_after_last CHECK ((first_signed_date <= signed_date)),
     CONSTRAINT transactions_first_token_whole CHECK ((((first_token IS NULL) = (first_token_signed_date IS NULL)) AND ((first_token IS NULL) = (first_token_hash IS NULL))))
-);
+)
+WITH (fillfactor='90');
 
 ALTER TABLE appstore.transactions OWNER TO appstore_owner;
 
@@ -90,6 +93,9 @@ CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscr
     LANGUAGE sql STABLE
     AS $$
     SELECT CASE
+        WHEN NOT c.is_subscription THEN
+            CASE WHEN c.confers_access
+                 THEN coalesce(c.revocation_date, CASE WHEN c.product_type = 'Non-Consumable' THEN timestamptz 'infinity' END) END
         WHEN c.revocation_date IS NOT NULL AND (s.signed_date IS NULL OR c.signed_date > s.signed_date) THEN c.revocation_date
         WHEN s.signed_date >= c.first_signed_date AND s.status = 1 THEN greatest(c.expires_date, s.renewal_date)
         WHEN s.signed_date >= c.first_signed_date AND s.status = 4 THEN coalesce(s.grace_period_expires_date, c.expires_date)
@@ -101,40 +107,319 @@ $$;
 
 ALTER FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions) OWNER TO appstore_owner;
 
-CREATE FUNCTION appstore.create_order(user_id text, product_id text, no uuid DEFAULT gen_random_uuid(), bundle_id text DEFAULT NULL::text) RETURNS uuid
+CREATE FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) RETURNS TABLE(result text, order_no uuid, status text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    v_no    uuid := coalesce($3, gen_random_uuid());
+    v_known appstore.orders;
+BEGIN
+    -- The lock of create_order: nobody makes the order between the look at it and the call.
+    PERFORM pg_advisory_xact_lock(hashtextextended(v_no::text, 0));
+    SELECT * INTO v_known FROM appstore.orders AS o WHERE o.environment = 'Production' AND o.no = v_no AND o.ordered_at IS NOT NULL;
+    IF v_known.no IS NULL THEN
+        PERFORM appstore.create_order($1, $2, v_no, $4);
+        RETURN QUERY SELECT 'made', o.no, o.status FROM appstore.orders AS o WHERE o.environment = 'Production' AND o.no = v_no;
+    ELSIF (v_known.user_id, v_known.product_id, v_known.bundle_id) IS DISTINCT FROM ($1, $2, $4) THEN
+        RETURN QUERY SELECT 'conflict', v_no, NULL::text;
+    ELSE
+        RETURN QUERY SELECT 'same', v_no, v_known.status;
+    END IF;
+END
+$_$;
+
+ALTER FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.api_entitlements(environment text, user_id text, bundle_ids text[]) RETURNS TABLE(product_id text, entitlement text, active boolean, ends_at timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT e.product_id, e.entitlement, e.active, CASE WHEN isfinite(e.until) THEN e.until END, e.why, e.in_grace, e.will_renew,
+           e.original_transaction_id, e.bundle_id
+    FROM appstore.entitlements_at(statement_timestamp()) AS e
+    WHERE e.environment = api_entitlements.environment AND e.user_id = api_entitlements.user_id
+      AND (api_entitlements.bundle_ids IS NULL OR e.bundle_id = ANY (api_entitlements.bundle_ids))
+    ORDER BY e.entitlement COLLATE "C", e.original_transaction_id COLLATE "C", e.product_id COLLATE "C";
+END
+$$;
+
+ALTER FUNCTION appstore.api_entitlements(environment text, user_id text, bundle_ids text[]) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.api_event(event_id bigint, with_submission boolean) RETURNS TABLE(received_at timestamp with time zone, settled_at timestamp with time zone, outcome text, reason text, environment text, bundle_id text, transaction_id text, original_transaction_id text, submission bytea)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT coalesce(o.received_at, i.received_at), o.settled_at, o.result, o.reason, o.environment, o.bundle_id, o.transaction_id,
+           o.original_transaction_id, CASE WHEN api_event.with_submission THEN i.body END
+    FROM (SELECT api_event.event_id) AS asked
+    LEFT JOIN appstore.inbox AS i ON i.event_id = asked.event_id
+    LEFT JOIN appstore.outcomes AS o ON o.event_id = asked.event_id
+    WHERE coalesce(o.source, i.source) = 'client_transaction'
+$$;
+
+ALTER FUNCTION appstore.api_event(event_id bigint, with_submission boolean) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE(key_id integer, bundle_ids text[], environments text[], verbs text[])
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_no     uuid := coalesce(create_order.no, gen_random_uuid());
-    v_made   appstore.orders;
+    v_hour timestamptz := date_trunc('hour', clock_timestamp());
+BEGIN
+    RETURN QUERY
+    SELECT k.key_id, k.bundle_ids, k.environments, k.verbs
+    FROM appstore.api_keys AS k WHERE k.key_hash = api_key.key_hash AND k.revoked_at IS NULL;
+    -- Once an hour; who finds the row locked leaves it to the other.
+    UPDATE appstore.api_keys AS used SET last_used_at = v_hour
+    WHERE used.key_id = (
+        SELECT k.key_id FROM appstore.api_keys AS k
+        WHERE k.key_hash = api_key.key_hash AND k.revoked_at IS NULL AND (k.last_used_at < v_hour OR k.last_used_at IS NULL)
+        FOR UPDATE SKIP LOCKED);
+END
+$$;
+
+ALTER FUNCTION appstore.api_key(key_hash bytea) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.api_link_owner(environment text, original_transaction_id text, user_id text, bundle_ids text[], key_id integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    IF bundle_ids IS NOT NULL AND NOT EXISTS (
+        SELECT FROM appstore.transactions AS t
+        WHERE t.environment = api_link_owner.environment AND t.original_transaction_id = api_link_owner.original_transaction_id
+          AND t.bundle_id = ANY (api_link_owner.bundle_ids)) THEN
+        RETURN false;
+    END IF;
+    PERFORM appstore.link_owner(api_link_owner.environment, api_link_owner.original_transaction_id, api_link_owner.user_id,
+                                'by the shop, key ' || api_link_owner.key_id);
+    RETURN true;
+EXCEPTION WHEN no_data_found THEN
+    RETURN false;
+END
+$$;
+
+ALTER FUNCTION appstore.api_link_owner(environment text, original_transaction_id text, user_id text, bundle_ids text[], key_id integer) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) RETURNS TABLE(user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamp with time zone, will_renew boolean, renews_as text, expiration_intent integer, in_billing_retry boolean, grace_ends_at timestamp with time zone, started_at timestamp with time zone, period_started_at timestamp with time zone, period_ends_at timestamp with time zone, revoked_at timestamp with time zone, transaction_id text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, clock_timestamp() < m.access_until,
+           CASE WHEN isfinite(m.access_until) THEN m.access_until END, m.will_renew, s.auto_renew_product_id, s.expiration_intent,
+           s.is_in_billing_retry_period, s.grace_period_expires_date, m.started_at, m.current_period_start, m.current_period_end,
+           m.revoked_at, m.current_transaction_id
+    FROM appstore.member_contracts AS m
+    LEFT JOIN appstore.subscriptions AS s ON s.environment = m.environment AND s.original_transaction_id = m.contract_id
+    WHERE m.environment = api_subscription.environment AND m.contract_id = api_subscription.original_transaction_id
+      AND (api_subscription.bundle_ids IS NULL OR m.bundle_id = ANY (api_subscription.bundle_ids))
+$$;
+
+ALTER FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) RETURNS TABLE(tokens uuid[], periods uuid[], contracts text[])
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    WITH charge AS MATERIALIZED (
+        SELECT found.*
+        FROM unnest(p_transaction_ids) AS moved (id)
+        CROSS JOIN LATERAL (
+            SELECT t.period_no, t.first_token, t.named_no, t.order_no, t.app_account_token, t.is_purchased
+            FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
+        ) AS found
+    ), token AS MATERIALIZED (
+        -- 1. The orders that the charges name, named when the books were last derived, or pay together with another charge.
+        SELECT unnest(p_tokens) AS no
+        UNION
+        SELECT named.no
+        FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.named_no), (charge.app_account_token)) AS named (no)
+        WHERE named.no IS NOT NULL AND charge.is_purchased
+        UNION
+        SELECT paid.no
+        FROM charge CROSS JOIN LATERAL (
+            SELECT o.no FROM appstore.orders AS o WHERE o.period_no = charge.period_no AND o.environment = p_environment OFFSET 0
+        ) AS paid
+        WHERE paid.no <> charge.period_no
+    ), period AS MATERIALIZED (
+        -- 2. The periods of the charges, now and when the books were last derived; those that paid the orders, and that pay them now.
+        SELECT charge.period_no AS no FROM charge
+        UNION
+        SELECT ordered.period_no
+        FROM (SELECT charge.order_no AS no FROM charge UNION SELECT token.no FROM token) AS known
+        CROSS JOIN LATERAL (
+            SELECT o.period_no FROM appstore.orders AS o WHERE o.no = known.no AND o.environment = p_environment OFFSET 0
+        ) AS ordered
+        WHERE ordered.period_no IS NOT NULL
+        UNION
+        SELECT payer.period_no FROM token CROSS JOIN LATERAL appstore.payer(p_environment, token.no) AS payer
+        UNION -- those of charges that name an order of this number later, and so claim their contract
+        SELECT found.period_no
+        FROM unnest(p_tokens) AS made (no) CROSS JOIN LATERAL (
+            SELECT t.period_no FROM appstore.transactions AS t
+            WHERE t.app_account_token = made.no AND t.environment = p_environment AND t.app_account_token <> t.first_token OFFSET 0
+        ) AS found
+    ), contract AS (
+        -- 3. Their contracts. A consumable has none, unless somebody said whose it is.
+        SELECT unnest(p_contract_ids) AS id
+        UNION
+        SELECT found.id
+        FROM period CROSS JOIN LATERAL (
+            SELECT t.original_transaction_id AS id FROM appstore.transactions AS t
+            WHERE t.period_no = period.no AND t.environment = p_environment
+              AND (t.confers_access
+                   OR EXISTS (SELECT FROM appstore.member_contracts AS m
+                              WHERE m.contract_id = t.original_transaction_id AND m.environment = p_environment OFFSET 0))
+            OFFSET 0
+        ) AS found
+    )
+    SELECT ARRAY(SELECT token.no FROM token ORDER BY token.no),
+           ARRAY(SELECT period.no FROM period ORDER BY period.no),
+           ARRAY(SELECT contract.id FROM contract ORDER BY contract.id)
+$$;
+
+ALTER FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.chain_link(digest bytea, line text) RETURNS bytea
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+BEGIN
+    RETURN sha256(digest || convert_to(line, 'UTF8'));
+END
+$$;
+
+ALTER FUNCTION appstore.chain_link(digest bytea, line text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.claims_of(p_environment text, p_contract text) RETURNS TABLE(evidence text, user_id text, effective_at timestamp with time zone)
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    WITH stated AS (
+        -- 1. A user's order was paid by one of its periods.
+        SELECT 'order:' || paid.no AS evidence, paid.user_id, paid.paid_at AS effective_at
+        FROM (
+            SELECT o.no, o.user_id, o.paid_at FROM appstore.orders AS o
+            WHERE o.origin_no = p_contract AND o.environment = p_environment AND o.no <> o.period_no OFFSET 0
+        ) AS paid
+        WHERE paid.user_id IS NOT NULL
+        UNION ALL
+        -- 2. A charge was given another token later, which is an order of the shop's (made in Production, whatever names it): it pays
+        --    nothing, but says whose the contract is.
+        SELECT 'token:' || t.transaction_id, ordered.user_id, t.purchase_date
+        FROM appstore.transactions AS t
+        CROSS JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o
+            WHERE o.no = t.app_account_token AND o.environment = 'Production' AND o.ordered_at IS NOT NULL OFFSET 0
+        ) AS ordered
+        WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.app_account_token <> t.first_token
+          AND t.is_purchased
+        UNION ALL
+        -- 3. An operator or the shop said so.
+        SELECT 'link:' || lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'), l.user_id, l.linked_at
+        FROM appstore.owner_links AS l
+        WHERE l.environment = p_environment AND l.original_transaction_id = p_contract
+    )
+    SELECT stated.evidence, stated.user_id, stated.effective_at FROM stated
+    UNION ALL
+    -- 4. Somebody posted a charge without token as his, soon after its purchase and before all others; it never overrides another claim,
+    --    for what Apple signed proves the purchase, not who holds it.
+    (SELECT 'client:' || s.transaction_id, s.user_id, charge.purchase_date
+     FROM appstore.submissions AS s
+     CROSS JOIN LATERAL (
+         SELECT t.purchase_date FROM appstore.transactions AS t
+         WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL OFFSET 0
+     ) AS charge
+     WHERE s.environment = p_environment AND s.original_transaction_id = p_contract
+       AND s.received_at <= charge.purchase_date + interval '72 hours'
+       AND NOT EXISTS (SELECT FROM stated WHERE stated.effective_at <= charge.purchase_date)
+     ORDER BY s.received_at, s.event_id
+     LIMIT 1)
+$$;
+
+ALTER FUNCTION appstore.claims_of(p_environment text, p_contract text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.consumption_answered(environment text, transaction_id text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    IF environment IS NULL OR environment NOT IN ('Production', 'Sandbox') THEN
+        RAISE EXCEPTION 'environment % is neither Production nor Sandbox', quote_nullable(environment)
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT EXISTS (SELECT FROM appstore.refund_statements AS r
+                      WHERE r.environment = consumption_answered.environment AND r.transaction_id = consumption_answered.transaction_id
+                        AND r.kind = 'asked') THEN
+        RAISE EXCEPTION 'Apple has not asked about transaction % in %', quote_nullable(transaction_id), environment
+            USING ERRCODE = 'no_data_found';
+    END IF;
+    INSERT INTO appstore.consumption_answers (environment, transaction_id, answered_at, actor)
+    VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, session_user);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, filter)
+    VALUES (v_now, session_user, 'consumption_answered', '{}',
+            jsonb_build_object('environment', consumption_answered.environment, 'transaction_id', consumption_answered.transaction_id));
+END
+$$;
+
+ALTER FUNCTION appstore.consumption_answered(environment text, transaction_id text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.create_order(user_id text, product_id text, no uuid DEFAULT gen_random_uuid(), bundle_id text DEFAULT NULL::text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_no   uuid := coalesce(create_order.no, gen_random_uuid());
+    v_made appstore.orders;
 BEGIN
     IF user_id IS NULL OR octet_length(user_id) NOT BETWEEN 1 AND 255 THEN
         RAISE EXCEPTION 'user_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
     ELSIF product_id IS NULL OR octet_length(product_id) NOT BETWEEN 1 AND 255 THEN
         RAISE EXCEPTION 'product_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF octet_length(bundle_id) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION 'bundle_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
-    -- See derive_books: a Sandbox twin that is being inserted now must see this order, or be seen.
+    -- Charges before orders, as a merge locks them: two that wait for each other would cost one of them its transaction.
+    PERFORM FROM appstore.transactions AS t
+    WHERE t.transaction_id = ANY (ARRAY(
+        SELECT naming.transaction_id FROM appstore.transactions AS naming WHERE naming.first_token = v_no
+        UNION
+        SELECT naming.transaction_id FROM appstore.transactions AS naming
+        WHERE naming.app_account_token = v_no AND naming.app_account_token <> naming.first_token))
+    ORDER BY t.environment, t.transaction_id FOR UPDATE;
+    -- See lock_books: a Sandbox twin that is being inserted now must see this order, or be seen.
     PERFORM pg_advisory_xact_lock(hashtextextended(v_no::text, 0));
     INSERT INTO appstore.orders AS o (environment, no, user_id, product_id, bundle_id, ordered_at)
     VALUES ('Production', v_no, create_order.user_id, create_order.product_id, create_order.bundle_id, clock_timestamp())
     ON CONFLICT (environment, no) DO UPDATE
     SET user_id = excluded.user_id, product_id = excluded.product_id, bundle_id = excluded.bundle_id, ordered_at = excluded.ordered_at
-    WHERE o.ordered_at IS NULL;
+    WHERE o.ordered_at IS NULL AND o.no IS DISTINCT FROM o.period_no;
 
     SELECT * INTO v_made FROM appstore.orders AS o WHERE o.environment = 'Production' AND o.no = v_no;
-    IF (v_made.user_id, v_made.product_id, v_made.bundle_id)
-       IS DISTINCT FROM (create_order.user_id, create_order.product_id, create_order.bundle_id) THEN
+    IF v_made.no = v_made.period_no THEN
+        RAISE EXCEPTION 'order % is of a period that Apple charged without being asked', v_no USING ERRCODE = 'unique_violation';
+    ELSIF (v_made.user_id, v_made.product_id, v_made.bundle_id)
+          IS DISTINCT FROM (create_order.user_id, create_order.product_id, create_order.bundle_id) THEN
         RAISE EXCEPTION 'order % was made for another user, product or bundle', v_no USING ERRCODE = 'unique_violation';
     END IF;
     PERFORM appstore.derive_books('Production', '{}', '{}', ARRAY[v_no]);
 
     UPDATE appstore.orders AS twin
     SET user_id = v_made.user_id, product_id = v_made.product_id, bundle_id = v_made.bundle_id, ordered_at = v_made.ordered_at
-    WHERE twin.environment = 'Sandbox' AND twin.no = v_no;
-    IF FOUND THEN
+    WHERE twin.environment = 'Sandbox' AND twin.no = v_no AND twin.no IS DISTINCT FROM twin.period_no;
+    IF FOUND OR EXISTS (SELECT FROM appstore.transactions AS t
+                        WHERE t.environment = 'Sandbox' AND t.app_account_token = v_no AND t.app_account_token <> t.first_token) THEN
         PERFORM appstore.derive_books('Sandbox', '{}', '{}', ARRAY[v_no]);
     END IF;
     RETURN v_no;
@@ -146,198 +431,229 @@ ALTER FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bun
 CREATE FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
-    v_tokens    uuid[];   -- orders whose payer may have changed
-    v_periods   uuid[];   -- periods whose order may have changed
-    v_contracts text[];   -- contracts to lock and to bring up to date
-    v_reclaimed text[];   -- contracts whose claims changed
+    v_tokens           uuid[];   -- orders that may be paid otherwise
+    v_periods          uuid[];   -- periods whose order may be another
+    v_contracts        text[];   -- contracts that may look different
+    v_locked_tokens    uuid[] := '{}';
+    v_locked_contracts text[] := '{}';
+    v_claimed          text[];   -- contracts, and consumables, whose claims may be others
+    v_reclaimed        text[];   -- those whose claims are others
 BEGIN
-    -- 1. Orders that these transactions name now, or named until now.
-    SELECT coalesce(array_agg(DISTINCT named.no ORDER BY named.no), '{}') INTO v_tokens
-    FROM (
-        SELECT unnest(p_tokens) AS no
-        UNION ALL
-        SELECT t.first_token FROM appstore.transactions AS t
-        WHERE t.environment = p_environment AND t.transaction_id = ANY (p_transaction_ids) AND t.is_purchased
-        UNION ALL
-        SELECT t.named_no FROM appstore.transactions AS t
-        WHERE t.environment = p_environment AND t.transaction_id = ANY (p_transaction_ids)
-    ) AS named
-    WHERE named.no IS NOT NULL;
+    -- 1. Lock what is concerned, until a look behind the locks finds nothing new.
+    LOOP
+        SELECT concerned.tokens, concerned.periods, concerned.contracts INTO v_tokens, v_periods, v_contracts
+        FROM appstore.books_concerned(p_environment, p_transaction_ids, p_contract_ids, p_tokens) AS concerned;
+        EXIT WHEN v_tokens <@ v_locked_tokens AND v_contracts <@ v_locked_contracts;
+        PERFORM appstore.lock_books(p_environment, v_tokens, v_contracts);
+        v_locked_tokens := v_locked_tokens || v_tokens;
+        v_locked_contracts := v_locked_contracts || v_contracts;
+    END LOOP;
 
-    -- 2. Lock them, in key order. Apple may know of an order first: then it has no user yet. A Sandbox purchase gets a twin of its own of
-    --    the Production order; the advisory lock makes create_order and the twin's insertion see each other.
     IF cardinality(v_tokens) > 0 THEN
-        IF p_environment = 'Sandbox' THEN
-            PERFORM pg_advisory_xact_lock(hashtextextended(token.no::text, 0)) FROM unnest(v_tokens) AS token (no);
-        END IF;
-        INSERT INTO appstore.orders (environment, no, user_id, product_id, bundle_id, ordered_at)
-        SELECT p_environment, token.no, ordered.user_id, ordered.product_id, ordered.bundle_id, ordered.ordered_at
+        -- 2. Orders by token: what pays them. One that neither the shop made nor any first token names is none, nor is a twin: its only
+        --    token turned out to be a later one.
+        DELETE FROM appstore.orders AS unmade
+        WHERE unmade.ctid = ANY (ARRAY(
+            SELECT known.ctid
+            FROM unnest(v_tokens) AS token (no) CROSS JOIN LATERAL (
+                SELECT o.ctid FROM appstore.orders AS o
+                WHERE o.no = token.no AND o.environment = p_environment AND (o.ordered_at IS NULL OR p_environment = 'Sandbox')
+                  AND o.no IS DISTINCT FROM o.period_no OFFSET 0
+            ) AS known
+            WHERE NOT EXISTS (SELECT FROM appstore.transactions AS t
+                              WHERE t.first_token = token.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)));
+        INSERT INTO appstore.orders AS o (environment, no, status, reason, period_no, trade_no, origin_no, web_order_line_item_id,
+                                          paid_product_id, paid_at, quantity, price, currency)
+        SELECT p_environment, token.no, coalesce(paid.status, 'pending'),
+               CASE WHEN payer.period_no IS NULL AND EXISTS (
+                        SELECT FROM appstore.transactions AS t
+                        WHERE t.first_token = token.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
+                    THEN 'product_mismatch' END,
+               payer.period_no, paid.trade_no, paid.origin_no, paid.web_order_line_item_id, paid.product_id, paid.paid_at, paid.quantity,
+               paid.price, paid.currency
         FROM unnest(v_tokens) AS token (no)
-        LEFT JOIN appstore.orders AS ordered
-            ON p_environment = 'Sandbox' AND ordered.environment = 'Production' AND ordered.no = token.no AND ordered.ordered_at IS NOT NULL
+        LEFT JOIN LATERAL appstore.payer(p_environment, token.no) AS payer ON true
+        LEFT JOIN LATERAL appstore.paid_period(p_environment, payer.period_no) AS paid ON true
+        WHERE EXISTS (SELECT FROM appstore.orders AS known WHERE known.no = token.no AND known.environment = p_environment OFFSET 0)
         ORDER BY token.no
-        ON CONFLICT (environment, no) DO NOTHING;
-        PERFORM FROM appstore.orders AS o WHERE o.environment = p_environment AND o.no = ANY (v_tokens) ORDER BY o.no FOR UPDATE;
+        ON CONFLICT (no, environment) DO UPDATE
+        SET status = excluded.status, reason = excluded.reason, period_no = excluded.period_no, trade_no = excluded.trade_no,
+            origin_no = excluded.origin_no, web_order_line_item_id = excluded.web_order_line_item_id,
+            paid_product_id = excluded.paid_product_id, paid_at = excluded.paid_at, quantity = excluded.quantity, price = excluded.price,
+            currency = excluded.currency
+        WHERE (o.status, o.reason, o.period_no, o.trade_no, o.origin_no, o.web_order_line_item_id, o.paid_product_id, o.paid_at,
+               o.quantity, o.price, o.currency)
+              IS DISTINCT FROM
+              (excluded.status, excluded.reason, excluded.period_no, excluded.trade_no, excluded.origin_no,
+               excluded.web_order_line_item_id, excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price,
+               excluded.currency);
     END IF;
 
-    -- 3. The periods concerned: those of the transactions, and those that paid or now pay the orders.
-    SELECT coalesce(array_agg(DISTINCT concerned.period_no), '{}') INTO v_periods
-    FROM (
-        SELECT t.period_no FROM appstore.transactions AS t
-        WHERE t.environment = p_environment AND t.transaction_id = ANY (p_transaction_ids)
-        UNION ALL
-        SELECT o.period_no FROM appstore.orders AS o WHERE o.environment = p_environment AND o.no = ANY (v_tokens)
-        UNION ALL
-        SELECT payer.period_no FROM appstore.payers(p_environment, v_tokens) AS payer
-    ) AS concerned
-    WHERE concerned.period_no IS NOT NULL;
-
-    -- 4. Lock their contracts, in key order.
-    SELECT coalesce(array_agg(DISTINCT concerned.contract_id ORDER BY concerned.contract_id), '{}') INTO v_contracts
-    FROM (
-        SELECT unnest(p_contract_ids) AS contract_id
-        UNION ALL
-        SELECT t.original_transaction_id FROM appstore.transactions AS t
-        WHERE t.environment = p_environment AND t.period_no = ANY (v_periods) AND t.is_subscription
-    ) AS concerned;
-    INSERT INTO appstore.member_contracts (environment, contract_id)
-    SELECT p_environment, contract.id FROM unnest(v_contracts) AS contract (id) ORDER BY contract.id
-    ON CONFLICT (environment, contract_id) DO NOTHING;
-    PERFORM FROM appstore.member_contracts AS m
-    WHERE m.environment = p_environment AND m.contract_id = ANY (v_contracts) ORDER BY m.contract_id FOR UPDATE;
-
-    -- 5. Orders by token: what pays them.
-    UPDATE appstore.orders AS o
-    SET status = coalesce(p.status, 'pending'),
-        reason = CASE WHEN p.period_no IS NULL AND payer.has_candidates THEN 'product_mismatch' END,
-        period_no = p.period_no, trade_no = p.trade_no, origin_no = p.origin_no, web_order_line_item_id = p.web_order_line_item_id,
-        paid_product_id = p.product_id, paid_at = p.paid_at, quantity = p.quantity, price = p.price, currency = p.currency
-    FROM appstore.payers(p_environment, v_tokens) AS payer
-    LEFT JOIN appstore.paid_periods(p_environment, v_periods) AS p ON p.period_no = payer.period_no
-    WHERE o.environment = p_environment AND o.no = payer.no
-      AND (o.status, o.reason, o.period_no, o.trade_no, o.paid_product_id, o.paid_at, o.quantity, o.price, o.currency) IS DISTINCT FROM
-          (coalesce(p.status, 'pending'), CASE WHEN p.period_no IS NULL AND payer.has_candidates THEN 'product_mismatch' END,
-           p.period_no, p.trade_no, p.product_id, p.paid_at, p.quantity, p.price, p.currency);
-
-    -- An order that neither the shop made nor any first token names is none: its only token turned out to be a later one.
-    DELETE FROM appstore.orders AS o
-    USING appstore.payers(p_environment, v_tokens) AS payer
-    WHERE o.environment = p_environment AND o.no = payer.no AND o.ordered_at IS NULL AND NOT payer.has_candidates;
-
-    -- 6. Every other paid period has an order under its own number, and only those.
-    INSERT INTO appstore.orders AS o (environment, no, status, period_no, trade_no, origin_no, web_order_line_item_id, paid_product_id,
-                                      paid_at, quantity, price, currency)
-    SELECT p_environment, p.period_no, p.status, p.period_no, p.trade_no, p.origin_no, p.web_order_line_item_id, p.product_id,
-           p.paid_at, p.quantity, p.price, p.currency
-    FROM appstore.paid_periods(p_environment, v_periods) AS p
-    WHERE NOT EXISTS (
-        SELECT FROM appstore.orders AS by_token
-        WHERE by_token.environment = p_environment AND by_token.period_no = p.period_no AND by_token.no <> p.period_no)
-    ORDER BY p.period_no
-    ON CONFLICT (environment, no) DO UPDATE
-    SET status = excluded.status, trade_no = excluded.trade_no, paid_product_id = excluded.paid_product_id, paid_at = excluded.paid_at,
-        quantity = excluded.quantity, price = excluded.price, currency = excluded.currency
-    WHERE (o.status, o.trade_no, o.paid_product_id, o.paid_at, o.quantity, o.price, o.currency) IS DISTINCT FROM
-          (excluded.status, excluded.trade_no, excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price,
-           excluded.currency);
-
-    DELETE FROM appstore.orders AS o
-    WHERE o.environment = p_environment AND o.no = ANY (v_periods) AND o.no = o.period_no
-      AND (EXISTS (SELECT FROM appstore.orders AS by_token
-                   WHERE by_token.environment = p_environment AND by_token.period_no = o.no AND by_token.no <> o.no)
-           OR NOT EXISTS (SELECT FROM appstore.transactions AS t
-                          WHERE t.environment = p_environment AND t.period_no = o.no AND t.is_purchased));
-
-    -- 7. Each charge points to its order: the one its own first token names, else the one that its period paid.
-    UPDATE appstore.transactions AS t
-    SET order_no = pointed.order_no, named_no = t.first_token
-    FROM (
-        SELECT DISTINCT ON (charge.transaction_id) charge.transaction_id, o.no AS order_no
-        FROM appstore.transactions AS charge
-        LEFT JOIN appstore.orders AS o
-            ON charge.is_purchased AND o.environment = p_environment AND o.period_no = charge.period_no
-        WHERE charge.environment = p_environment AND charge.period_no = ANY (v_periods)
-        ORDER BY charge.transaction_id, o.no = charge.first_token DESC NULLS LAST, o.no
-    ) AS pointed
-    WHERE t.environment = p_environment AND t.transaction_id = pointed.transaction_id
-      AND (t.order_no, t.named_no) IS DISTINCT FROM (pointed.order_no, t.first_token);
-
-    -- 8. A paid token of a known user is a claim to the contract, effective at the purchase.
-    WITH wanted AS (
-        SELECT 'order:' || o.no AS evidence, o.origin_no, o.user_id, o.paid_at
-        FROM appstore.orders AS o
-        JOIN appstore.paid_periods(p_environment, v_periods) AS p ON p.period_no = o.period_no AND p.is_subscription
-        WHERE o.environment = p_environment AND o.no = ANY (v_tokens) AND o.user_id IS NOT NULL
+    -- 3. Claims, anew for everything that is concerned.
+    v_claimed := ARRAY(
+        SELECT contract.id FROM unnest(v_contracts) AS contract (id)
+        UNION
+        SELECT charge.original_transaction_id
+        FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
+            SELECT t.original_transaction_id FROM appstore.transactions AS t
+            WHERE t.period_no = period.no AND t.environment = p_environment AND NOT t.confers_access OFFSET 0
+        ) AS charge);
+    WITH wanted AS MATERIALIZED (
+        SELECT claimed.id AS contract_id, c.evidence, c.user_id, c.effective_at
+        FROM unnest(v_claimed) AS claimed (id) CROSS JOIN LATERAL appstore.claims_of(p_environment, claimed.id) AS c
     ), made AS (
-        INSERT INTO appstore.claims AS c (environment, evidence, original_transaction_id, user_id, effective_at)
-        SELECT p_environment, wanted.evidence, wanted.origin_no, wanted.user_id, wanted.paid_at FROM wanted ORDER BY wanted.evidence
-        ON CONFLICT (environment, evidence) DO UPDATE
-        SET original_transaction_id = excluded.original_transaction_id, user_id = excluded.user_id, effective_at = excluded.effective_at
-        WHERE (c.original_transaction_id, c.user_id, c.effective_at)
-              IS DISTINCT FROM (excluded.original_transaction_id, excluded.user_id, excluded.effective_at)
+        INSERT INTO appstore.claims AS c (environment, original_transaction_id, evidence, user_id, effective_at)
+        SELECT p_environment, wanted.contract_id, wanted.evidence, wanted.user_id, wanted.effective_at
+        FROM wanted
+        WHERE NOT EXISTS (
+            SELECT FROM appstore.claims AS same
+            WHERE same.original_transaction_id = wanted.contract_id AND same.environment = p_environment
+              AND same.evidence = wanted.evidence AND (same.user_id, same.effective_at) = (wanted.user_id, wanted.effective_at) OFFSET 0)
+        ORDER BY wanted.contract_id, wanted.evidence
+        ON CONFLICT (original_transaction_id, environment, evidence) DO UPDATE
+        SET user_id = excluded.user_id, effective_at = excluded.effective_at
         RETURNING c.original_transaction_id
     ), dropped AS (
         DELETE FROM appstore.claims AS c
-        WHERE c.environment = p_environment
-          AND c.evidence = ANY (SELECT 'order:' || token.no FROM unnest(v_tokens) AS token (no))
-          AND NOT EXISTS (SELECT FROM wanted WHERE wanted.evidence = c.evidence)
+        WHERE c.ctid = ANY (ARRAY(
+            SELECT known.ctid
+            FROM unnest(v_claimed) AS claimed (id) CROSS JOIN LATERAL (
+                SELECT made_before.ctid, made_before.evidence FROM appstore.claims AS made_before
+                WHERE made_before.original_transaction_id = claimed.id AND made_before.environment = p_environment OFFSET 0
+            ) AS known
+            WHERE NOT EXISTS (SELECT FROM wanted WHERE wanted.contract_id = claimed.id AND wanted.evidence = known.evidence OFFSET 0)))
         RETURNING c.original_transaction_id
-    ), moved AS ( -- the contract that a claim moved away from
-        SELECT c.original_transaction_id
-        FROM appstore.claims AS c JOIN wanted ON wanted.evidence = c.evidence
-        WHERE c.environment = p_environment AND c.original_transaction_id <> wanted.origin_no
     )
     SELECT coalesce(array_agg(DISTINCT changed.original_transaction_id), '{}') INTO v_reclaimed
-    FROM (TABLE made UNION ALL TABLE dropped UNION ALL TABLE moved) AS changed;
+    FROM (TABLE made UNION ALL TABLE dropped) AS changed;
 
-    -- 9. Users of the periods that no token pays.
-    UPDATE appstore.orders AS o
-    SET user_id = found.user_id
-    FROM (
-        SELECT derived.no, appstore.period_user(p_environment, derived.origin_no, derived.paid_at) AS user_id
-        FROM appstore.orders AS derived
-        WHERE derived.environment = p_environment AND derived.no = derived.period_no
-          AND (derived.no = ANY (v_periods) OR derived.origin_no = ANY (v_reclaimed))
-    ) AS found
-    WHERE o.environment = p_environment AND o.no = found.no AND o.user_id IS DISTINCT FROM found.user_id;
+    IF cardinality(v_periods) > 0 THEN
+        -- 4. Every paid period that no token pays has an order under its own number, and only those. It is the user's who owned the
+        --    contract then.
+        INSERT INTO appstore.orders AS o (environment, no, user_id, status, period_no, trade_no, origin_no, web_order_line_item_id,
+                                          paid_product_id, paid_at, quantity, price, currency)
+        SELECT p_environment, period.no, owner.user_id, paid.status, period.no, paid.trade_no, paid.origin_no,
+               paid.web_order_line_item_id, paid.product_id, paid.paid_at, paid.quantity, paid.price, paid.currency
+        FROM unnest(v_periods) AS period (no)
+        CROSS JOIN LATERAL appstore.paid_period(p_environment, period.no) AS paid
+        LEFT JOIN LATERAL appstore.period_user(p_environment, paid.origin_no, paid.paid_at) AS owner ON true
+        WHERE NOT EXISTS (
+            SELECT FROM appstore.orders AS by_token
+            WHERE by_token.period_no = period.no AND by_token.environment = p_environment AND by_token.no <> period.no OFFSET 0)
+        ORDER BY period.no
+        ON CONFLICT (no, environment) DO UPDATE
+        SET user_id = excluded.user_id, status = excluded.status, trade_no = excluded.trade_no, origin_no = excluded.origin_no,
+            web_order_line_item_id = excluded.web_order_line_item_id, paid_product_id = excluded.paid_product_id,
+            paid_at = excluded.paid_at, quantity = excluded.quantity, price = excluded.price, currency = excluded.currency
+        WHERE (o.user_id, o.status, o.trade_no, o.origin_no, o.web_order_line_item_id, o.paid_product_id, o.paid_at, o.quantity, o.price,
+               o.currency)
+              IS DISTINCT FROM
+              (excluded.user_id, excluded.status, excluded.trade_no, excluded.origin_no, excluded.web_order_line_item_id,
+               excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price, excluded.currency);
+        DELETE FROM appstore.orders AS needless
+        WHERE needless.ctid = ANY (ARRAY(
+            SELECT known.ctid
+            FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
+                SELECT o.ctid FROM appstore.orders AS o
+                WHERE o.no = period.no AND o.environment = p_environment AND o.period_no = period.no OFFSET 0
+            ) AS known
+            WHERE EXISTS (SELECT FROM appstore.orders AS by_token
+                          WHERE by_token.period_no = period.no AND by_token.environment = p_environment AND by_token.no <> period.no
+                          OFFSET 0)
+               OR NOT EXISTS (SELECT FROM appstore.transactions AS t
+                              WHERE t.period_no = period.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)));
 
-    -- 10. The contracts: owner, current period, access. A revoked current period falls back to the newest unrevoked one that ended when it
-    --     began: a refund of a renewal charged ahead does not end the time that was paid for.
-    UPDATE appstore.member_contracts AS m
-    SET user_id = (SELECT c.user_id FROM appstore.claims AS c
-                   WHERE c.environment = p_environment AND c.original_transaction_id = m.contract_id
-                   ORDER BY c.effective_at DESC, c.evidence DESC LIMIT 1),
-        bundle_id = now_known.bundle_id, product_id = now_known.product_id, status = now_known.status,
-        will_renew = now_known.will_renew, started_at = now_known.started_at,
-        current_transaction_id = now_known.transaction_id, current_period_start = now_known.purchase_date,
-        current_period_end = now_known.expires_date, access_until = now_known.access_until
-    FROM (
-        SELECT contract.id, (period.charge).bundle_id, coalesce((period.charge).product_id, renewal.product_id) AS product_id,
-               renewal.status, renewal.auto_renew_status = 1 AS will_renew, (period.charge).transaction_id,
-               (period.charge).purchase_date, (period.charge).expires_date,
-               (SELECT min(t.purchase_date) FROM appstore.transactions AS t
-                WHERE t.environment = p_environment AND t.original_transaction_id = contract.id) AS started_at,
+        -- 5. Each charge points to its order: the one its own first token names, else the one that its period paid.
+        UPDATE appstore.transactions AS t
+        SET order_no = (SELECT o.no FROM appstore.orders AS o
+                        WHERE o.period_no = t.period_no AND o.environment = p_environment AND t.is_purchased
+                        ORDER BY o.no IS NOT DISTINCT FROM t.first_token DESC, o.no LIMIT 1),
+            named_no = t.first_token
+        WHERE t.ctid = ANY (ARRAY(
+            SELECT charge.ctid
+            FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
+                SELECT known.ctid, known.first_token, known.is_purchased, known.order_no, known.named_no
+                FROM appstore.transactions AS known WHERE known.period_no = period.no AND known.environment = p_environment OFFSET 0
+            ) AS charge
+            WHERE charge.named_no IS DISTINCT FROM charge.first_token
+               OR charge.order_no IS DISTINCT FROM (
+                      SELECT o.no FROM appstore.orders AS o
+                      WHERE o.period_no = period.no AND o.environment = p_environment AND charge.is_purchased
+                      ORDER BY o.no IS NOT DISTINCT FROM charge.first_token DESC, o.no LIMIT 1)));
+    END IF;
+
+    IF cardinality(v_reclaimed) > 0 THEN
+        -- 6. The users of all periods of a contract whose claims are others.
+        UPDATE appstore.orders AS o
+        SET user_id = (SELECT owner.user_id FROM appstore.period_user(p_environment, o.origin_no, o.paid_at) AS owner)
+        WHERE o.ctid = ANY (ARRAY(
+            SELECT by_period.ctid
+            FROM unnest(v_reclaimed) AS reclaimed (id) CROSS JOIN LATERAL (
+                SELECT known.ctid, known.user_id, known.paid_at FROM appstore.orders AS known
+                WHERE known.origin_no = reclaimed.id AND known.environment = p_environment AND known.no = known.period_no OFFSET 0
+            ) AS by_period
+            WHERE by_period.user_id IS DISTINCT FROM
+                  (SELECT owner.user_id FROM appstore.period_user(p_environment, reclaimed.id, by_period.paid_at) AS owner)));
+    END IF;
+
+    IF cardinality(v_contracts) > 0 THEN
+        -- 7. The contracts: owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when
+        --    it began: a refund of a renewal charged ahead does not end the time that was paid for.
+        INSERT INTO appstore.member_contracts AS m (
+            environment, contract_id, user_id, bundle_id, product_id, product_type, status, will_renew, started_at, current_transaction_id,
+            current_period_start, current_period_end, revoked_at, access_until)
+        SELECT p_environment, contract.id, owner.user_id, (current.charge).bundle_id,
+               coalesce((current.charge).product_id, (renewal.register).product_id), (current.charge).product_type,
+               (renewal.register).status, (renewal.register).auto_renew_status = 1, first.purchase_date, (current.charge).transaction_id,
+               (current.charge).purchase_date, (current.charge).expires_date, (current.charge).revocation_date,
                greatest(
-                   appstore.access_until(period.charge, renewal),
-                   CASE WHEN (period.charge).revocation_date IS NOT NULL THEN (
+                   appstore.access_until(current.charge, renewal.register),
+                   CASE WHEN (current.charge).revocation_date IS NOT NULL AND (current.charge).is_subscription THEN (
                        SELECT max(t.expires_date) FROM appstore.transactions AS t
-                       WHERE t.environment = p_environment AND t.original_transaction_id = contract.id
-                         AND t.revocation_date IS NULL AND t.expires_date <= (period.charge).purchase_date)
-                   END) AS access_until
+                       WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+                         AND t.revocation_date IS NULL AND t.expires_date <= (current.charge).purchase_date)
+                   END)
         FROM unnest(v_contracts) AS contract (id)
         LEFT JOIN LATERAL (
             SELECT t AS charge FROM appstore.transactions AS t
-            WHERE t.environment = p_environment AND t.original_transaction_id = contract.id
-            ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, appstore.transaction_number(t.transaction_id) DESC NULLS LAST,
-                     t.transaction_id DESC
+            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+            ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id COLLATE "C" DESC
             LIMIT 1
-        ) AS period ON true
-        LEFT JOIN appstore.subscriptions AS renewal
-            ON renewal.environment = p_environment AND renewal.original_transaction_id = contract.id
-    ) AS now_known
-    WHERE m.environment = p_environment AND m.contract_id = now_known.id;
+        ) AS current ON true
+        LEFT JOIN LATERAL (
+            SELECT t.purchase_date FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+            ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id COLLATE "C"
+            LIMIT 1
+        ) AS first ON true
+        LEFT JOIN LATERAL (
+            SELECT s AS register FROM appstore.subscriptions AS s
+            WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0
+        ) AS renewal ON true
+        LEFT JOIN LATERAL (
+            SELECT c.user_id FROM appstore.claims AS c
+            WHERE c.original_transaction_id = contract.id AND c.environment = p_environment
+            ORDER BY c.effective_at DESC, c.evidence COLLATE "C" DESC LIMIT 1
+        ) AS owner ON true
+        ORDER BY contract.id
+        ON CONFLICT (contract_id, environment) DO UPDATE
+        SET user_id = excluded.user_id, bundle_id = excluded.bundle_id, product_id = excluded.product_id,
+            product_type = excluded.product_type, status = excluded.status, will_renew = excluded.will_renew,
+            started_at = excluded.started_at, current_transaction_id = excluded.current_transaction_id,
+            current_period_start = excluded.current_period_start, current_period_end = excluded.current_period_end,
+            revoked_at = excluded.revoked_at, access_until = excluded.access_until
+        WHERE (m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at, m.current_transaction_id,
+               m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)
+              IS DISTINCT FROM
+              (excluded.user_id, excluded.bundle_id, excluded.product_id, excluded.product_type, excluded.status, excluded.will_renew,
+               excluded.started_at, excluded.current_transaction_id, excluded.current_period_start, excluded.current_period_end,
+               excluded.revoked_at, excluded.access_until);
+    END IF;
 END
 $$;
 
@@ -384,53 +700,151 @@ $$;
 
 ALTER FUNCTION appstore.discard(event_id bigint, reason text) OWNER TO appstore_owner;
 
-CREATE FUNCTION appstore.paid_periods(p_environment text, p_period_nos uuid[]) RETURNS TABLE(period_no uuid, trade_no text, origin_no text, web_order_line_item_id text, product_id text, paid_at timestamp with time zone, quantity integer, price bigint, currency text, is_subscription boolean, status text)
+CREATE FUNCTION appstore.entitlements_at(at timestamp with time zone) RETURNS TABLE(environment text, user_id text, product_id text, entitlement text, active boolean, until timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text)
     LANGUAGE sql STABLE
     AS $$
-    SELECT DISTINCT ON (t.period_no)
-        t.period_no, t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.product_id, t.purchase_date,
-        t.quantity, t.price, t.currency, t.is_subscription,
-        CASE WHEN bool_and(t.revocation_date IS NOT NULL AND coalesce(t.revocation_percentage, 100000) >= 100000) OVER period THEN 'refunded'
-             WHEN bool_or(t.revocation_date IS NOT NULL) OVER period THEN 'partly_refunded'
-             ELSE 'paid' END
+    SELECT e.environment, e.user_id, e.product_id, e.entitlement,
+           coalesce(at < e.until, false),
+           e.until,
+           CASE WHEN at < e.until THEN CASE WHEN at >= e.grace_from THEN 'grace_period' ELSE 'active' END ELSE e.why_ended END,
+           coalesce(at >= e.grace_from AND at < e.until, false),
+           e.will_renew, e.original_transaction_id, e.bundle_id
+    FROM appstore.entitlement_terms AS e
+    WHERE e.user_id IS NOT NULL
+$$;
+
+ALTER FUNCTION appstore.entitlements_at(at timestamp with time zone) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    IF environment IS NULL OR environment NOT IN ('Production', 'Sandbox') THEN
+        RAISE EXCEPTION 'environment % is neither Production nor Sandbox', quote_nullable(environment)
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF user_id IS NULL OR octet_length(user_id) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION 'user_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT EXISTS (SELECT FROM appstore.transactions AS t
+                      WHERE t.environment = link_owner.environment AND t.original_transaction_id = link_owner.original_transaction_id)
+          AND NOT EXISTS (SELECT FROM appstore.subscriptions AS s
+                          WHERE s.environment = link_owner.environment
+                            AND s.original_transaction_id = link_owner.original_transaction_id) THEN
+        RAISE EXCEPTION 'no purchase is known in % with original_transaction_id %', environment,
+            quote_nullable(original_transaction_id) USING ERRCODE = 'no_data_found';
+    END IF;
+    PERFORM appstore.record_owner_link(link_owner.environment, link_owner.original_transaction_id, link_owner.user_id, clock_timestamp(),
+                                       session_user::text, link_owner.note);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
+    VALUES (clock_timestamp(), session_user, 'link_owner', '{}', link_owner.note,
+            jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id));
+END
+$$;
+
+ALTER FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF cardinality(p_tokens) > 0 THEN
+        IF p_environment = 'Sandbox' THEN
+            PERFORM pg_advisory_xact_lock(hashtextextended(token.no::text, 0)) FROM unnest(p_tokens) AS token (no);
+        END IF;
+        INSERT INTO appstore.orders (environment, no, user_id, product_id, bundle_id, ordered_at)
+        SELECT p_environment, token.no, ordered.user_id, ordered.product_id, ordered.bundle_id, ordered.ordered_at
+        FROM unnest(p_tokens) AS token (no)
+        LEFT JOIN LATERAL (
+            SELECT o.user_id, o.product_id, o.bundle_id, o.ordered_at FROM appstore.orders AS o
+            WHERE o.no = token.no AND o.environment = 'Production' AND p_environment = 'Sandbox' AND o.ordered_at IS NOT NULL OFFSET 0
+        ) AS ordered ON true
+        WHERE p_environment = 'Production'
+           OR EXISTS (SELECT FROM appstore.transactions AS t
+                      WHERE t.first_token = token.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
+        ORDER BY token.no
+        ON CONFLICT (no, environment) DO NOTHING;
+        PERFORM FROM unnest(p_tokens) AS token (no)
+        CROSS JOIN LATERAL (SELECT FROM appstore.orders AS o WHERE o.no = token.no AND o.environment = p_environment FOR UPDATE) AS locked;
+    END IF;
+    IF cardinality(p_contracts) > 0 THEN
+        INSERT INTO appstore.member_contracts (environment, contract_id)
+        SELECT p_environment, contract.id FROM unnest(p_contracts) AS contract (id) ORDER BY contract.id
+        ON CONFLICT (contract_id, environment) DO NOTHING;
+        PERFORM FROM unnest(p_contracts) AS contract (id)
+        CROSS JOIN LATERAL (
+            SELECT FROM appstore.member_contracts AS m WHERE m.contract_id = contract.id AND m.environment = p_environment FOR UPDATE
+        ) AS locked;
+    END IF;
+END
+$$;
+
+ALTER FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key integer;
+BEGIN
+    INSERT INTO appstore.api_keys AS k (name, key_hash, bundle_ids, environments, verbs)
+    VALUES (make_api_key.name, make_api_key.key_hash, make_api_key.bundle_ids, make_api_key.environments, make_api_key.verbs)
+    RETURNING k.key_id INTO v_key;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
+    VALUES (clock_timestamp(), session_user, 'make_api_key', '{}', make_api_key.name,
+            jsonb_build_object('key_id', v_key, 'bundle_ids', make_api_key.bundle_ids, 'environments', make_api_key.environments,
+                               'verbs', make_api_key.verbs));
+    RETURN v_key;
+END
+$$;
+
+ALTER FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) RETURNS TABLE(trade_no text, origin_no text, web_order_line_item_id text, product_id text, paid_at timestamp with time zone, quantity integer, price bigint, currency text, status text)
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    SELECT t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.product_id, t.purchase_date, t.quantity, t.price,
+           t.currency,
+           CASE WHEN bool_and(t.revocation_date IS NOT NULL AND coalesce(t.revocation_percentage, 100000) >= 100000) OVER () THEN 'refunded'
+                WHEN bool_or(t.revocation_date IS NOT NULL) OVER () THEN 'partly_refunded'
+                ELSE 'paid' END
     FROM appstore.transactions AS t
-    WHERE t.environment = p_environment AND t.period_no = ANY (p_period_nos) AND t.is_purchased
-    WINDOW period AS (PARTITION BY t.period_no)
-    ORDER BY t.period_no, appstore.transaction_number(t.transaction_id), t.transaction_id
+    WHERE t.environment = p_environment AND t.period_no = p_period_no AND t.is_purchased
+    ORDER BY length(t.transaction_id), t.transaction_id COLLATE "C"
+    LIMIT 1
 $$;
 
-ALTER FUNCTION appstore.paid_periods(p_environment text, p_period_nos uuid[]) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) OWNER TO appstore_owner;
 
-CREATE FUNCTION appstore.payers(p_environment text, p_tokens uuid[]) RETURNS TABLE(no uuid, period_no uuid, has_candidates boolean)
-    LANGUAGE sql STABLE
+CREATE FUNCTION appstore.payer(p_environment text, p_no uuid) RETURNS TABLE(period_no uuid)
+    LANGUAGE sql STABLE ROWS 1
     AS $$
-    SELECT o.no, payer.period_no, EXISTS (
-        SELECT FROM appstore.transactions AS t WHERE t.environment = p_environment AND t.first_token = o.no AND t.is_purchased)
-    FROM appstore.orders AS o
+    SELECT t.period_no
+    FROM appstore.transactions AS t
     LEFT JOIN LATERAL (
-        SELECT t.period_no
-        FROM appstore.transactions AS t
-        WHERE t.environment = p_environment AND t.first_token = o.no AND t.is_purchased
-          AND (o.product_id IS NULL OR o.product_id = t.product_id)
-          AND (o.bundle_id IS NULL OR o.bundle_id = t.bundle_id)
-        ORDER BY t.purchase_date, appstore.transaction_number(t.transaction_id), t.transaction_id
-        LIMIT 1
-    ) AS payer ON true
-    WHERE o.environment = p_environment AND o.no = ANY (p_tokens)
+        SELECT o.product_id, o.bundle_id FROM appstore.orders AS o WHERE o.no = p_no AND o.environment = p_environment OFFSET 0
+    ) AS ordered ON true
+    WHERE t.first_token = p_no AND t.environment = p_environment AND t.is_purchased
+      AND (ordered.product_id IS NULL OR ordered.product_id = t.product_id)
+      AND (ordered.bundle_id IS NULL OR ordered.bundle_id = t.bundle_id)
+    ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id COLLATE "C"
+    LIMIT 1
 $$;
 
-ALTER FUNCTION appstore.payers(p_environment text, p_tokens uuid[]) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.payer(p_environment text, p_no uuid) OWNER TO appstore_owner;
 
-CREATE FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) RETURNS text
-    LANGUAGE sql STABLE
+CREATE FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) RETURNS TABLE(user_id text)
+    LANGUAGE sql STABLE ROWS 1
     AS $$
     SELECT c.user_id
     FROM appstore.claims AS c
-    WHERE c.environment = p_environment AND c.original_transaction_id = p_contract
+    WHERE c.original_transaction_id = p_contract AND c.environment = p_environment
     ORDER BY c.effective_at <= p_purchased_at DESC,
              CASE WHEN c.effective_at <= p_purchased_at THEN c.effective_at END DESC,
-             CASE WHEN c.effective_at <= p_purchased_at THEN c.evidence END DESC,
-             c.effective_at, c.evidence
+             CASE WHEN c.effective_at <= p_purchased_at THEN c.evidence END COLLATE "C" DESC,
+             c.effective_at, c.evidence COLLATE "C"
     LIMIT 1
 $$;
 
@@ -460,6 +874,27 @@ END
 $$;
 
 ALTER FUNCTION appstore.receive(bodies bytea[], source text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.record_owner_link(environment text, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM FROM appstore.transactions AS t
+    WHERE t.environment = record_owner_link.environment AND t.original_transaction_id = record_owner_link.original_transaction_id
+    ORDER BY t.transaction_id FOR UPDATE;
+    INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor, note)
+    VALUES (record_owner_link.environment, record_owner_link.original_transaction_id, record_owner_link.linked_at,
+            record_owner_link.user_id, record_owner_link.actor, record_owner_link.note);
+    PERFORM appstore.derive_books(record_owner_link.environment, '{}', ARRAY[record_owner_link.original_transaction_id]);
+END
+$$;
+
+ALTER FUNCTION appstore.record_owner_link(environment text, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.requeue(event_id bigint, note text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -561,25 +996,278 @@ $$;
 
 ALTER FUNCTION appstore.requeue_settled(event_ids bigint[], note text, filter jsonb) OWNER TO appstore_owner;
 
-CREATE FUNCTION appstore.timeline(environment text, original_transaction_id text) RETURNS TABLE(occurred_at timestamp with time zone, learned_at timestamp with time zone, event_id bigint, what text, transaction_id text, product_id text, order_no uuid, user_id text)
+CREATE FUNCTION appstore.revoke_api_key(key_id integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE appstore.api_keys AS k SET revoked_at = clock_timestamp() WHERE k.key_id = revoke_api_key.key_id AND k.revoked_at IS NULL;
+    IF NOT FOUND THEN
+        IF NOT EXISTS (SELECT FROM appstore.api_keys AS k WHERE k.key_id = revoke_api_key.key_id) THEN
+            RAISE EXCEPTION 'there is no key %', key_id USING ERRCODE = 'no_data_found';
+        END IF;
+        RETURN false;
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, filter)
+    VALUES (clock_timestamp(), session_user, 'revoke_api_key', '{}', jsonb_build_object('key_id', revoke_api_key.key_id));
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION appstore.revoke_api_key(key_id integer) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.state_digest(environment text) RETURNS text
     LANGUAGE sql STABLE
     AS $$
-    SELECT e.occurred_at, o.received_at, e.event_id, e.kind, e.transaction_id, e.product_id, e.order_no, e.user_id
-    FROM appstore.effects AS e
-    LEFT JOIN appstore.outcomes AS o ON o.event_id = e.event_id
-    WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
-    ORDER BY e.occurred_at, e.effect_id
+    SELECT encode(sha256(convert_to(string_agg(p.part || ' ' || p.rows || ' ' || p.digest, E'\n' ORDER BY p.part COLLATE "C"), 'UTF8')),
+                  'hex')
+    FROM appstore.state_digest_parts(state_digest.environment) AS p
+$$;
+
+ALTER FUNCTION appstore.state_digest(environment text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.state_digest_parts(environment text) RETURNS TABLE(part text, rows bigint, digest text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET "DateStyle" TO 'ISO, YMD'
+    SET bytea_output TO 'hex'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    IF environment IS NULL OR environment NOT IN ('Production', 'Sandbox') THEN
+        RAISE EXCEPTION 'environment % is neither Production nor Sandbox', quote_nullable(environment)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    SELECT 'transactions', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.bundle_id, t.product_id, t.product_type,
+                   t.subscription_group_identifier, t.purchase_date, t.original_purchase_date, t.expires_date, t.quantity,
+                   t.app_account_token, t.in_app_ownership_type, t.revocation_date, t.revocation_reason, t.revocation_type,
+                   t.revocation_percentage, t.is_upgraded, t.offer_type, t.offer_identifier, t.offer_discount_type, t.offer_period,
+                   t.storefront, t.storefront_id, t.transaction_reason, t.currency, t.price, t.app_transaction_id, t.billing_plan_type,
+                   t.signed_date, t.payload_hash, t.first_signed_date, t.first_token, t.first_token_signed_date, t.first_token_hash,
+                   t.period_no, t.is_subscription, t.order_no)::text AS line
+        FROM appstore.transactions AS t WHERE t.environment = state_digest_parts.environment
+        ORDER BY t.transaction_id COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'subscriptions', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(s.original_transaction_id, s.status, s.product_id, s.auto_renew_product_id, s.auto_renew_status, s.expiration_intent,
+                   s.is_in_billing_retry_period, s.price_increase_status, s.grace_period_expires_date, s.renewal_date, s.renewal_price,
+                   s.currency, s.offer_type, s.offer_identifier, s.offer_discount_type, s.offer_period, s.eligible_win_back_offer_ids,
+                   s.recent_subscription_start_date, s.app_account_token, s.app_transaction_id, s.renewal_billing_plan_type,
+                   s.signed_date, s.fact_hash)::text AS line
+        FROM appstore.subscriptions AS s WHERE s.environment = state_digest_parts.environment
+        ORDER BY s.original_transaction_id COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'refund_statements', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(r.notification_uuid, r.kind, r.transaction_id, r.original_transaction_id, r.reason, r.signed_date)::text AS line
+        FROM appstore.refund_statements AS r WHERE r.environment = state_digest_parts.environment
+        ORDER BY r.notification_uuid COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'orders', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(o.no, o.user_id, o.product_id, o.bundle_id, o.status, o.reason, o.period_no, o.trade_no, o.origin_no,
+                   o.web_order_line_item_id, o.paid_product_id, o.paid_at, o.quantity, o.price, o.currency)::text AS line
+        FROM appstore.orders AS o WHERE o.environment = state_digest_parts.environment
+        ORDER BY o.no) AS sorted;
+    RETURN QUERY
+    SELECT 'claims', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(c.evidence, c.original_transaction_id, c.user_id, c.effective_at)::text AS line
+        FROM appstore.claims AS c WHERE c.environment = state_digest_parts.environment
+        ORDER BY c.original_transaction_id COLLATE "C", c.evidence COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'member_contracts', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(m.contract_id, m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at,
+                   m.current_transaction_id, m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)::text AS line
+        FROM appstore.member_contracts AS m WHERE m.environment = state_digest_parts.environment
+        ORDER BY m.contract_id COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'effects', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(e.kind, e.effect_key)::text AS line
+        FROM appstore.effects AS e WHERE e.environment = state_digest_parts.environment
+        ORDER BY e.kind COLLATE "C", e.effect_key COLLATE "C") AS sorted;
+END
+$$;
+
+ALTER FUNCTION appstore.state_digest_parts(environment text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.submit_transaction(body bytea) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    WITH stored AS (
+        INSERT INTO appstore.inbox (source, received_at, body) VALUES ('client_transaction', clock_timestamp(), submit_transaction.body)
+        RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
+    )
+    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+    SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
+    RETURNING inbox_ready.event_id
+$$;
+
+ALTER FUNCTION appstore.submit_transaction(body bytea) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.timeline(environment text, original_transaction_id text) RETURNS TABLE(occurred_at timestamp with time zone, learned_at timestamp with time zone, event_id bigint, what text, transaction_id text, product_id text, order_no uuid, user_id text, detail text)
+    LANGUAGE sql STABLE
+    AS $$
+    WITH effect AS MATERIALIZED (
+        -- 1. Effects, and the event that brought each: an event that was requeued has its outcome in the history for a moment.
+        SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
+               coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS said
+        FROM appstore.effects AS e
+        LEFT JOIN appstore.outcomes AS o ON o.event_id = e.event_id
+        LEFT JOIN LATERAL (
+            SELECT h.received_at, h.notification_type, h.subtype
+            FROM appstore.outcome_history AS h WHERE h.event_id = e.event_id ORDER BY h.run DESC LIMIT 1
+        ) AS h ON true
+        WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
+    ), charge AS MATERIALIZED (
+        -- 2. Its charges, and what each cost.
+        SELECT t.*, trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
+        FROM appstore.transactions AS t
+        WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
+    ), told AS (
+        SELECT e.occurred_at, e.learned_at, e.event_id, e.kind AS what, e.transaction_id, e.product_id, e.order_no, e.user_id,
+               CASE
+                   WHEN e.kind = 'granted' THEN concat_ws(', ',
+                       'until ' || to_char(c.expires_date AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), c.cost,
+                       CASE WHEN c.quantity > 1 THEN c.quantity || ' pieces' END, CASE WHEN NOT c.is_purchased THEN 'by family sharing' END)
+                   WHEN e.kind IN ('refunded', 'revoked') THEN
+                       -- Only while the register still says so: a reversal takes it back.
+                       CASE WHEN c.revocation_date = e.occurred_at THEN concat_ws(', ',
+                           CASE c.revocation_reason WHEN 0 THEN 'other reason' WHEN 1 THEN 'issue within the app'
+                                                    ELSE 'reason ' || c.revocation_reason END,
+                           trim_scale(c.revocation_percentage / 1000.0) || ' %')
+                       ELSE 'taken back since' END
+                   WHEN e.kind = 'consumption_asked' THEN coalesce((
+                       SELECT r.reason FROM appstore.refund_statements AS r
+                       WHERE r.environment = timeline.environment AND r.notification_uuid = e.effect_key), e.said)
+                   ELSE e.said
+               END AS detail,
+               CASE e.kind WHEN 'granted' THEN 3 ELSE 7 END AS rank, e.effect_id AS position
+        FROM effect AS e
+        LEFT JOIN charge AS c ON c.transaction_id = e.transaction_id
+        UNION ALL
+        -- 3. The shop's orders that its charges name.
+        SELECT o.ordered_at, o.ordered_at, NULL, 'order_made', NULL, o.product_id, o.no, o.user_id, o.bundle_id, 1, 0
+        FROM (SELECT c.first_token FROM charge AS c UNION SELECT c.app_account_token FROM charge AS c) AS named (no)
+        JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = named.no
+        WHERE o.ordered_at IS NOT NULL
+        UNION ALL
+        -- 4. Its paid periods. Both the charge and the order must be known: the later of them pays.
+        SELECT o.paid_at, CASE WHEN g.learned_at IS NOT NULL THEN greatest(g.learned_at, o.ordered_at) END, g.event_id, 'order_paid',
+               o.trade_no, o.paid_product_id, o.no, o.user_id,
+               concat_ws(', ', c.cost, CASE WHEN o.user_id IS NULL THEN 'nobody''s yet' END,
+                         CASE WHEN o.status <> 'paid' THEN replace(o.status, '_', ' ') || ' since' END), 4, 0
+        FROM appstore.orders AS o
+        LEFT JOIN charge AS c ON c.transaction_id = o.trade_no
+        LEFT JOIN effect AS g ON g.kind = 'granted'
+            AND g.effect_key = coalesce(o.origin_no || '/' || o.web_order_line_item_id, o.trade_no)
+        WHERE o.environment = timeline.environment AND o.origin_no = timeline.original_transaction_id
+        UNION ALL
+        (SELECT DISTINCT ON (o.no) c.purchase_date, NULL::timestamptz, NULL::bigint, 'order_not_paid', c.transaction_id, c.product_id, o.no,
+                o.user_id, 'the order is for ' || o.product_id || coalesce(' of ' || o.bundle_id, ''), 5, 0
+         FROM charge AS c
+         JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = c.first_token
+         WHERE c.is_purchased AND o.reason IS NOT NULL
+         ORDER BY o.no, c.purchase_date, length(c.transaction_id), c.transaction_id COLLATE "C")
+        UNION ALL
+        -- 5. Who said that it is whose.
+        SELECT s.received_at, s.received_at, s.event_id, 'submitted', s.transaction_id, c.product_id, c.order_no, s.user_id,
+               CASE WHEN owner.user_id IS NULL THEN 'owner_unknown'
+                    WHEN owner.user_id <> s.user_id THEN 'owner_conflict: it is ' || owner.user_id || '''s'
+                    WHEN claim.user_id IS NOT NULL THEN 'his from the purchase on: nobody else had claimed it'
+                    ELSE 'his already' END, 2, 0
+        FROM appstore.submissions AS s
+        LEFT JOIN charge AS c ON c.transaction_id = s.transaction_id
+        LEFT JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = c.order_no
+        LEFT JOIN appstore.member_contracts AS m ON m.environment = timeline.environment AND m.contract_id = s.original_transaction_id
+        LEFT JOIN appstore.claims AS claim
+            ON claim.environment = timeline.environment AND claim.evidence = 'client:' || s.transaction_id AND claim.user_id = s.user_id
+        CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
+        WHERE s.environment = timeline.environment AND s.original_transaction_id = timeline.original_transaction_id
+        UNION ALL
+        SELECT l.linked_at, l.linked_at, NULL, 'linked', NULL, NULL, NULL, l.user_id, 'by ' || l.actor || coalesce(': ' || l.note, ''), 6, 0
+        FROM appstore.owner_links AS l
+        WHERE l.environment = timeline.environment AND l.original_transaction_id = timeline.original_transaction_id
+        UNION ALL
+        SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id,
+               'the charge was given this token later', 6, 0
+        FROM appstore.claims AS k
+        LEFT JOIN charge AS c ON 'token:' || c.transaction_id = k.evidence
+        WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id
+          AND k.evidence LIKE 'token:%'
+        UNION ALL
+        -- 6. What was answered to Apple.
+        SELECT a.answered_at, a.answered_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,
+               'by ' || a.actor, 8, 0
+        FROM charge AS c
+        JOIN appstore.consumption_answers AS a ON a.environment = timeline.environment AND a.transaction_id = c.transaction_id
+        UNION ALL
+        -- 7. Events about it that nobody made use of.
+        SELECT o.received_at, o.received_at, o.event_id, 'event_' || o.result, o.transaction_id, NULL, NULL, NULL,
+               concat_ws(': ', o.notification_type || coalesce('/' || o.subtype, ''), o.reason), 9, 0
+        FROM appstore.outcomes AS o
+        WHERE o.environment = timeline.environment AND o.original_transaction_id = timeline.original_transaction_id
+          AND o.result IN ('unhandled', 'rejected', 'failed', 'discarded')
+        UNION ALL
+        -- 8. Where it leads.
+        SELECT DISTINCT t.until, NULL::timestamptz, NULL::bigint,
+               CASE WHEN t.until > now() THEN 'access_will_end' ELSE 'access_ended' END, NULL, t.product_id, NULL::uuid, t.user_id,
+               CASE WHEN t.until <= now() THEN t.why_ended WHEN t.will_renew THEN 'unless it renews' END, 10, 0
+        FROM appstore.entitlement_terms AS t
+        WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
+          AND t.until < 'infinity'
+    )
+    SELECT t.occurred_at, t.learned_at, t.event_id, t.what, t.transaction_id, t.product_id, t.order_no, t.user_id, nullif(t.detail, '')
+    FROM told AS t
+    ORDER BY t.occurred_at, t.rank, t.learned_at, t.position, t.transaction_id, t.user_id
 $$;
 
 ALTER FUNCTION appstore.timeline(environment text, original_transaction_id text) OWNER TO appstore_owner;
 
-CREATE FUNCTION appstore.transaction_number(transaction_id text) RETURNS numeric
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    AS $_$
-    SELECT CASE WHEN transaction_id ~ '^[0-9]{1,64}$' THEN transaction_id::numeric END
-$_$;
+CREATE AGGREGATE appstore.chained_digest(text) (
+    SFUNC = appstore.chain_link,
+    STYPE = bytea,
+    INITCOND = ''
+);
 
-ALTER FUNCTION appstore.transaction_number(transaction_id text) OWNER TO appstore_owner;
+ALTER AGGREGATE appstore.chained_digest(text) OWNER TO appstore_owner;
+
+CREATE TABLE appstore.api_keys (
+    key_id integer NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    bundle_ids text[],
+    environments text[] NOT NULL,
+    verbs text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    CONSTRAINT api_keys_bundle_ids_not_empty CHECK (((cardinality(bundle_ids) > 0) AND (array_position(bundle_ids, NULL::text) IS NULL))),
+    CONSTRAINT api_keys_environments_are_known CHECK (((cardinality(environments) > 0) AND (environments <@ ARRAY['Production'::text, 'Sandbox'::text]))),
+    CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
+    CONSTRAINT api_keys_name_is_short CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100))),
+    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'transactions:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text])))
+);
+
+ALTER TABLE appstore.api_keys OWNER TO appstore_owner;
+
+ALTER TABLE appstore.api_keys ALTER COLUMN key_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.api_keys_key_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE appstore.audit_log (
     audit_id bigint NOT NULL,
@@ -612,6 +1300,118 @@ CREATE TABLE appstore.claims (
 
 ALTER TABLE appstore.claims OWNER TO appstore_owner;
 
+CREATE TABLE appstore.consumption_answers (
+    environment appstore.environment NOT NULL,
+    transaction_id text NOT NULL,
+    answered_at timestamp with time zone NOT NULL,
+    actor text NOT NULL
+);
+
+ALTER TABLE appstore.consumption_answers OWNER TO appstore_owner;
+
+CREATE TABLE appstore.member_contracts (
+    environment appstore.environment NOT NULL,
+    contract_id text NOT NULL,
+    user_id text,
+    bundle_id text,
+    product_id text,
+    status integer,
+    will_renew boolean,
+    started_at timestamp with time zone,
+    current_transaction_id text,
+    current_period_start timestamp with time zone,
+    current_period_end timestamp with time zone,
+    access_until timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    product_type text,
+    revoked_at timestamp with time zone
+)
+WITH (fillfactor='80');
+
+ALTER TABLE appstore.member_contracts OWNER TO appstore_owner;
+
+CREATE TABLE appstore.orders (
+    environment appstore.environment NOT NULL,
+    no uuid NOT NULL,
+    user_id text,
+    product_id text,
+    bundle_id text,
+    ordered_at timestamp with time zone,
+    status text DEFAULT 'pending'::text NOT NULL,
+    reason text,
+    period_no uuid,
+    trade_no text,
+    origin_no text,
+    web_order_line_item_id text,
+    paid_product_id text,
+    paid_at timestamp with time zone,
+    quantity integer,
+    price bigint,
+    currency text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT orders_known_to_somebody CHECK (((ordered_at IS NULL) OR (user_id IS NOT NULL))),
+    CONSTRAINT orders_paid_by_a_period CHECK ((((status = 'pending'::text) = (period_no IS NULL)) AND ((period_no IS NULL) = (trade_no IS NULL)))),
+    CONSTRAINT orders_reason_is_known CHECK ((reason = 'product_mismatch'::text)),
+    CONSTRAINT orders_status_is_known CHECK ((status = ANY (ARRAY['pending'::text, 'paid'::text, 'partly_refunded'::text, 'refunded'::text])))
+);
+
+ALTER TABLE appstore.orders OWNER TO appstore_owner;
+
+CREATE TABLE appstore.refund_statements (
+    environment appstore.environment NOT NULL,
+    notification_uuid text NOT NULL,
+    kind text NOT NULL,
+    transaction_id text NOT NULL,
+    original_transaction_id text NOT NULL,
+    reason text,
+    signed_date timestamp with time zone NOT NULL,
+    CONSTRAINT refund_statements_kind_is_known CHECK ((kind = ANY (ARRAY['asked'::text, 'refunded'::text, 'declined'::text])))
+);
+
+ALTER TABLE appstore.refund_statements OWNER TO appstore_owner;
+
+CREATE VIEW appstore.consumption_requests AS
+ WITH said AS (
+         SELECT r.environment,
+            r.notification_uuid,
+            r.kind,
+            r.transaction_id,
+            r.original_transaction_id,
+            r.reason,
+            r.signed_date,
+            max(r.signed_date) FILTER (WHERE (r.kind <> 'asked'::text)) OVER (PARTITION BY r.environment, r.transaction_id) AS decided_at
+           FROM appstore.refund_statements r
+        ), asked AS (
+         SELECT DISTINCT ON (s.environment, s.transaction_id) s.environment,
+            s.transaction_id,
+            s.original_transaction_id,
+            s.signed_date,
+            s.reason
+           FROM said s
+          WHERE ((s.kind = 'asked'::text) AND ((s.decided_at IS NULL) OR (s.signed_date > s.decided_at)))
+          ORDER BY s.environment, s.transaction_id, s.signed_date, (s.notification_uuid COLLATE "C")
+        )
+ SELECT (a.environment)::text AS environment,
+    a.transaction_id,
+    (answer.answered_at IS NULL) AS open,
+    a.signed_date AS asked_at,
+    (a.signed_date + '12:00:00'::interval) AS due_at,
+    answer.answered_at,
+    a.reason,
+    a.original_transaction_id,
+    t.product_id,
+    COALESCE(o.user_id, m.user_id) AS user_id,
+    t.order_no
+   FROM ((((asked a
+     LEFT JOIN LATERAL ( SELECT min(c.answered_at) AS answered_at
+           FROM appstore.consumption_answers c
+          WHERE (((c.environment)::text = (a.environment)::text) AND (c.transaction_id = a.transaction_id) AND (c.answered_at >= a.signed_date))) answer ON (true))
+     LEFT JOIN appstore.transactions t ON ((((t.environment)::text = (a.environment)::text) AND (t.transaction_id = a.transaction_id))))
+     LEFT JOIN appstore.orders o ON ((((o.environment)::text = (t.environment)::text) AND (o.no = t.order_no))))
+     LEFT JOIN appstore.member_contracts m ON ((((m.environment)::text = (a.environment)::text) AND (m.contract_id = a.original_transaction_id))));
+
+ALTER TABLE appstore.consumption_requests OWNER TO appstore_owner;
+
 CREATE TABLE appstore.effects (
     environment appstore.environment NOT NULL,
     kind text NOT NULL,
@@ -637,6 +1437,74 @@ ALTER TABLE appstore.effects ALTER COLUMN effect_id ADD GENERATED ALWAYS AS IDEN
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE appstore.products (
+    product_id text NOT NULL,
+    entitlement text NOT NULL,
+    days integer,
+    CONSTRAINT products_days_positive CHECK ((days > 0)),
+    CONSTRAINT products_days_within_a_century CHECK ((days <= 36500))
+);
+
+ALTER TABLE appstore.products OWNER TO appstore_owner;
+
+CREATE VIEW appstore.entitlement_terms AS
+ SELECT (m.environment)::text AS environment,
+    m.user_id,
+    m.product_id,
+    COALESCE(p.entitlement, m.product_id) AS entitlement,
+    term.until,
+        CASE
+            WHEN (m.status = 4) THEN m.current_period_end
+            ELSE NULL::timestamp with time zone
+        END AS grace_from,
+        CASE
+            WHEN (c.transaction_id IS NULL) THEN 'purchase_unknown'::text
+            WHEN (term.until IS NULL) THEN 'duration_unknown'::text
+            WHEN (((m.revoked_at IS NOT NULL) AND ((m.current_period_end IS NULL) OR (term.until < m.current_period_end))) OR ((m.status = 5) AND (s.signed_date >= c.first_signed_date))) THEN
+            CASE
+                WHEN c.is_upgraded THEN 'upgraded'::text
+                WHEN c.is_purchased THEN 'refunded'::text
+                ELSE 'revoked'::text
+            END
+            WHEN ((m.status = ANY (ARRAY[3, 4])) AND (s.signed_date >= c.first_signed_date)) THEN 'billing_retry'::text
+            ELSE 'expired'::text
+        END AS why_ended,
+        CASE
+            WHEN (c.is_subscription IS NOT FALSE) THEN m.will_renew
+            ELSE false
+        END AS will_renew,
+    m.contract_id AS original_transaction_id,
+    m.bundle_id
+   FROM ((((appstore.member_contracts m
+     LEFT JOIN appstore.transactions c ON ((((c.environment)::text = (m.environment)::text) AND (c.transaction_id = m.current_transaction_id))))
+     LEFT JOIN appstore.subscriptions s ON ((((s.environment)::text = (m.environment)::text) AND (s.original_transaction_id = m.contract_id))))
+     LEFT JOIN appstore.products p ON ((p.product_id = m.product_id)))
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN ((m.access_until IS NOT NULL) OR (c.product_type IS DISTINCT FROM 'Non-Renewing Subscription'::text)) THEN m.access_until
+                    WHEN (p.product_id IS NOT NULL) THEN COALESCE((m.current_period_start + ((p.days)::double precision * '24:00:00'::interval)), 'infinity'::timestamp with time zone)
+                    ELSE NULL::timestamp with time zone
+                END AS until) term)
+  WHERE ((m.product_id IS NOT NULL) AND (c.confers_access OR (c.transaction_id IS NULL)));
+
+ALTER TABLE appstore.entitlement_terms OWNER TO appstore_owner;
+
+CREATE VIEW appstore.entitlements AS
+ SELECT entitlements_at.environment,
+    entitlements_at.user_id,
+    entitlements_at.product_id,
+    entitlements_at.entitlement,
+    entitlements_at.active,
+    entitlements_at.until,
+    entitlements_at.why,
+    entitlements_at.in_grace,
+    entitlements_at.will_renew,
+    entitlements_at.original_transaction_id,
+    entitlements_at.bundle_id
+   FROM appstore.entitlements_at(now()) entitlements_at(environment, user_id, product_id, entitlement, active, until, why, in_grace, will_renew, original_transaction_id, bundle_id);
+
+ALTER TABLE appstore.entitlements OWNER TO appstore_owner;
 
 CREATE TABLE appstore.outcomes (
     event_id bigint NOT NULL,
@@ -782,24 +1650,6 @@ UNION ALL
 
 ALTER TABLE appstore.inbox_status OWNER TO appstore_owner;
 
-CREATE TABLE appstore.member_contracts (
-    environment appstore.environment NOT NULL,
-    contract_id text NOT NULL,
-    user_id text,
-    bundle_id text,
-    product_id text,
-    status integer,
-    will_renew boolean,
-    started_at timestamp with time zone,
-    current_transaction_id text,
-    current_period_start timestamp with time zone,
-    current_period_end timestamp with time zone,
-    access_until timestamp with time zone,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
-);
-
-ALTER TABLE appstore.member_contracts OWNER TO appstore_owner;
-
 CREATE TABLE appstore.notifications_seen (
     environment appstore.environment NOT NULL,
     notification_uuid text NOT NULL,
@@ -807,33 +1657,6 @@ CREATE TABLE appstore.notifications_seen (
 );
 
 ALTER TABLE appstore.notifications_seen OWNER TO appstore_owner;
-
-CREATE TABLE appstore.orders (
-    environment appstore.environment NOT NULL,
-    no uuid NOT NULL,
-    user_id text,
-    product_id text,
-    bundle_id text,
-    ordered_at timestamp with time zone,
-    status text DEFAULT 'pending'::text NOT NULL,
-    reason text,
-    period_no uuid,
-    trade_no text,
-    origin_no text,
-    web_order_line_item_id text,
-    paid_product_id text,
-    paid_at timestamp with time zone,
-    quantity integer,
-    price bigint,
-    currency text,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT orders_known_to_somebody CHECK (((ordered_at IS NULL) OR (user_id IS NOT NULL))),
-    CONSTRAINT orders_paid_by_a_period CHECK ((((status = 'pending'::text) = (period_no IS NULL)) AND ((period_no IS NULL) = (trade_no IS NULL)))),
-    CONSTRAINT orders_reason_is_known CHECK ((reason = 'product_mismatch'::text)),
-    CONSTRAINT orders_status_is_known CHECK ((status = ANY (ARRAY['pending'::text, 'paid'::text, 'partly_refunded'::text, 'refunded'::text])))
-);
-
-ALTER TABLE appstore.orders OWNER TO appstore_owner;
 
 CREATE TABLE appstore.outcome_history (
     event_id bigint NOT NULL,
@@ -858,6 +1681,18 @@ CREATE TABLE appstore.outcome_history (
 
 ALTER TABLE appstore.outcome_history OWNER TO appstore_owner;
 
+CREATE TABLE appstore.owner_links (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL,
+    linked_at timestamp with time zone NOT NULL,
+    user_id text NOT NULL,
+    actor text NOT NULL,
+    note text,
+    CONSTRAINT owner_links_user_is_a_name CHECK (((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)))
+);
+
+ALTER TABLE appstore.owner_links OWNER TO appstore_owner;
+
 CREATE TABLE appstore.schema_migrations (
     version integer NOT NULL,
     name text NOT NULL,
@@ -866,32 +1701,195 @@ CREATE TABLE appstore.schema_migrations (
 
 ALTER TABLE appstore.schema_migrations OWNER TO appstore_owner;
 
+CREATE TABLE appstore.submissions (
+    environment appstore.environment NOT NULL,
+    transaction_id text NOT NULL,
+    user_id text NOT NULL,
+    original_transaction_id text NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    event_id bigint NOT NULL,
+    CONSTRAINT submissions_user_is_a_name CHECK (((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)))
+);
+
+ALTER TABLE appstore.submissions OWNER TO appstore_owner;
+
 CREATE VIEW appstore.unmatched AS
- SELECT o.environment,
-    o.no,
-    o.reason,
-    t.transaction_id,
-    t.original_transaction_id,
-    t.product_id,
-    t.purchase_date,
-    ((('The order is for '::text || o.product_id) || COALESCE((' of '::text || o.bundle_id), ''::text)) || ': make a new order, or refund.'::text) AS resolution
-   FROM (appstore.orders o
-     JOIN appstore.transactions t ON ((((t.environment)::text = (o.environment)::text) AND (t.first_token = o.no) AND t.is_purchased)))
-  WHERE (o.reason IS NOT NULL)
+ WITH unowned AS (
+         SELECT DISTINCT ON (o.environment, o.origin_no) o.environment,
+            o.no,
+            o.period_no,
+            o.trade_no,
+            o.origin_no,
+            o.paid_product_id,
+            o.paid_at,
+            count(*) OVER (PARTITION BY o.environment, o.origin_no) AS periods
+           FROM appstore.orders o
+          WHERE ((o.user_id IS NULL) AND (o.status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])))
+          ORDER BY o.environment, o.origin_no, (o.no = o.period_no), o.paid_at, (length(o.trade_no)), (o.trade_no COLLATE "C")
+        ), explained AS (
+         SELECT u.environment,
+            u.no,
+            u.period_no,
+            u.trade_no,
+            u.origin_no,
+            u.paid_product_id,
+            u.paid_at,
+            u.periods,
+            COALESCE(named.no, u.no) AS concerned,
+            named.product_id AS ordered_product,
+            named.bundle_id AS ordered_bundle,
+            COALESCE(named.user_id, posted.user_id) AS user_id,
+                CASE
+                    WHEN (u.no <> u.period_no) THEN 'order_unknown'::text
+                    WHEN (named.product_id <> t.product_id) THEN 'product_mismatch'::text
+                    WHEN (named.bundle_id <> t.bundle_id) THEN 'bundle_mismatch'::text
+                    WHEN (named.no IS NOT NULL) THEN 'order_paid_before'::text
+                    WHEN (posted.user_id IS NOT NULL) THEN 'too_late'::text
+                    ELSE 'no_user'::text
+                END AS reason
+           FROM (((unowned u
+             LEFT JOIN appstore.transactions t ON ((((t.environment)::text = (u.environment)::text) AND (t.transaction_id = u.trade_no))))
+             LEFT JOIN appstore.orders named ON (((u.no = u.period_no) AND ((named.environment)::text = (u.environment)::text) AND (named.no = t.first_token))))
+             LEFT JOIN LATERAL ( SELECT s.user_id
+                   FROM appstore.submissions s
+                  WHERE ((u.no = u.period_no) AND ((s.environment)::text = (u.environment)::text) AND (s.original_transaction_id = u.origin_no))
+                  ORDER BY s.received_at, s.event_id
+                 LIMIT 1) posted ON (true))
+        ), unpaid AS (
+         SELECT n.environment,
+            n.no,
+            n.user_id,
+            n.product_id AS ordered_product,
+            n.bundle_id AS ordered_bundle,
+            t.transaction_id,
+            t.original_transaction_id,
+            t.product_id,
+            t.purchase_date,
+            given.user_id AS given_to,
+                CASE
+                    WHEN (n.product_id <> t.product_id) THEN 'product_mismatch'::text
+                    ELSE 'bundle_mismatch'::text
+                END AS reason
+           FROM ((appstore.orders n
+             CROSS JOIN LATERAL ( SELECT t_1.environment,
+                    t_1.transaction_id,
+                    t_1.original_transaction_id,
+                    t_1.web_order_line_item_id,
+                    t_1.bundle_id,
+                    t_1.product_id,
+                    t_1.product_type,
+                    t_1.subscription_group_identifier,
+                    t_1.purchase_date,
+                    t_1.original_purchase_date,
+                    t_1.expires_date,
+                    t_1.quantity,
+                    t_1.app_account_token,
+                    t_1.in_app_ownership_type,
+                    t_1.revocation_date,
+                    t_1.revocation_reason,
+                    t_1.revocation_type,
+                    t_1.revocation_percentage,
+                    t_1.is_upgraded,
+                    t_1.offer_type,
+                    t_1.offer_identifier,
+                    t_1.offer_discount_type,
+                    t_1.offer_period,
+                    t_1.storefront,
+                    t_1.storefront_id,
+                    t_1.transaction_reason,
+                    t_1.currency,
+                    t_1.price,
+                    t_1.app_transaction_id,
+                    t_1.billing_plan_type,
+                    t_1.signed_date,
+                    t_1.payload_hash,
+                    t_1.first_signed_date,
+                    t_1.first_token,
+                    t_1.first_token_signed_date,
+                    t_1.first_token_hash,
+                    t_1.period_no,
+                    t_1.is_subscription,
+                    t_1.is_purchased,
+                    t_1.order_no,
+                    t_1.named_no,
+                    t_1.confers_access
+                   FROM appstore.transactions t_1
+                  WHERE (((t_1.environment)::text = (n.environment)::text) AND (t_1.first_token = n.no) AND t_1.is_purchased)
+                  ORDER BY t_1.purchase_date, (length(t_1.transaction_id)), (t_1.transaction_id COLLATE "C")
+                 LIMIT 1) t)
+             JOIN appstore.orders given ON ((((given.environment)::text = (t.environment)::text) AND (given.no = t.order_no))))
+          WHERE ((n.reason IS NOT NULL) AND (given.user_id <> n.user_id) AND (given.status <> 'refunded'::text))
+        ), refused AS (
+         SELECT DISTINCT ON (s.environment, s.original_transaction_id, s.user_id) s.environment,
+            t.order_no,
+            s.user_id,
+            s.transaction_id,
+            s.original_transaction_id,
+            t.product_id,
+            t.purchase_date,
+            owner.user_id AS owner
+           FROM ((((appstore.submissions s
+             JOIN appstore.transactions t ON ((((t.environment)::text = (s.environment)::text) AND (t.transaction_id = s.transaction_id))))
+             LEFT JOIN appstore.orders o ON ((((o.environment)::text = (t.environment)::text) AND (o.no = t.order_no))))
+             LEFT JOIN appstore.member_contracts m ON ((((m.environment)::text = (s.environment)::text) AND (m.contract_id = s.original_transaction_id))))
+             CROSS JOIN LATERAL ( SELECT COALESCE(o.user_id, m.user_id) AS user_id) owner)
+          WHERE (((owner.user_id <> s.user_id) OR ((owner.user_id IS NULL) AND (NOT t.is_purchased))) AND (NOT (EXISTS ( SELECT
+                   FROM appstore.owner_links l
+                  WHERE (((l.environment)::text = (s.environment)::text) AND (l.original_transaction_id = s.original_transaction_id) AND (l.linked_at >= s.received_at))))) AND (NOT (EXISTS ( SELECT
+                   FROM appstore.orders u
+                  WHERE (((u.environment)::text = (s.environment)::text) AND (u.origin_no = s.original_transaction_id) AND (u.user_id IS NULL) AND (u.status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])))))))
+          ORDER BY s.environment, s.original_transaction_id, s.user_id, s.received_at, s.event_id
+        )
+ SELECT e.environment,
+    e.concerned AS no,
+    e.reason,
+    e.trade_no AS transaction_id,
+    e.origin_no AS original_transaction_id,
+    e.paid_product_id AS product_id,
+    e.paid_at AS purchase_date,
+        CASE e.reason
+            WHEN 'order_unknown'::text THEN 'Call create_order with this number.'::text
+            WHEN 'no_user'::text THEN 'The app posts it within 72 hours of the purchase, or call link_owner.'::text
+            WHEN 'too_late'::text THEN (('Call link_owner if it is '::text || e.user_id) || '''s, or refund.'::text)
+            WHEN 'order_paid_before'::text THEN (('One token pays once. Call link_owner if it is '::text || COALESCE((e.user_id || '''s'::text), 'somebody''s'::text)) || ', or refund.'::text)
+            ELSE ((((('The order is for '::text || e.ordered_product) || COALESCE((' of '::text || e.ordered_bundle), ''::text)) || '. Call link_owner if this will do for '::text) || e.user_id) || ', or refund.'::text)
+        END AS resolution,
+    e.user_id,
+    e.periods
+   FROM explained e
 UNION ALL
- SELECT o.environment,
-    o.no,
-    'no_user'::text AS reason,
-    o.trade_no AS transaction_id,
-    o.origin_no AS original_transaction_id,
-    o.paid_product_id AS product_id,
-    o.paid_at AS purchase_date,
+ SELECT u.environment,
+    u.no,
+    u.reason,
+    u.transaction_id,
+    u.original_transaction_id,
+    u.product_id,
+    u.purchase_date,
+    ((((((('The order is for '::text || u.ordered_product) || COALESCE((' of '::text || u.ordered_bundle), ''::text)) || '; what was bought went to '::text) || u.given_to) || ', whose contract it is. Call link_owner if it is '::text) || u.user_id) || '''s, or refund.'::text) AS resolution,
+    u.user_id,
+    1 AS periods
+   FROM unpaid u
+  WHERE (NOT (EXISTS ( SELECT
+           FROM appstore.owner_links l
+          WHERE (((l.environment)::text = (u.environment)::text) AND (l.original_transaction_id = u.original_transaction_id) AND (l.linked_at >= u.purchase_date)))))
+UNION ALL
+ SELECT r.environment,
+    r.order_no AS no,
         CASE
-            WHEN (o.no = o.period_no) THEN 'No order is known for this contract: it resolves when one is.'::text
-            ELSE 'Call create_order with this number.'::text
-        END AS resolution
-   FROM appstore.orders o
-  WHERE ((o.status <> 'pending'::text) AND (o.user_id IS NULL));
+            WHEN (r.owner IS NULL) THEN 'too_late'::text
+            ELSE 'owner_conflict'::text
+        END AS reason,
+    r.transaction_id,
+    r.original_transaction_id,
+    r.product_id,
+    r.purchase_date,
+        CASE
+            WHEN (r.owner IS NULL) THEN (('Call link_owner if it is '::text || r.user_id) || '''s.'::text)
+            ELSE (((((('It is '::text || r.owner) || '''s. Call link_owner, for '::text) || r.user_id) || ' or to confirm '::text) || r.owner) || '.'::text)
+        END AS resolution,
+    r.user_id,
+    1 AS periods
+   FROM refused r;
 
 ALTER TABLE appstore.unmatched OWNER TO appstore_owner;
 
@@ -899,14 +1897,23 @@ ALTER TABLE ONLY appstore.inbox ATTACH PARTITION appstore.inbox_default DEFAULT;
 
 ALTER TABLE ONLY appstore.inbox ALTER COLUMN event_id SET DEFAULT nextval('appstore.inbox_event_id'::regclass);
 
+ALTER TABLE ONLY appstore.api_keys
+    ADD CONSTRAINT api_keys_key_hash_key UNIQUE (key_hash);
+
+ALTER TABLE ONLY appstore.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (key_id);
+
 ALTER TABLE ONLY appstore.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (audit_id);
 
 ALTER TABLE ONLY appstore.claims
-    ADD CONSTRAINT claims_pkey PRIMARY KEY (environment, evidence);
+    ADD CONSTRAINT claims_pkey PRIMARY KEY (original_transaction_id, environment, evidence);
+
+ALTER TABLE ONLY appstore.consumption_answers
+    ADD CONSTRAINT consumption_answers_pkey PRIMARY KEY (transaction_id, environment, answered_at);
 
 ALTER TABLE ONLY appstore.effects
-    ADD CONSTRAINT effects_pkey PRIMARY KEY (environment, kind, effect_key);
+    ADD CONSTRAINT effects_pkey PRIMARY KEY (effect_key, kind, environment);
 
 ALTER TABLE ONLY appstore.inbox
     ADD CONSTRAINT inbox_pkey PRIMARY KEY (event_id);
@@ -921,13 +1928,13 @@ ALTER TABLE ONLY appstore.inbox_ready
     ADD CONSTRAINT inbox_ready_pkey PRIMARY KEY (event_id);
 
 ALTER TABLE ONLY appstore.member_contracts
-    ADD CONSTRAINT member_contracts_pkey PRIMARY KEY (environment, contract_id);
+    ADD CONSTRAINT member_contracts_pkey PRIMARY KEY (contract_id, environment);
 
 ALTER TABLE ONLY appstore.notifications_seen
-    ADD CONSTRAINT notifications_seen_pkey PRIMARY KEY (environment, notification_uuid);
+    ADD CONSTRAINT notifications_seen_pkey PRIMARY KEY (notification_uuid, environment);
 
 ALTER TABLE ONLY appstore.orders
-    ADD CONSTRAINT orders_pkey PRIMARY KEY (environment, no);
+    ADD CONSTRAINT orders_pkey PRIMARY KEY (no, environment);
 
 ALTER TABLE ONLY appstore.outcome_history
     ADD CONSTRAINT outcome_history_pkey PRIMARY KEY (event_id, run);
@@ -935,38 +1942,62 @@ ALTER TABLE ONLY appstore.outcome_history
 ALTER TABLE ONLY appstore.outcomes
     ADD CONSTRAINT outcomes_pkey PRIMARY KEY (event_id);
 
+ALTER TABLE ONLY appstore.owner_links
+    ADD CONSTRAINT owner_links_pkey PRIMARY KEY (original_transaction_id, environment, linked_at);
+
+ALTER TABLE ONLY appstore.products
+    ADD CONSTRAINT products_pkey PRIMARY KEY (product_id, entitlement);
+
+ALTER TABLE ONLY appstore.refund_statements
+    ADD CONSTRAINT refund_statements_pkey PRIMARY KEY (notification_uuid, environment);
+
 ALTER TABLE ONLY appstore.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY appstore.submissions
+    ADD CONSTRAINT submissions_pkey PRIMARY KEY (transaction_id, environment, user_id);
+
 ALTER TABLE ONLY appstore.subscriptions
-    ADD CONSTRAINT subscriptions_pkey PRIMARY KEY (environment, original_transaction_id);
+    ADD CONSTRAINT subscriptions_pkey PRIMARY KEY (original_transaction_id, environment);
 
 ALTER TABLE ONLY appstore.transactions
-    ADD CONSTRAINT transactions_pkey PRIMARY KEY (environment, transaction_id);
+    ADD CONSTRAINT transactions_pkey PRIMARY KEY (transaction_id, environment);
 
-CREATE INDEX claims_by_contract ON appstore.claims USING btree (environment, original_transaction_id, effective_at DESC);
-
-CREATE INDEX effects_by_contract ON appstore.effects USING btree (environment, original_transaction_id, occurred_at);
+CREATE INDEX effects_by_contract ON appstore.effects USING btree (original_transaction_id, environment, occurred_at);
 
 CREATE INDEX inbox_ready_by_run_at ON appstore.inbox_ready USING btree (run_at, event_id);
 
-CREATE INDEX member_contracts_by_user ON appstore.member_contracts USING btree (environment, user_id) WHERE (user_id IS NOT NULL);
+CREATE INDEX member_contracts_by_user ON appstore.member_contracts USING btree (user_id, environment) WHERE (user_id IS NOT NULL);
 
-CREATE INDEX orders_by_contract ON appstore.orders USING btree (environment, origin_no) WHERE (origin_no IS NOT NULL);
+CREATE INDEX orders_by_contract ON appstore.orders USING btree (origin_no, environment) WHERE (origin_no IS NOT NULL);
 
-CREATE INDEX orders_by_period ON appstore.orders USING btree (environment, period_no) WHERE (period_no IS NOT NULL);
+CREATE INDEX orders_by_period ON appstore.orders USING btree (period_no, environment) WHERE (period_no IS NOT NULL);
 
-CREATE INDEX orders_by_user ON appstore.orders USING btree (environment, user_id) WHERE (user_id IS NOT NULL);
+CREATE INDEX orders_by_token_of_contract ON appstore.orders USING btree (origin_no, environment) WHERE (no <> period_no);
 
-CREATE INDEX outcomes_by_contract ON appstore.outcomes USING btree (environment, original_transaction_id) WHERE (original_transaction_id IS NOT NULL);
+CREATE INDEX orders_by_user ON appstore.orders USING btree (user_id, environment) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX orders_not_paid ON appstore.orders USING btree (environment, no) WHERE (reason IS NOT NULL);
+
+CREATE INDEX orders_without_user ON appstore.orders USING btree (environment, origin_no) WHERE ((user_id IS NULL) AND (status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])));
+
+CREATE INDEX outcomes_by_contract ON appstore.outcomes USING btree (original_transaction_id, environment) WHERE (original_transaction_id IS NOT NULL);
 
 CREATE INDEX outcomes_needing_attention ON appstore.outcomes USING btree (result, settled_at) WHERE (result = ANY (ARRAY['failed'::text, 'rejected'::text, 'unhandled'::text, 'discarded'::text]));
 
-CREATE INDEX transactions_by_contract ON appstore.transactions USING btree (environment, original_transaction_id, purchase_date DESC);
+CREATE INDEX refund_statements_by_transaction ON appstore.refund_statements USING btree (transaction_id, environment, signed_date);
 
-CREATE INDEX transactions_by_first_token ON appstore.transactions USING btree (environment, first_token, purchase_date) WHERE (first_token IS NOT NULL);
+CREATE INDEX submissions_by_contract ON appstore.submissions USING btree (original_transaction_id, environment);
 
-CREATE INDEX transactions_by_period ON appstore.transactions USING btree (environment, period_no);
+CREATE INDEX transactions_by_contract ON appstore.transactions USING btree (original_transaction_id, environment, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id COLLATE "C" DESC);
+
+CREATE INDEX transactions_by_first_token ON appstore.transactions USING btree (first_token, environment, purchase_date, length(transaction_id), transaction_id COLLATE "C") WHERE (first_token IS NOT NULL);
+
+CREATE INDEX transactions_by_later_token ON appstore.transactions USING btree (app_account_token, environment) WHERE (app_account_token <> first_token);
+
+CREATE INDEX transactions_by_period ON appstore.transactions USING btree (period_no, environment);
+
+CREATE INDEX transactions_of_later_token ON appstore.transactions USING btree (original_transaction_id, environment) WHERE (app_account_token <> first_token);
 
 ALTER INDEX appstore.inbox_pkey ATTACH PARTITION appstore.inbox_default_pkey;
 
@@ -975,6 +2006,7 @@ GRANT USAGE ON SCHEMA appstore TO appstore_worker;
 GRANT USAGE ON SCHEMA appstore TO appstore_operator;
 GRANT USAGE ON SCHEMA appstore TO appstore_viewer;
 GRANT USAGE ON SCHEMA appstore TO appstore_backend;
+GRANT USAGE ON SCHEMA appstore TO appstore_api;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE appstore.subscriptions TO appstore_worker;
 GRANT SELECT ON TABLE appstore.subscriptions TO appstore_operator;
@@ -987,6 +2019,38 @@ GRANT SELECT ON TABLE appstore.transactions TO appstore_viewer;
 REVOKE ALL ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions) TO appstore_worker;
 
+REVOKE ALL ON FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) TO appstore_api;
+
+REVOKE ALL ON FUNCTION appstore.api_entitlements(environment text, user_id text, bundle_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.api_entitlements(environment text, user_id text, bundle_ids text[]) TO appstore_api;
+
+REVOKE ALL ON FUNCTION appstore.api_event(event_id bigint, with_submission boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.api_event(event_id bigint, with_submission boolean) TO appstore_api;
+
+REVOKE ALL ON FUNCTION appstore.api_key(key_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.api_key(key_hash bytea) TO appstore_api;
+
+REVOKE ALL ON FUNCTION appstore.api_link_owner(environment text, original_transaction_id text, user_id text, bundle_ids text[], key_id integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.api_link_owner(environment text, original_transaction_id text, user_id text, bundle_ids text[], key_id integer) TO appstore_api;
+
+REVOKE ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) TO appstore_api;
+
+REVOKE ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.chain_link(digest bytea, line text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.chain_link(digest bytea, line text) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.chain_link(digest bytea, line text) TO appstore_viewer;
+
+REVOKE ALL ON FUNCTION appstore.claims_of(p_environment text, p_contract text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.claims_of(p_environment text, p_contract text) TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.consumption_answered(environment text, transaction_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.consumption_answered(environment text, transaction_id text) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.consumption_answered(environment text, transaction_id text) TO appstore_backend;
+
 REVOKE ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) TO appstore_backend;
 
@@ -996,17 +2060,34 @@ GRANT ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_id
 REVOKE ALL ON FUNCTION appstore.discard(event_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.discard(event_id bigint, reason text) TO appstore_operator;
 
-REVOKE ALL ON FUNCTION appstore.paid_periods(p_environment text, p_period_nos uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.paid_periods(p_environment text, p_period_nos uuid[]) TO appstore_worker;
+REVOKE ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO appstore_viewer;
+GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO appstore_backend;
 
-REVOKE ALL ON FUNCTION appstore.payers(p_environment text, p_tokens uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.payers(p_environment text, p_tokens uuid[]) TO appstore_worker;
+REVOKE ALL ON FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) TO appstore_backend;
+
+REVOKE ALL ON FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) TO appstore_operator;
+
+REVOKE ALL ON FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.payer(p_environment text, p_no uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.payer(p_environment text, p_no uuid) TO appstore_worker;
 
 REVOKE ALL ON FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) TO appstore_worker;
 
 REVOKE ALL ON FUNCTION appstore.receive(bodies bytea[], source text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.receive(bodies bytea[], source text) TO appstore_ingest;
+
+REVOKE ALL ON FUNCTION appstore.record_owner_link(environment text, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION appstore.requeue(event_id bigint, note text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.requeue(event_id bigint, note text) TO appstore_operator;
@@ -1016,23 +2097,95 @@ GRANT ALL ON FUNCTION appstore.requeue(outcome text, reason text, notification_t
 
 REVOKE ALL ON FUNCTION appstore.requeue_settled(event_ids bigint[], note text, filter jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION appstore.revoke_api_key(key_id integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.revoke_api_key(key_id integer) TO appstore_operator;
+
+REVOKE ALL ON FUNCTION appstore.state_digest(environment text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.state_digest(environment text) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.state_digest(environment text) TO appstore_viewer;
+
+REVOKE ALL ON FUNCTION appstore.state_digest_parts(environment text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.state_digest_parts(environment text) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.state_digest_parts(environment text) TO appstore_viewer;
+
+REVOKE ALL ON FUNCTION appstore.submit_transaction(body bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.submit_transaction(body bytea) TO appstore_api;
+
 REVOKE ALL ON FUNCTION appstore.timeline(environment text, original_transaction_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.timeline(environment text, original_transaction_id text) TO appstore_operator;
 GRANT ALL ON FUNCTION appstore.timeline(environment text, original_transaction_id text) TO appstore_viewer;
 
-REVOKE ALL ON FUNCTION appstore.transaction_number(transaction_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.transaction_number(transaction_id text) TO appstore_worker;
+REVOKE ALL ON FUNCTION appstore.chained_digest(text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.chained_digest(text) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.chained_digest(text) TO appstore_viewer;
+
+GRANT SELECT(key_id) ON TABLE appstore.api_keys TO appstore_operator;
+GRANT SELECT(key_id) ON TABLE appstore.api_keys TO appstore_viewer;
+
+GRANT SELECT(name) ON TABLE appstore.api_keys TO appstore_operator;
+GRANT SELECT(name) ON TABLE appstore.api_keys TO appstore_viewer;
+
+GRANT SELECT(bundle_ids) ON TABLE appstore.api_keys TO appstore_operator;
+GRANT SELECT(bundle_ids) ON TABLE appstore.api_keys TO appstore_viewer;
+
+GRANT SELECT(environments) ON TABLE appstore.api_keys TO appstore_operator;
+GRANT SELECT(environments) ON TABLE appstore.api_keys TO appstore_viewer;
+
+GRANT SELECT(verbs) ON TABLE appstore.api_keys TO appstore_operator;
+GRANT SELECT(verbs) ON TABLE appstore.api_keys TO appstore_viewer;
+
+GRANT SELECT(created_at) ON TABLE appstore.api_keys TO appstore_operator;
+GRANT SELECT(created_at) ON TABLE appstore.api_keys TO appstore_viewer;
+
+GRANT SELECT(revoked_at) ON TABLE appstore.api_keys TO appstore_operator;
+GRANT SELECT(revoked_at) ON TABLE appstore.api_keys TO appstore_viewer;
+
+GRANT SELECT(last_used_at) ON TABLE appstore.api_keys TO appstore_operator;
+GRANT SELECT(last_used_at) ON TABLE appstore.api_keys TO appstore_viewer;
 
 GRANT SELECT ON TABLE appstore.audit_log TO appstore_operator;
 GRANT SELECT ON TABLE appstore.audit_log TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.audit_log TO appstore_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE appstore.claims TO appstore_worker;
 GRANT SELECT ON TABLE appstore.claims TO appstore_operator;
 GRANT SELECT ON TABLE appstore.claims TO appstore_viewer;
 
+GRANT SELECT ON TABLE appstore.consumption_answers TO appstore_worker;
+GRANT SELECT ON TABLE appstore.consumption_answers TO appstore_operator;
+GRANT SELECT ON TABLE appstore.consumption_answers TO appstore_viewer;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE appstore.member_contracts TO appstore_worker;
+GRANT SELECT ON TABLE appstore.member_contracts TO appstore_operator;
+GRANT SELECT ON TABLE appstore.member_contracts TO appstore_viewer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE appstore.orders TO appstore_worker;
+GRANT SELECT ON TABLE appstore.orders TO appstore_operator;
+GRANT SELECT ON TABLE appstore.orders TO appstore_viewer;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE appstore.refund_statements TO appstore_worker;
+GRANT SELECT ON TABLE appstore.refund_statements TO appstore_operator;
+GRANT SELECT ON TABLE appstore.refund_statements TO appstore_viewer;
+
+GRANT SELECT ON TABLE appstore.consumption_requests TO appstore_operator;
+GRANT SELECT ON TABLE appstore.consumption_requests TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.consumption_requests TO appstore_backend;
+
 GRANT SELECT,INSERT ON TABLE appstore.effects TO appstore_worker;
 GRANT SELECT ON TABLE appstore.effects TO appstore_operator;
 GRANT SELECT ON TABLE appstore.effects TO appstore_viewer;
+
+GRANT SELECT ON TABLE appstore.products TO appstore_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE appstore.products TO appstore_operator;
+GRANT SELECT ON TABLE appstore.products TO appstore_viewer;
+
+GRANT SELECT ON TABLE appstore.entitlement_terms TO appstore_operator;
+GRANT SELECT ON TABLE appstore.entitlement_terms TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.entitlement_terms TO appstore_backend;
+
+GRANT SELECT ON TABLE appstore.entitlements TO appstore_operator;
+GRANT SELECT ON TABLE appstore.entitlements TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.entitlements TO appstore_backend;
 
 GRANT SELECT,INSERT ON TABLE appstore.outcomes TO appstore_worker;
 GRANT SELECT ON TABLE appstore.outcomes TO appstore_operator;
@@ -1056,25 +2209,25 @@ GRANT SELECT ON TABLE appstore.inbox_status TO appstore_operator;
 GRANT SELECT ON TABLE appstore.inbox_status TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.inbox_status TO appstore_worker;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE appstore.member_contracts TO appstore_worker;
-GRANT SELECT ON TABLE appstore.member_contracts TO appstore_operator;
-GRANT SELECT ON TABLE appstore.member_contracts TO appstore_viewer;
-
 GRANT SELECT,INSERT,UPDATE ON TABLE appstore.notifications_seen TO appstore_worker;
 GRANT SELECT ON TABLE appstore.notifications_seen TO appstore_operator;
 GRANT SELECT ON TABLE appstore.notifications_seen TO appstore_viewer;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE appstore.orders TO appstore_worker;
-GRANT SELECT ON TABLE appstore.orders TO appstore_operator;
-GRANT SELECT ON TABLE appstore.orders TO appstore_viewer;
 
 GRANT SELECT ON TABLE appstore.outcome_history TO appstore_worker;
 GRANT SELECT ON TABLE appstore.outcome_history TO appstore_operator;
 GRANT SELECT ON TABLE appstore.outcome_history TO appstore_viewer;
 
+GRANT SELECT ON TABLE appstore.owner_links TO appstore_worker;
+GRANT SELECT ON TABLE appstore.owner_links TO appstore_operator;
+GRANT SELECT ON TABLE appstore.owner_links TO appstore_viewer;
+
 GRANT SELECT ON TABLE appstore.schema_migrations TO appstore_worker;
 GRANT SELECT ON TABLE appstore.schema_migrations TO appstore_operator;
 GRANT SELECT ON TABLE appstore.schema_migrations TO appstore_viewer;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE appstore.submissions TO appstore_worker;
+GRANT SELECT ON TABLE appstore.submissions TO appstore_operator;
+GRANT SELECT ON TABLE appstore.submissions TO appstore_viewer;
 
 GRANT SELECT ON TABLE appstore.unmatched TO appstore_operator;
 GRANT SELECT ON TABLE appstore.unmatched TO appstore_viewer;

@@ -27,6 +27,8 @@ package struct Rejection: Error, Hashable, Sendable, CustomStringConvertible {
     package let detail: String?
     /// The notification that was refused, only when its own signature was genuine: what an operator wants to see of a wrong app.
     package let notification: ResponseBodyV2DecodedPayload?
+    /// The same of a transaction that was handed over by itself.
+    package let transaction: JWSTransactionDecodedPayload?
 
     /// Whether the same bytes may be valid later: only when they are signed in what is the future by our clock.
     package var isRetryable: Bool { reason == .signedInTheFuture }
@@ -35,11 +37,12 @@ package struct Rejection: Error, Hashable, Sendable, CustomStringConvertible {
         "\(location): \(reason)\(detail.map { " (\($0))" } ?? "")"
     }
 
-    init(_ flaw: Flaw, at location: String, of notification: ResponseBodyV2DecodedPayload? = nil) {
+    init(_ flaw: Flaw, at location: String, in genuine: (any SignedContent)? = nil) {
         reason = flaw.reason
         detail = flaw.detail
         self.location = location
-        self.notification = notification
+        notification = genuine as? ResponseBodyV2DecodedPayload
+        transaction = genuine as? JWSTransactionDecodedPayload
     }
 }
 

@@ -1,6 +1,6 @@
 /// One way in which a JWS can be invalid; the raw value is the code that is stored and shown.
 ///
-/// The cases stand in the order of the checks: a reason says that everything before it was in order.
+/// The cases stand about in the order of the checks; ``VerificationStep`` says which of them are made together.
 package enum VerificationReason: String, CaseIterable, Sendable, CustomStringConvertible {
     /// Not three parts with a dot between them, each with something in it.
     case malformedParts = "malformed_jws_parts"

@@ -53,16 +53,16 @@ extension Verifier {
         return value
     }
 
-    /// Says of a flaw which JWS it is in, and of which notification when that one's signature is genuine.
+    /// Says of a flaw which JWS it is in, and in which payload when that one's signature is genuine.
     func located<Value>(
         _ location: String,
-        in notification: ResponseBodyV2DecodedPayload? = nil,
+        in genuine: (any SignedContent)? = nil,
         _ verify: () throws(Flaw) -> Value
     ) throws(Rejection) -> Value {
         do {
             return try verify()
         } catch {
-            throw Rejection(error, at: location, of: notification)
+            throw Rejection(error, at: location, in: genuine)
         }
     }
 }

@@ -42,27 +42,28 @@ package final class Verifier: Sendable {
     package func verifyAny(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<VerifiedPayload> {
         Verdict { () throws(Rejection) in
             let payload = try located(Self.outermost) { () throws(Flaw) in try signatures.verify(jws) }
-            if payload.kind == .notification { return .notification(try notification(payload, receivedAt: receivedAt)) }
-            return try located(Self.outermost) { () throws(Flaw) in
-                switch payload.kind {
-                case .transaction: .transaction(try single(payload, receivedAt: receivedAt))
-                case .renewalInfo: .renewalInfo(try single(payload, receivedAt: receivedAt))
-                case .appTransaction: .appTransaction(try single(payload, receivedAt: receivedAt))
-                case .notification, nil: throw Flaw(.wrongKind, "none of the four kinds")
-                }
+            switch payload.kind {
+            case .transaction: return .transaction(try single(payload, receivedAt: receivedAt))
+            case .renewalInfo: return .renewalInfo(try single(payload, receivedAt: receivedAt))
+            case .appTransaction: return .appTransaction(try single(payload, receivedAt: receivedAt))
+            case .notification: return .notification(try notification(payload, receivedAt: receivedAt))
+            case nil: throw Rejection(Flaw(.wrongKind, "none of the four kinds"), at: Self.outermost)
             }
         }
     }
 
     private func verifySingle<Content: SignedContent>(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<Content>> {
         Verdict { () throws(Rejection) in
-            try located(Self.outermost) { () throws(Flaw) in try single(try signatures.verify(jws), receivedAt: receivedAt) }
+            let payload = try located(Self.outermost) { () throws(Flaw) in try signatures.verify(jws) }
+            return try single(payload, receivedAt: receivedAt)
         }
     }
 
-    private func single<Content: SignedContent>(_ payload: SignedPayload, receivedAt: Timestamp) throws(Flaw) -> SignedValue<Content> {
-        let value = try payload.decode(as: Content.self)
-        try policy.check(try value.value.subject(), of: payload, receivedAt: receivedAt)
-        return value
+    private func single<Content: SignedContent>(_ payload: SignedPayload, receivedAt: Timestamp) throws(Rejection) -> SignedValue<Content> {
+        let signed = try located(Self.outermost) { () throws(Flaw) in try payload.decode(as: Content.self) }
+        try located(Self.outermost, in: signed.value) { () throws(Flaw) in
+            try policy.check(try signed.value.subject(), of: payload, receivedAt: receivedAt)
+        }
+        return signed
     }
 }

@@ -10,20 +10,9 @@ package enum NotificationInterpreter {
         var facts = EventFacts(eventID: eventID, environment: environment, notificationUUID: notification.notificationUUID)
         let meaning = NotificationMeaning.of(notification.notificationType, notification.subtype)
         if meaning == nil { facts.unhandledReason = "unknown_notification" }
-
-        do throws(IncompleteFact) {
-            facts.transaction = try verified.transaction.map { signed throws(IncompleteFact) in
-                try TransactionFact(
-                    signed.value,
-                    environment: environment,
-                    version: Version(signedDate: signed.signedDate, hash: signed.payloadHash)
-                )
-            }
-        } catch {
-            facts.unhandledReason = "incomplete_transaction:\(error.missing)"
-        }
+        if let signed = verified.transaction { facts.take(signed) }
         facts.subscription = subscription(of: verified)
-        if let fact = facts.transaction { facts.effects = money(of: fact) }
+        if meaning != nil { facts.refundStatement = RefundStatement(verified, transaction: facts.transaction) }
         if let kind = meaning?.lifecycle, let uuid = notification.notificationUUID {
             facts.effects.append(lifecycle(kind, uuid: uuid, of: verified, transaction: facts.transaction))
         }
@@ -43,31 +32,6 @@ package enum NotificationInterpreter {
             status: status,
             renewalInfo: verified.renewalInfo?.value
         )
-    }
-
-    /// What a charge itself says: it was given, and it may have been taken back.
-    private static func money(of fact: TransactionFact) -> [Effect] {
-        func effect(_ kind: EffectKind, _ subject: String, at occurredAt: Timestamp) -> Effect {
-            Effect(
-                key: EffectKey(environment: fact.key.environment, kind: kind, subject: subject),
-                occurredAt: occurredAt,
-                originalTransactionID: fact.originalTransactionID,
-                transactionID: fact.key.id,
-                productID: fact.productID
-            )
-        }
-        let given =
-            if fact.isSubscription, let lineItem = fact.payload.webOrderLineItemId {
-                "\(fact.originalTransactionID)/\(lineItem)"
-            } else {
-                fact.key.id
-            }
-        var effects = [effect(.granted, given, at: fact.purchaseDate)]
-        if let revocationDate = fact.payload.revocationDate {
-            let subject = "\(fact.key.id)/\(revocationDate.millisecondsSince1970)"
-            effects.append(effect(fact.isFamilyShared ? .revoked : .refunded, subject, at: revocationDate))
-        }
-        return effects
     }
 
     /// What a notification says of a contract's life: once for each notificationUUID.
@@ -91,5 +55,19 @@ extension VerifiedNotification {
     /// The originalTransactionId that its parts agree on.
     package var contract: String? {
         transaction?.value.originalTransactionId ?? renewalInfo?.value.originalTransactionId
+    }
+}
+
+extension EventFacts {
+    /// Takes in a verified transaction and what it says itself, or why no book can be kept of it.
+    mutating func take(_ signed: SignedValue<JWSTransactionDecodedPayload>) {
+        do {
+            let version = Version(signedDate: signed.signedDate, hash: signed.payloadHash)
+            let fact = try TransactionFact(signed.value, environment: environment, version: version)
+            transaction = fact
+            effects += fact.effects
+        } catch {
+            unhandledReason = "incomplete_transaction:\(error.missing)"
+        }
     }
 }

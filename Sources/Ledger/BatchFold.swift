@@ -5,6 +5,9 @@ package struct BatchFold: Sendable {
     package let events: [EventFacts]
     package private(set) var transactions: [LedgerKey: TransactionRegister] = [:]
     package private(set) var subscriptions: [LedgerKey: SubscriptionFact] = [:]
+    package private(set) var submissions: [Submission.Key: Submission] = [:]
+    /// By notificationUUID.
+    package private(set) var refundStatements: [LedgerKey: RefundStatement] = [:]
     /// With the event that brought each first.
     package private(set) var effects: [EffectKey: (effect: Effect, eventID: Int64)] = [:]
     /// The event that brought each notificationUUID first.
@@ -41,6 +44,8 @@ package struct BatchFold: Sendable {
                 subscriptions[fact.key] = fact
             }
         }
+        if let submission = event.submission { submissions[submission.key, default: submission].join(submission) }
+        if let statement = event.refundStatement { refundStatements[statement.key, default: statement].join(statement) }
         for effect in event.effects where effects[effect.key] == nil {
             effects[effect.key] = (effect, event.eventID)
         }
@@ -51,6 +56,9 @@ package struct BatchFold: Sendable {
         if let key = event.notificationKey, let first = answer.firstEvents[key], first != event.eventID { return .duplicate }
         if event.unhandledReason != nil { return .unhandled }
         if event.transaction == nil, event.subscription == nil, event.effects.isEmpty { return .noEffect }
+        // No other event has one under its notificationUUID.
+        if event.refundStatement != nil { return .applied }
+        if let submission = event.submission, answer.submissions[submission.key]?.firstEventID == event.eventID { return .applied }
         let movedTransaction = event.transaction.map { answer.movedTransactions.contains($0.key) } ?? false
         let movedSubscription = event.subscription.map { answer.movedSubscriptions.contains($0.key) } ?? false
         if movedTransaction, leadingTransactions.contains(event.eventID) { return .applied }
@@ -58,41 +66,11 @@ package struct BatchFold: Sendable {
         if event.effects.contains(where: { answer.effectEvents[$0.key] == event.eventID }) { return .applied }
         return .superseded
     }
-}
 
-/// What the books say after a merge.
-package struct MergeAnswer: Sendable {
-    /// Charges whose register now holds this batch's fact and did not before.
-    package var movedTransactions: Set<LedgerKey>
-    package var movedSubscriptions: Set<LedgerKey>
-    /// The event that brought each notificationUUID first, in this batch or long ago.
-    package var firstEvents: [LedgerKey: Int64]
-    /// The event that brought each effect, in this batch or long ago.
-    package var effectEvents: [EffectKey: Int64]
-
-    package init(
-        movedTransactions: Set<LedgerKey> = [],
-        movedSubscriptions: Set<LedgerKey> = [],
-        firstEvents: [LedgerKey: Int64] = [:],
-        effectEvents: [EffectKey: Int64] = [:]
-    ) {
-        self.movedTransactions = movedTransactions
-        self.movedSubscriptions = movedSubscriptions
-        self.firstEvents = firstEvents
-        self.effectEvents = effectEvents
+    /// Why the charge that an event submits is not the submitter's; nil when it is, or when nobody submits it.
+    package func ownershipDoubt(of event: EventFacts, after answer: MergeAnswer) -> OwnershipDoubt? {
+        guard let submission = event.submission else { return nil }
+        guard let owner = answer.submissions[submission.key]?.owner else { return .unknown }
+        return submission.key.isUser(owner) ? nil : .conflict
     }
-}
-
-/// What becomes of a verified event. The outcome depends on arrival; the books do not.
-package enum EventResult: String, Sendable {
-    /// A register moved, or an effect of this event's exists.
-    case applied
-    /// Everything in it was known already or older.
-    case superseded
-    /// There was nothing to merge.
-    case noEffect = "no_effect"
-    /// Its notificationUUID came in another event first. Its facts were merged all the same.
-    case duplicate
-    /// Its meaning is unknown to this version; what facts it has were merged.
-    case unhandled
 }

@@ -8,6 +8,9 @@ package struct EventFacts: Sendable {
     package let notificationUUID: String?
     package var transaction: TransactionFact?
     package var subscription: SubscriptionFact?
+    /// That somebody says the charge is his.
+    package var submission: Submission?
+    package var refundStatement: RefundStatement?
     package var effects: [Effect]
     /// Why nobody knows what the event means, although its facts are merged; nil when its meaning is known.
     package var unhandledReason: String?
@@ -18,6 +21,8 @@ package struct EventFacts: Sendable {
         notificationUUID: String?,
         transaction: TransactionFact? = nil,
         subscription: SubscriptionFact? = nil,
+        submission: Submission? = nil,
+        refundStatement: RefundStatement? = nil,
         effects: [Effect] = [],
         unhandledReason: String? = nil
     ) {
@@ -26,6 +31,8 @@ package struct EventFacts: Sendable {
         self.notificationUUID = notificationUUID
         self.transaction = transaction
         self.subscription = subscription
+        self.submission = submission
+        self.refundStatement = refundStatement
         self.effects = effects
         self.unhandledReason = unhandledReason
     }

@@ -2,7 +2,7 @@ import AppStore
 import Ledger
 import Postgres
 
-/// How effects are recorded: those that exist stay as they are.
+/// How effects are recorded: those that exist stay as they are. Rows are looked up by `LATERAL (… OFFSET 0)`, which no plan turns round.
 enum EffectMerge {
     /// Takes order and user as the books have them now.
     static func insert(_ entries: [(effect: Effect, eventID: Int64)]) -> Statement {
@@ -16,11 +16,19 @@ enum EffectMerge {
                         \(entries.map(\.eventID)), \(effects.map { PostgresTimestamp($0.occurredAt) }),
                         \(effects.map(\.originalTransactionID)), \(effects.map(\.transactionID)), \(effects.map(\.productID)))
                  AS u (environment, kind, effect_key, event_id, occurred_at, original_transaction_id, transaction_id, product_id)
-            LEFT JOIN appstore.transactions AS t ON t.environment = u.environment AND t.transaction_id = u.transaction_id
-            LEFT JOIN appstore.orders AS o ON o.environment = u.environment AND o.no = t.order_no
-            LEFT JOIN appstore.member_contracts AS m ON m.environment = u.environment AND m.contract_id = u.original_transaction_id
-            ORDER BY u.environment, u.kind, u.effect_key
-            ON CONFLICT (environment, kind, effect_key) DO NOTHING
+            LEFT JOIN LATERAL (
+                SELECT t.order_no FROM appstore.transactions AS t
+                WHERE t.transaction_id = u.transaction_id AND t.environment = u.environment OFFSET 0
+            ) AS t ON true
+            LEFT JOIN LATERAL (
+                SELECT o.user_id FROM appstore.orders AS o WHERE o.no = t.order_no AND o.environment = u.environment OFFSET 0
+            ) AS o ON true
+            LEFT JOIN LATERAL (
+                SELECT m.user_id FROM appstore.member_contracts AS m
+                WHERE m.contract_id = u.original_transaction_id AND m.environment = u.environment OFFSET 0
+            ) AS m ON true
+            ORDER BY u.effect_key, u.kind, u.environment
+            ON CONFLICT (effect_key, kind, environment) DO NOTHING
             """
     }
 
@@ -30,7 +38,10 @@ enum EffectMerge {
         SELECT e.environment::text, e.kind, e.effect_key, e.event_id
         FROM unnest(\(keys.map(\.environment.rawValue)), \(keys.map(\.kind.rawValue)), \(keys.map(\.subject)))
              AS u (environment, kind, effect_key)
-        JOIN appstore.effects AS e ON e.environment = u.environment AND e.kind = u.kind AND e.effect_key = u.effect_key
+        CROSS JOIN LATERAL (
+            SELECT e.environment, e.kind, e.effect_key, e.event_id FROM appstore.effects AS e
+            WHERE e.effect_key = u.effect_key AND e.kind = u.kind AND e.environment = u.environment OFFSET 0
+        ) AS e
         """
     }
 }

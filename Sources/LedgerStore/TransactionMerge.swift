@@ -19,6 +19,8 @@ enum TransactionMerge {
         """
     private static let firstToken = ["first_token", "first_token_signed_date", "first_token_hash"]
     private static let columns = ["environment", "transaction_id"] + replaced + ["first_signed_date"] + firstToken
+    /// What derive_books makes of most new charges, renewals, so that it need not touch the row again.
+    private static let guessed = ["order_no", "named_no"]
 
     /// Each register is a join of its own: the latest fact, the first signed date, the first token.
     private static let update =
@@ -32,8 +34,8 @@ enum TransactionMerge {
         let facts = registers.map(\.latest)
         let payloads = facts.map(\.payload)
         return """
-            INSERT INTO appstore.transactions AS t (\(unsafeRaw: columns.joined(separator: ", ")))
-            SELECT \(unsafeRaw: columns.map { "u." + $0 }.joined(separator: ", "))
+            INSERT INTO appstore.transactions AS t (\(unsafeRaw: (columns + guessed).joined(separator: ", ")))
+            SELECT \(unsafeRaw: columns.map { "u." + $0 }.joined(separator: ", ")), u.period_no, u.first_token
             FROM unnest(
                 \(facts.map(\.key.environment.rawValue)), \(facts.map(\.key.id)),
                 \(facts.map(\.originalTransactionID)), \(payloads.map(\.webOrderLineItemId)), \(facts.map(\.bundleID)),

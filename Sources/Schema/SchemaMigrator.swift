@@ -80,7 +80,7 @@ package struct SchemaMigrator: Sendable {
     }
 
     private static let roles = [
-        "appstore_owner", "appstore_ingest", "appstore_worker", "appstore_operator", "appstore_viewer", "appstore_backend",
+        "appstore_owner", "appstore_ingest", "appstore_worker", "appstore_operator", "appstore_viewer", "appstore_backend", "appstore_api",
     ]
     /// Of no meaning but to be the same for every run.
     private static let lockKey: Int64 = 0x6170_7073_746f_7265

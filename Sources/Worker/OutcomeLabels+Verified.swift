@@ -6,23 +6,48 @@ import Inbox
 extension OutcomeLabels {
     init(_ verified: VerifiedNotification) {
         self.init(verified.notification.value)
-        environment = verified.environment.rawValue
-        bundleID = verified.bundleID
-        transactionID = verified.transaction?.value.transactionId
-        originalTransactionID = verified.contract
+        environment = verified.environment.rawValue.storable
+        bundleID = verified.bundleID?.storable
+        transactionID = verified.transaction?.value.transactionId?.storable
+        originalTransactionID = verified.contract?.storable
     }
 
     /// What the outer payload alone says: for a notification whose signature was valid and which was refused all the same.
     init(_ notification: ResponseBodyV2DecodedPayload) {
         self.init()
-        notificationType = notification.notificationType?.rawValue
-        subtype = notification.subtype?.rawValue
-        notificationUUID = notification.notificationUUID
-        environment = (notification.data?.environment ?? notification.summary?.environment ?? notification.appData?.environment)?.rawValue
-        bundleID =
-            notification.data?.bundleId ?? notification.summary?.bundleId ?? notification.externalPurchaseToken?.bundleId
-            ?? notification.appData?.bundleId
+        let (data, summary, appData) = (notification.data, notification.summary, notification.appData)
+        let token = notification.externalPurchaseToken
+        notificationType = notification.notificationType?.rawValue.storable
+        subtype = notification.subtype?.rawValue.storable
+        notificationUUID = notification.notificationUUID?.storable
+        environment = (data?.environment ?? summary?.environment ?? appData?.environment ?? token?.environment)?.rawValue.storable
+        bundleID = (data?.bundleId ?? summary?.bundleId ?? token?.bundleId ?? appData?.bundleId)?.storable
     }
+
+    /// What a transaction by itself says.
+    init(_ transaction: JWSTransactionDecodedPayload) {
+        self.init()
+        environment = transaction.environment?.rawValue.storable
+        bundleID = transaction.bundleId?.storable
+        transactionID = transaction.transactionId?.storable
+        originalTransactionID = transaction.originalTransactionId?.storable
+    }
+
+    /// What is known of a refused payload: something only when its signature was valid.
+    init(_ rejection: Rejection) {
+        if let notification = rejection.notification {
+            self.init(notification)
+        } else if let transaction = rejection.transaction {
+            self.init(transaction)
+        } else {
+            self.init()
+        }
+    }
+}
+
+extension String {
+    /// The text, or nil when it holds the one character that PostgreSQL's cannot: an outcome must never fail to be recorded.
+    fileprivate var storable: String? { utf8.contains(0) ? nil : self }
 }
 
 extension VerifiedNotification {

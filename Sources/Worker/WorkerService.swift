@@ -19,7 +19,7 @@ package struct WorkerService: Service {
         }
     }
 
-    private let queue: InboxQueue<NotificationProcessor.Prepared>
+    private let queue: InboxQueue<EventProcessor.Prepared>
     private let configuration: Configuration
     private let heartbeat: Heartbeat
     private let logger: Logger
@@ -39,7 +39,7 @@ package struct WorkerService: Service {
     }
 
     package init(
-        queue: InboxQueue<NotificationProcessor.Prepared>,
+        queue: InboxQueue<EventProcessor.Prepared>,
         configuration: Configuration,
         logger: Logger,
         heartbeat: Heartbeat

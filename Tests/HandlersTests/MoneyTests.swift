@@ -1,5 +1,6 @@
 import AppStore
 import Ledger
+import SignedTesting
 import StoreSimulator
 import Testing
 

@@ -29,7 +29,9 @@ struct Books {
         return transactions + renewals.map { Facts.event(Int64.random(in: 1...(.max)), subscription: $0) }
     }
 
-    func merge(_ events: [EventFacts]) async throws {
+    /// Merges them as one batch.
+    @discardableResult
+    func merge(_ events: [EventFacts]) async throws -> MergeAnswer {
         let fold = BatchFold(
             events.map { event in
                 var event = event
@@ -37,7 +39,7 @@ struct Books {
                 return event
             }
         )
-        _ = try await pool.withTransaction { try await BookKeeper.merge(fold, in: $0) }
+        return try await pool.withTransaction { try await BookKeeper.merge(fold, in: $0) }
     }
 
     func createOrder(_ no: UUID, user: String, product: String = "pro.monthly", bundle: String? = nil) async throws {
@@ -50,7 +52,8 @@ struct Books {
     func orders(_ environment: String = "Production") async throws -> [String] {
         try await database.lines(
             """
-            SELECT concat_ws(' ', coalesce(trade_no, '-'), coalesce(user_id, '-'), status, CASE WHEN no = period_no THEN 'period' ELSE 'token' END, reason)
+            SELECT concat_ws(' ', coalesce(trade_no, '-'), coalesce(user_id, '-'), status,
+                             CASE WHEN no = period_no THEN 'period' ELSE 'token' END, reason)
             FROM appstore.orders WHERE environment = \(environment) ORDER BY trade_no NULLS FIRST, no
             """
         )
@@ -72,11 +75,16 @@ struct Books {
         var lines: [String] = []
         for (table, hidden, order) in [
             ("transactions", "'{}'", "environment, transaction_id"), ("subscriptions", "'{}'", "environment, original_transaction_id"),
+            ("submissions", "'{}'", "environment, transaction_id, user_id"),
+            ("refund_statements", "'{}'", "environment, notification_uuid"),
             ("orders", "'{created_at,ordered_at}'", "environment, no"), ("claims", "'{}'", "environment, evidence"),
             ("member_contracts", "'{created_at}'", "environment, contract_id"),
         ] {
             lines += try await database.lines(
-                "SELECT \(table) || ' ' || (to_jsonb(t) - \(unsafeRaw: hidden)::text[])::text FROM appstore.\(identifier: table) AS t ORDER BY \(unsafeRaw: order)"
+                """
+                SELECT \(table) || ' ' || (to_jsonb(t) - \(unsafeRaw: hidden)::text[])::text
+                FROM appstore.\(identifier: table) AS t ORDER BY \(unsafeRaw: order)
+                """
             )
         }
         return lines

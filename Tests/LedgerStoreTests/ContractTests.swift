@@ -103,4 +103,62 @@ struct ContractTests {
             #expect(try await books.contracts() == ["1000 - 1001 90"])
         }
     }
+
+    @Test(arguments: [true, false])
+    func `an upgrade is the current period, also where its predecessor lasts longer`(upgradeFirst: Bool) async throws {
+        try await Books.with { books in
+            let yearly = Facts.Charge("1000", onDay: 0).with { ($0.product, $0.expiresDay) = ("pro.yearly", 365) }
+            let upgrade = Facts.Charge("1001", onDay: 10).with { $0.product = "max.monthly" }
+            for charge in upgradeFirst ? [upgrade, yearly] : [yearly, upgrade] { try await books.merge(charge) }
+            #expect(try await books.contracts() == ["1000 - 1001 40"])
+            #expect(try await books.database.lines("SELECT product_id FROM appstore.member_contracts") == ["max.monthly"])
+        }
+    }
+
+    @Test func `periods that join without a gap are one stretch, and a renewal charged ahead counts at once`() async throws {
+        try await Books.with { books in
+            try await books.merge(
+                Facts.Charge("1000", onDay: 0),
+                Facts.Charge("1001", onDay: 30).with { $0.signedDay = 29.5 },
+                renewals: [renewal(.active, onDay: 29.5)]
+            )
+            #expect(try await books.contracts() == ["1000 - 1001 60"])
+        }
+    }
+
+    @Test func `what is bought once lasts for ever unless it is revoked`() async throws {
+        try await Books.with { books in
+            let lifetime = Facts.Charge(product: "lifetime", "1000", type: .nonConsumable, onDay: 0)
+            try await books.merge(lifetime)
+            let access: Statement = "SELECT access_until::text FROM appstore.member_contracts"
+            #expect(try await books.database.lines(access) == ["infinity"])
+            try await books.merge(lifetime.with { ($0.signedDay, $0.revocationDay) = (9, 8) })
+            #expect(try await books.contracts() == ["1000 - 1000 8"])
+            try await books.merge(lifetime.with { $0.signedDay = 10 })
+            #expect(try await books.database.lines(access) == ["infinity"])
+        }
+    }
+
+    @Test func `a partial refund of the current period ends it as a full one does, until it is reversed`() async throws {
+        try await Books.with { books in
+            let charge = Facts.Charge("1000", onDay: 0)
+            try await books.merge(charge.with { ($0.signedDay, $0.revocationDay, $0.revocationPercentage) = (5, 5, 30_000) })
+            #expect(try await books.contracts() == ["1000 - 1000 5"])
+            try await books.merge(charge)
+            #expect(try await books.contracts() == ["1000 - 1000 5"])
+            try await books.merge(charge.with { $0.signedDay = 6 })
+            #expect(try await books.contracts() == ["1000 - 1000 30"])
+        }
+    }
+
+    @Test func `Sandbox and Production contracts of one number have nothing to do with each other`() async throws {
+        try await Books.with { books in
+            let refunded = Facts.Charge("1000", onDay: 0).with { ($0.environment, $0.signedDay, $0.revocationDay) = (.sandbox, 5, 5) }
+            try await books.createOrder(first, user: "anna")
+            try await books.merge(Facts.Charge("1000", onDay: 0, token: first), refunded)
+            #expect(try await books.contracts() == ["1000 anna 1000 30"])
+            #expect(try await books.contracts("Sandbox") == ["1000 - 1000 5"])
+            #expect(try await books.orders("Sandbox") == ["1000 - refunded period"])
+        }
+    }
 }

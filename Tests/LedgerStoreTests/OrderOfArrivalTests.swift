@@ -11,32 +11,59 @@ struct OrderOfArrivalTests {
     private enum Step: Sendable {
         case charge(Facts.Charge)
         case renewal(SubscriptionFact)
+        case post(Facts.Charge, by: String, onDay: Double, eventID: Int64)
+        case refund(RefundStatement)
         case order(UUID, user: String)
+        case link(String, to: String, onDay: Double)
     }
 
-    /// Statements and orders about two contracts that share tokens, products and signing dates more often than real ones do.
-    private func makeSteps(using generator: inout SeededGenerator) -> [Step] {
-        let tokens = (0..<3).map { _ in UUID() }
+    /// Statements, posts and commands about two contracts that share tokens, products and signing dates more often than real ones do.
+    private func makeSteps(using generator: inout SeededGenerator) throws -> [Step] {
+        let tokens = (0..<3).compactMap { UUID(uuidString: "0e9b4b7c-0000-4000-8000-00000000000\($0)") }
         var steps = tokens.prefix(2).enumerated().map { Step.order($1, user: "user-\($0)") }
         for number in 0..<Int.random(in: 3...9, using: &generator) {
-            let day = Double(Int.random(in: 0...5, using: &generator) * 30)
-            var charge = Facts.Charge("\(1000 + Int.random(in: 0...5, using: &generator))", onDay: day)
-            // What is constant for a charge is a function of its id.
-            let seed = Int(charge.id) ?? 0
-            charge.contract = seed.isMultiple(of: 2) ? "1000" : "1001"
-            (charge.purchaseDay, charge.expiresDay) = (Double(seed % 4) * 30, Double(seed % 4) * 30 + 30)
-            charge.lineItem = "5\(seed / 2)"
-            charge.signedDay = charge.purchaseDay + Double(Int.random(in: 0...3, using: &generator))
-            charge.token = Bool.random(using: &generator) ? tokens.randomElement(using: &generator) : nil
-            charge.product = Int.random(in: 0...4, using: &generator) == 0 ? "other" : "pro.monthly"
-            charge.revocationDay = Int.random(in: 0...4, using: &generator) == 0 ? charge.signedDay : nil
+            let charge = makeCharge(tokens, using: &generator)
             steps.append(.charge(charge))
-            if number.isMultiple(of: 3) {
+            switch number % 4 {
+            case 0:
                 let status = Status(rawValue: Int32.random(in: 1...5, using: &generator))
                 steps.append(.renewal(Facts.subscription(charge.contract, signedDate: Facts.day(charge.signedDay), status: status)))
+            case 1, 2:
+                let (user, delay) = (Int.random(in: 0...2, using: &generator), Double.random(in: 0...4, using: &generator))
+                steps.append(
+                    .post(
+                        charge,
+                        by: "user-\(user)",
+                        onDay: charge.purchaseDay + delay,
+                        eventID: Int64.random(in: 1...9, using: &generator)
+                    )
+                )
+            default:
+                let kind: RefundStatement.Kind = Bool.random(using: &generator) ? .asked : .declined
+                let signedDate = Facts.day(Double(Int.random(in: 0...1, using: &generator)))
+                steps.append(.refund(try Facts.refundStatement(kind, of: charge, uuid: "u", signedDate: signedDate)))
             }
         }
+        if Bool.random(using: &generator) {
+            steps.append(.link("1000", to: "user-3", onDay: Double(Int.random(in: 0...150, using: &generator))))
+        }
         return steps
+    }
+
+    private func makeCharge(_ tokens: [UUID], using generator: inout SeededGenerator) -> Facts.Charge {
+        let day = Double(Int.random(in: 0...5, using: &generator) * 30)
+        var charge = Facts.Charge("\(1000 + Int.random(in: 0...5, using: &generator))", onDay: day)
+        // What is constant for a charge is a function of its id.
+        let seed = Int(charge.id) ?? 0
+        charge.contract = seed.isMultiple(of: 2) ? "1000" : "1001"
+        (charge.purchaseDay, charge.expiresDay) = (Double(seed % 4) * 30, Double(seed % 4) * 30 + 30)
+        charge.lineItem = "5\(seed / 2)"
+        charge.signedDay = charge.purchaseDay + Double(Int.random(in: 0...3, using: &generator))
+        charge.token = Bool.random(using: &generator) ? tokens.randomElement(using: &generator) : nil
+        charge.product = Int.random(in: 0...4, using: &generator) == 0 ? "other" : "pro.monthly"
+        charge.revocationDay = Int.random(in: 0...4, using: &generator) == 0 ? charge.signedDay : nil
+        if seed == 1005 { (charge.type, charge.contract, charge.lineItem, charge.expiresDay) = (.consumable, charge.id, nil, nil) }
+        return charge
     }
 
     private func play(_ steps: [Step], split: Int) async throws -> [String] {
@@ -47,10 +74,18 @@ struct OrderOfArrivalTests {
                 switch step {
                 case .charge(let charge): batch += try books.events([charge])
                 case .renewal(let renewal): batch += try books.events([], [renewal])
+                case .post(let charge, let user, let day, let eventID):
+                    batch.append(try books.submission(of: charge, by: user, onDay: day, eventID: eventID))
+                case .refund(let statement):
+                    batch.append(Facts.event(Int64.random(in: 1...(.max)), refundStatement: statement))
                 case .order(let no, let user):
                     try await books.merge(batch)
                     batch = []
                     try await books.createOrder(no, user: user)
+                case .link(let contract, let user, let day):
+                    try await books.merge(batch)
+                    batch = []
+                    try await books.link(contract, to: user, onDay: day)
                 }
                 if batch.count >= split {
                     try await books.merge(batch)
@@ -67,10 +102,11 @@ struct OrderOfArrivalTests {
     func `any order, repetition and batching of facts and commands gives the same books`(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<6 {
-            let steps = makeSteps(using: &generator)
+            let steps = try makeSteps(using: &generator)
             let expected = try await play(steps, split: 1)
             for split in [1, 3, 100] {
-                let again = (steps + steps.filter { _ in Bool.random(using: &generator) }).shuffled(using: &generator)
+                let repeated = steps.filter { if case .link = $0 { false } else { Bool.random(using: &generator) } }
+                let again = (steps + repeated).shuffled(using: &generator)
                 let state = try await play(again, split: split)
                 #expect(state == expected, "seed \(seed), split \(split)")
                 if state != expected { return }
@@ -83,7 +119,7 @@ struct OrderOfArrivalTests {
             try await Books.with { books in
                 let token = UUID()
                 let events = try books.events([Facts.Charge("1000", onDay: 0, token: token)])
-                async let purchase: Void = books.merge(events)
+                async let purchase: MergeAnswer = books.merge(events)
                 async let order: Void = books.createOrder(token, user: "anna")
                 _ = try await (purchase, order)
                 #expect(try await books.orders() == ["1000 anna paid token"])

@@ -102,11 +102,35 @@ package enum Facts {
         )
     }
 
+    /// That `user` posted the charge, so many milliseconds after 1970.
+    package static func submission(of charge: Charge, by user: String, receivedAt: Int64, eventID: Int64) throws -> Submission {
+        Submission(of: try charge.fact(), user: user, receivedAt: timestamp(receivedAt), eventID: eventID)
+    }
+
+    package static func refundStatement(
+        _ kind: RefundStatement.Kind,
+        of charge: Charge,
+        uuid: String,
+        reason: String? = nil,
+        signedDate: Int64
+    ) throws -> RefundStatement {
+        RefundStatement(
+            kind,
+            key: LedgerKey(environment: charge.environment, id: uuid),
+            of: try charge.fact(),
+            reason: reason,
+            signedDate: timestamp(signedDate)
+        )
+    }
+
+    /// - Parameter uuid: the notification's; one of its own by default.
     package static func event(
         _ id: Int64,
         uuid: String? = nil,
         transaction: TransactionFact? = nil,
         subscription: SubscriptionFact? = nil,
+        submission: Submission? = nil,
+        refundStatement: RefundStatement? = nil,
         effects: [Effect] = []
     ) -> EventFacts {
         EventFacts(
@@ -115,6 +139,8 @@ package enum Facts {
             notificationUUID: uuid ?? "uuid-\(id)",
             transaction: transaction,
             subscription: subscription,
+            submission: submission,
+            refundStatement: refundStatement,
             effects: effects
         )
     }

@@ -27,6 +27,12 @@ struct RoleTests {
         case createOrder = "SELECT appstore.create_order('user', 'product')"
         case derive = "SELECT appstore.derive_books('Production', '{}', '{}')"
         case timeline = "SELECT appstore.timeline('Production', '1')"
+        case readEntitlements = "SELECT FROM appstore.entitlements"
+        case readRequests = "SELECT FROM appstore.consumption_requests"
+        case readUnmatched = "SELECT FROM appstore.unmatched"
+        // The right is asked for before the first row is.
+        case answerRequest = "SELECT appstore.consumption_answered('Production', '1') WHERE false"
+        case digest = "SELECT appstore.state_digest('Production')"
         case makeTable = "CREATE TABLE appstore.mine ()"
         case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
         case makeTemporary = "CREATE TABLE public.mine ()"
@@ -34,10 +40,20 @@ struct RoleTests {
 
     static let allowed: [(role: String, deeds: Set<Deed>)] = [
         ("appstore_ingest", [.receive]),
-        ("appstore_worker", [.readBodies, .claim, .settle, .readOutcomes, .readStatus, .readBooks, .changeBooks, .derive]),
-        ("appstore_operator", [.readOutcomes, .readStatus, .readBooks, .requeue, .timeline]),
-        ("appstore_viewer", [.readOutcomes, .readStatus, .readBooks, .timeline]),
-        ("appstore_backend", [.createOrder]),
+        ("appstore_worker", [.readBodies, .claim, .settle, .readOutcomes, .readStatus, .readBooks, .changeBooks, .derive, .readUnmatched]),
+        (
+            "appstore_operator",
+            [
+                .readOutcomes, .readStatus, .readBooks, .requeue, .timeline, .readEntitlements, .readRequests, .readUnmatched,
+                .answerRequest,
+                .digest,
+            ]
+        ),
+        (
+            "appstore_viewer",
+            [.readOutcomes, .readStatus, .readBooks, .timeline, .readEntitlements, .readRequests, .readUnmatched, .digest]
+        ),
+        ("appstore_backend", [.createOrder, .readEntitlements, .readRequests, .answerRequest]),
     ]
 
     @Test(arguments: allowed)

@@ -47,6 +47,34 @@ struct SchemaMigratorTests {
         )
     }
 
+    @Test func `books that an older schema kept are completed`() async throws {
+        let database = try await TestCluster.shared.makeDatabase()
+        _ = try await migrate(database, Array(Migration.all.prefix(4)))
+        let order = UUID()
+        try await database.withConnection { connection in
+            _ = try await connection.execute(
+                """
+                INSERT INTO appstore.transactions (
+                    environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type, purchase_date,
+                    in_app_ownership_type, app_account_token, signed_date, payload_hash, first_signed_date, first_token,
+                    first_token_signed_date, first_token_hash, period_no, is_subscription)
+                VALUES ('Production', '1000', '1000', 'com.example.app', 'lifetime', 'Non-Consumable', now(), 'PURCHASED', \(order), now(),
+                        '\\x01', now(), \(order), now(), '\\x01', \(UUID()), false)
+                """
+            )
+            _ = try await connection.execute("SELECT appstore.create_order('anna', 'lifetime', \(order))")
+        }
+        #expect(try await database.lines("SELECT contract_id FROM appstore.member_contracts").isEmpty)
+        _ = try await migrate(database)
+        let books = """
+            SELECT concat_ws(' ', o.status, o.user_id, c.evidence = 'order:' || o.no, m.user_id, m.product_id, m.access_until, e.active)
+            FROM appstore.orders AS o JOIN appstore.claims AS c ON c.original_transaction_id = o.origin_no
+            JOIN appstore.member_contracts AS m ON m.contract_id = o.origin_no
+            JOIN appstore.entitlements AS e ON e.user_id = o.user_id
+            """
+        #expect(try await database.lines("\(unsafeRaw: books)") == ["paid anna t anna lifetime infinity t"])
+    }
+
     @Test func `the owner alone can migrate once the roles are there`() async throws {
         _ = try await InboxDatabase.make()
         let database = try await TestCluster.shared.makeDatabase()

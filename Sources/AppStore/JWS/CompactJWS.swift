@@ -25,6 +25,12 @@ package struct CompactJWS: Sendable {
         try self.init(bytes[...])
     }
 
+    /// Whether text looks like a compact JWS: three parts in the base64url alphabet, each with something in it. Nothing is decoded.
+    package static func hasShape(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8(ByteScan.isCompactJWS)
+    }
+
     /// Decodes the header and refuses what would change the meaning of the signature.
     package func decodeHeader() throws(MalformedJWS) -> JOSEHeader {
         guard let json = Base64URL.decode(headerSegment) else { throw MalformedJWS(.headerEncoding) }

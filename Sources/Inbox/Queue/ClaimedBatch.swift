@@ -20,7 +20,9 @@ enum ClaimedBatch {
             )
             SELECT m.event_id, m.attempts, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body -- 3. bodies
             FROM measured AS m
-            JOIN appstore.inbox AS i ON i.event_id = m.event_id
+            CROSS JOIN LATERAL ( -- a lookup for each, whatever the planner thinks of the sizes
+                SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = m.event_id OFFSET 0
+            ) AS i
             WHERE m.bytes_before = 0 OR m.bytes_before + m.bytes <= \(bytes)
             ORDER BY m.run_at, m.event_id
             """
@@ -67,13 +69,18 @@ enum ClaimedBatch {
     /// Sends events back to wait. Their rows are locked by the claim, so that a plain UPDATE cannot meet another in the wrong order.
     static func postpone(_ retries: [(event: ClaimedEvent, delay: Duration, error: String)]) -> [Statement] {
         guard !retries.isEmpty else { return [] }
+        let ids = retries.map(\.event.eventID)
         return [
             """
+            WITH later AS MATERIALIZED (
+                SELECT * FROM unnest(\(ids), \(retries.map { $0.delay.wholeMilliseconds }), \(retries.map(\.error)))
+                              AS later (event_id, delay, error)
+            )
             UPDATE appstore.inbox_ready AS r
-            SET attempts = r.attempts + 1, last_error = later.error, run_at = clock_timestamp() + later.delay * interval '1 millisecond'
-            FROM unnest(\(retries.map(\.event.eventID)), \(retries.map { $0.delay.wholeMilliseconds }), \(retries.map(\.error)))
-                 AS later (event_id, delay, error)
-            WHERE r.event_id = later.event_id
+            SET attempts = r.attempts + 1,
+                (last_error, run_at) = (SELECT later.error, clock_timestamp() + later.delay * interval '1 millisecond'
+                                        FROM later WHERE later.event_id = r.event_id)
+            WHERE r.event_id = ANY (\(ids))
             """
         ]
     }

@@ -6,8 +6,8 @@ package import Ledger
 import LedgerStore
 package import Postgres
 
-/// What the worker does with claimed events: verify, interpret, merge.
-package struct NotificationProcessor: Sendable {
+/// What the worker does with claimed events, notifications and what clients post alike: verify, interpret, merge.
+package struct EventProcessor: Sendable {
     private let verifier: Verifier
 
     package init(verifier: Verifier) {
@@ -36,32 +36,57 @@ package struct NotificationProcessor: Sendable {
         }
     }
 
-    func prepare(_ event: ClaimedEvent) -> Prepared {
-        guard event.source == "notification_v2" else {
-            return .settled(.outcome(Outcome(.unhandled, reason: "unknown_source")))
+    private func prepare(_ event: ClaimedEvent) -> Prepared {
+        switch event.source {
+        case "notification_v2": prepareNotification(event)
+        case ClientSubmission.source: prepareClientTransaction(event)
+        default: .settled(.outcome(Outcome(.unhandled, reason: "unknown_source")))
         }
+    }
+
+    private func prepareNotification(_ event: ClaimedEvent) -> Prepared {
         let jws: ArraySlice<UInt8>
         do throws(NotificationBody.Refusal) {
             jws = try NotificationBody.signedPayload(in: event.body)
         } catch {
-            return .settled(.outcome(Outcome(.rejected, reason: error.rawValue)))
+            return .rejected(error.rawValue)
         }
-        // By the clock of this attempt: what was signed too far in the future for the last one may be in time for this one.
-        let now = Timestamp(millisecondsSince1970: event.claimedAt.millisecondsSince1970)
-        switch verifier.verifyNotification(jws, receivedAt: now) {
+        switch verifier.verifyNotification(jws, receivedAt: event.verificationTime) {
         case .invalid(let rejection):
             return .settled(settlement(of: rejection))
         case .valid(let notification):
             let labels = OutcomeLabels(notification)
-            guard !notification.containsNUL else {
-                return .settled(.outcome(Outcome(.rejected, reason: "nul_in_payload")))
-            }
+            guard !notification.containsNUL else { return .rejected("nul_in_payload", labels) }
             return .facts(NotificationInterpreter.facts(of: notification, eventID: event.eventID), labels)
         }
     }
 
+    private func prepareClientTransaction(_ event: ClaimedEvent) -> Prepared {
+        let submission: ClientSubmission
+        do {
+            submission = try ClientSubmission(body: event.body)
+        } catch {
+            return .rejected(error.rawValue)
+        }
+        switch verifier.verifyTransaction(Array(submission.signedTransaction.utf8), receivedAt: event.verificationTime) {
+        case .invalid(let rejection):
+            return .settled(settlement(of: rejection))
+        case .valid(let transaction):
+            let labels = OutcomeLabels(transaction.value)
+            guard !JSONParser.containsNUL(in: transaction.payloadBytes) else { return .rejected("nul_in_payload", labels) }
+            if let reason = ClientTransactionInterpreter.refusal(of: transaction, in: submission) {
+                return .rejected(reason.rawValue, labels)
+            }
+            let receivedAt = Timestamp(millisecondsSince1970: event.receivedAt.millisecondsSince1970)
+            return .facts(
+                ClientTransactionInterpreter.facts(of: transaction, in: submission, eventID: event.eventID, receivedAt: receivedAt),
+                labels
+            )
+        }
+    }
+
     private func settlement(of rejection: Rejection) -> Settlement {
-        let labels = rejection.notification.map(OutcomeLabels.init) ?? OutcomeLabels()
+        let labels = OutcomeLabels(rejection)
         if rejection.isRetryable {
             return .retry(
                 reason: rejection.reason.rawValue,
@@ -86,10 +111,22 @@ package struct NotificationProcessor: Sendable {
                 return settlement
             case .facts(let facts, let labels):
                 let result = fold.result(of: facts, after: answer)
-                return .outcome(Outcome(Outcome.Result(result), reason: facts.unhandledReason, labels: labels))
+                let reason = facts.unhandledReason ?? fold.ownershipDoubt(of: facts, after: answer)?.rawValue
+                return .outcome(Outcome(Outcome.Result(result), reason: reason, labels: labels))
             }
         }
     }
+}
+
+extension EventProcessor.Prepared {
+    fileprivate static func rejected(_ reason: String, _ labels: OutcomeLabels = OutcomeLabels()) -> Self {
+        .settled(.outcome(Outcome(.rejected, reason: reason, labels: labels)))
+    }
+}
+
+extension ClaimedEvent {
+    /// The time of this attempt: what was signed too far in the future for the last one may be in time for this one.
+    fileprivate var verificationTime: Timestamp { Timestamp(millisecondsSince1970: claimedAt.millisecondsSince1970) }
 }
 
 extension Outcome.Result {

@@ -1,0 +1,24 @@
+import AppStore
+import AppStoreVerification
+import Ledger
+
+extension RefundStatement {
+    private static let kinds: [NotificationTypeV2: Kind] = [
+        .consumptionRequest: .asked, .refund: .refunded, .refundDeclined: .declined,
+    ]
+
+    /// What the notification says about paying the charge back; nil when it is about something else.
+    init?(_ verified: VerifiedNotification, transaction: TransactionFact?) {
+        let notification = verified.notification.value
+        guard let transaction, let uuid = notification.notificationUUID,
+            let kind = notification.notificationType.flatMap({ Self.kinds[$0] })
+        else { return nil }
+        self.init(
+            kind,
+            key: LedgerKey(environment: verified.environment, id: uuid),
+            of: transaction,
+            reason: kind == .asked ? notification.data?.consumptionRequestReason?.rawValue : nil,
+            signedDate: verified.notification.signedDate
+        )
+    }
+}

@@ -1,0 +1,41 @@
+package import AppStore
+
+/// What Apple asked or decided about paying a charge back, in one notification.
+package struct RefundStatement: Hashable, Sendable {
+    /// The notification's, by its notificationUUID.
+    package let key: LedgerKey
+    package let kind: Kind
+    package let transactionID: String
+    package let originalTransactionID: String
+    /// Why the customer wants the money back, of an ask: Apple's `consumptionRequestReason`.
+    package let reason: String?
+    /// When the notification was signed, not the transaction in it, which may be older.
+    package let signedDate: Timestamp
+
+    package init(_ kind: Kind, key: LedgerKey, of transaction: TransactionFact, reason: String?, signedDate: Timestamp) {
+        self.key = key
+        self.kind = kind
+        transactionID = transaction.key.id
+        originalTransactionID = transaction.originalTransactionID
+        self.reason = reason
+        self.signedDate = signedDate
+    }
+
+    /// Asks are open until a decision or an answer follows.
+    package enum Kind: String, Sendable {
+        case asked, refunded, declined
+    }
+
+    /// Takes the other one's place if that was signed earlier: a retry may be signed anew.
+    package mutating func join(_ other: RefundStatement) {
+        if other.precedes(self) { self = other }
+    }
+
+    /// The rest decides within a millisecond, byte by byte, so that it never matters which one came first.
+    private func precedes(_ other: RefundStatement) -> Bool {
+        if signedDate != other.signedDate { return signedDate < other.signedDate }
+        return content.lexicographicallyPrecedes(other.content) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    private var content: [String] { [kind.rawValue, transactionID, originalTransactionID, reason ?? ""] }
+}

@@ -1,0 +1,82 @@
+import AppStore
+import AppStoreVerification
+import Handlers
+import Ledger
+import SignedTesting
+import StoreSimulator
+import Testing
+
+/// A client's transaction says what a notification with it would say, and who posted it.
+struct ClientTransactionTests {
+    private let purchase: SimulatedNotification
+    private let state: PurchaseState.Dated<SimulatedTransaction>
+
+    init() throws {
+        purchase = try SignedScene.trigger(NotificationKind(.subscribed, .initialBuy)).notification()
+        state = try #require(purchase.state?.transaction)
+    }
+
+    private func transaction(_ change: SignedScene.Change = { _ in }) throws -> SignedValue<JWSTransactionDecodedPayload> {
+        var payload = state.value.payload(of: purchase.app, signedDate: state.signedDate)
+        change(&payload)
+        switch try SignedScene.verifier().verifyTransaction(SignedScene.signer().sign(payload), receivedAt: SignedScene.now) {
+        case .valid(let signed): return signed
+        case .invalid(let rejection): throw rejection
+        }
+    }
+
+    private func submission(
+        user: String? = "anna",
+        environment: AppStoreEnvironment = .production,
+        bundleIDs: [String]? = nil
+    ) throws -> ClientSubmission {
+        try ClientSubmission(signedTransaction: "a.b.c", user: user, environment: environment, bundleIDs: bundleIDs)
+    }
+
+    private func facts(_ signed: SignedValue<JWSTransactionDecodedPayload>, user: String?) throws -> EventFacts {
+        ClientTransactionInterpreter.facts(of: signed, in: try submission(user: user), eventID: 1, receivedAt: SignedScene.now)
+    }
+
+    @Test func `its facts are those of the notification with the same transaction`() throws {
+        let there = try facts(transaction(), user: "anna")
+        let here = try SignedScene.facts(of: purchase)
+        #expect(there.transaction?.version == here.transaction?.version)
+        #expect(there.transaction?.key == here.transaction?.key)
+        #expect(there.effects.map(\.key) == here.effects.map(\.key))
+        #expect(there.notificationUUID == nil && there.subscription == nil)
+    }
+
+    @Test func `who posted it, and when, is part of it`() throws {
+        let submission = try #require(try facts(transaction(), user: "anna").submission)
+        #expect(submission.key == Submission.Key(charge: LedgerKey(environment: .production, id: state.value.transactionID), user: "anna"))
+        #expect(submission.originalTransactionID == state.value.originalTransactionID)
+        #expect(submission.receivedAt == SignedScene.now)
+    }
+
+    @Test func `without a user it is only news of the charge`() throws {
+        let facts = try facts(transaction(), user: nil)
+        #expect(facts.submission == nil && facts.transaction != nil)
+    }
+
+    @Test func `a transaction that lacks what the books need is unhandled, and nobody's`() throws {
+        let facts = try facts(transaction { $0["productId"] = nil }, user: "anna")
+        #expect(facts.unhandledReason == "incomplete_transaction:productId")
+        #expect(facts.transaction == nil && facts.submission == nil && facts.effects.isEmpty)
+    }
+
+    @Test func `it must be of the environment that was asked for, and say so itself`() throws {
+        let signed = try transaction()
+        #expect(ClientTransactionInterpreter.refusal(of: signed, in: try submission()) == nil)
+        #expect(ClientTransactionInterpreter.refusal(of: signed, in: try submission(environment: .sandbox)) == .wrongEnvironment)
+        let silent = try transaction { $0["environment"] = nil }
+        #expect(ClientTransactionInterpreter.refusal(of: silent, in: try submission()) == .environmentMissing)
+    }
+
+    @Test(
+        arguments: [(nil, nil), (["com.example.app"], nil), (["com.example.other"], .wrongBundle), ([], .wrongBundle)]
+            as [([String]?, VerificationReason?)]
+    )
+    func `it must be of an app that the key is for`(scope: [String]?, reason: VerificationReason?) throws {
+        #expect(ClientTransactionInterpreter.refusal(of: try transaction(), in: try submission(bundleIDs: scope)) == reason)
+    }
+}

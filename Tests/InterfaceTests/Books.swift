@@ -1,0 +1,81 @@
+import Foundation
+import InboxTesting
+import Postgres
+import PostgresTesting
+
+/// The books of one test: what the worker has merged and what people commanded goes in, lines come out of the interfaces.
+///
+/// Facts are put in as rows, since these tests begin behind the merge; orders, claims and contracts are derived from them as always.
+struct Books {
+    let database: TestDatabase
+
+    static func with(_ body: (Books) async throws -> Void) async throws {
+        try await body(Books(database: InboxDatabase.make()))
+    }
+
+    func run(_ statement: Statement, as user: String = "postgres") async throws {
+        try await database.withConnection(user: user) { connection in _ = try await connection.execute(statement) }
+    }
+
+    func lines(_ statement: Statement) async throws -> [String] {
+        try await database.lines(statement)
+    }
+
+    /// Merges charges; one that is there already is replaced, but for its first sight.
+    func put(_ charges: Charge...) async throws {
+        for charge in charges {
+            try await run(charge.statement)
+            try await derive(charge.environment, charges: [charge.id])
+        }
+    }
+
+    func put(_ renewal: Renewal) async throws {
+        try await run(renewal.statement)
+        try await derive(renewal.environment, contracts: [renewal.contract])
+    }
+
+    func makeOrder(_ no: UUID, user: String, product: String = "pro.monthly", bundle: String? = nil) async throws {
+        try await run("SELECT appstore.create_order(\(user), \(product), \(no), \(bundle))", as: "appstore_backend")
+    }
+
+    /// A client posted this charge as his.
+    func submit(_ charge: String, of contract: String = "1000", by user: String, onDay day: Double) async throws {
+        try await run(
+            """
+            INSERT INTO appstore.submissions (environment, transaction_id, user_id, original_transaction_id, received_at, event_id)
+            VALUES ('Production', \(charge), \(user), \(contract), \(timestamp(day)), 1)
+            """
+        )
+        try await derive("Production", charges: [charge], contracts: [contract])
+    }
+
+    func link(_ contract: String = "1000", to user: String, onDay day: Double) async throws {
+        try await run(
+            "SELECT appstore.record_owner_link('Production', \(contract), \(user), \(timestamp(day)), 'operator', 'he showed his receipt')"
+        )
+    }
+
+    /// Apple asked (`asked`) or decided (`refunded`, `declined`) about a charge.
+    func say(_ kind: String, of charge: String = "1000", onDay day: Double, reason: String? = nil) async throws {
+        let uuid = UUID().uuidString
+        try await run(
+            """
+            INSERT INTO appstore.refund_statements
+            VALUES ('Production', \(uuid), \(kind), \(charge), \(charge), \(reason), \(timestamp(day)))
+            """
+        )
+    }
+
+    private func derive(_ environment: String, charges: [String] = [], contracts: [String] = []) async throws {
+        try await run("SELECT appstore.derive_books(\(environment), \(charges), \(contracts))")
+    }
+}
+
+/// The instant that lies so many days after 2026-01-01.
+func timestamp(_ day: Double) -> PostgresTimestamp {
+    PostgresTimestamp(millisecondsSince1970: 1_767_225_600_000 + Int64(day * 86_400_000))
+}
+
+func timestamp(_ day: Double?) -> PostgresTimestamp? {
+    day.map { timestamp($0) }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import InboxTesting
+import Postgres
+import Testing
+
+/// Equal books have equal digests, and only those.
+struct StateDigestTests {
+    let tokens = [UUID(), UUID()]
+
+    /// Steps of a small life, which may be played in any order.
+    private var steps: [@Sendable (Books) async throws -> Void] {
+        let (first, second) = (tokens[0], tokens[1])
+        return [
+            { books in try await books.makeOrder(first, user: "anna") },
+            { books in try await books.makeOrder(second, user: "bert", product: "coins") },
+            { books in try await books.put(Charge("1000", onDay: 0, token: first)) },
+            { books in try await books.put(Charge("1001", onDay: 30, token: first)) },
+            { books in try await books.put(Charge("coins", "Consumable", "2000", onDay: 3, token: second)) },
+            { books in try await books.put(Renewal(4, signedDay: 60, graceEndDay: 76)) },
+            { books in try await books.link(to: "carl", onDay: 9) },
+            { books in
+                try await books.run(
+                    """
+                    INSERT INTO appstore.refund_statements VALUES ('Production', 'uuid-1', 'asked', '2000', '2000', NULL, \(timestamp(4)))
+                    """
+                )
+            },
+            { books in
+                try await books.run(
+                    """
+                    INSERT INTO appstore.effects (environment, kind, effect_key, event_id, occurred_at)
+                    VALUES ('Production', 'granted', '2000', 7, \(timestamp(3)))
+                    """
+                )
+            },
+        ]
+    }
+
+    private func play(_ steps: [@Sendable (Books) async throws -> Void], _ body: (Books) async throws -> Void) async throws {
+        try await Books.with { books in
+            for step in steps { try await step(books) }
+            try await body(books)
+        }
+    }
+
+    @Test func `books that came about in another order have the same digest`() async throws {
+        var digests: Set<String> = []
+        for order in [steps, steps.reversed()] {
+            try await play(order) { books in digests.insert(try await books.digest()) }
+        }
+        #expect(digests.count == 1)
+        #expect(digests.first?.wholeMatch(of: /[0-9a-f]{64}/) != nil)
+    }
+
+    @Test(arguments: [
+        "UPDATE appstore.transactions SET price = price + 1 WHERE transaction_id = '1001'",
+        "UPDATE appstore.transactions SET storefront = '' WHERE transaction_id = '1001'",
+        "UPDATE appstore.transactions SET signed_date = signed_date + interval '1 microsecond' WHERE transaction_id = '1001'",
+        "UPDATE appstore.transactions SET order_no = NULL WHERE transaction_id = '1001'",
+        "UPDATE appstore.subscriptions SET status = 3",
+        "UPDATE appstore.subscriptions SET eligible_win_back_offer_ids = '[]'",
+        "UPDATE appstore.refund_statements SET reason = ''",
+        "UPDATE appstore.orders SET user_id = 'dora' WHERE trade_no = '1001'",
+        "UPDATE appstore.claims SET effective_at = effective_at + interval '1 microsecond'",
+        "UPDATE appstore.member_contracts SET access_until = 'infinity'",
+        "UPDATE appstore.member_contracts SET product_type = NULL",
+        "DELETE FROM appstore.effects",
+        "UPDATE appstore.effects SET kind = 'extended'",
+        "UPDATE appstore.refund_statements SET environment = 'Sandbox'",
+    ])
+    func `whatever a business column says shows in the digest`(change: String) async throws {
+        try await play(steps) { books in
+            let before = try await books.digest()
+            try await books.run("\(unsafeRaw: change)")
+            #expect(try await books.digest() != before)
+        }
+    }
+
+    @Test func `how the books came to be does not show`() async throws {
+        try await play(steps) { books in
+            let before = try await books.digest()
+            for change in [
+                "UPDATE appstore.orders SET created_at = now() + interval '1 day', ordered_at = ordered_at + interval '1 day'",
+                "UPDATE appstore.member_contracts SET created_at = now() + interval '1 day'",
+                "UPDATE appstore.transactions SET named_no = NULL",
+                "UPDATE appstore.effects SET event_id = 8, recorded_at = now(), user_id = 'dora', order_no = gen_random_uuid()",
+            ] {
+                try await books.run("\(unsafeRaw: change)")
+                #expect(try await books.digest() == before, "\(change)")
+            }
+        }
+    }
+
+    @Test func `rows and columns cannot run into each other`() async throws {
+        var digests: Set<String> = []
+        for rows in ["('a', 'b'), ('c', 'd')", "('a', 'bc'), ('', 'd')", "('a', 'b,c'), ('d', '')", "('a,b', 'c'), ('d', '')"] {
+            try await Books.with { books in
+                try await books.run(
+                    """
+                    INSERT INTO appstore.effects (environment, kind, effect_key, event_id, occurred_at)
+                    SELECT 'Production', v.kind, v.key, 1, now() FROM (VALUES \(unsafeRaw: rows)) AS v (kind, key)
+                    """
+                )
+                digests.insert(try await books.digest())
+            }
+        }
+        #expect(digests.count == 4)
+    }
+
+    @Test func `the session's settings do not show`() async throws {
+        try await play(steps) { books in
+            let expected = try await books.digest()
+            let settings = [
+                ("timezone", "America/New_York"), ("datestyle", "German"), ("bytea_output", "escape"), ("client_encoding", "LATIN1"),
+            ]
+            for (name, value) in settings {
+                let digest = try await books.database.withConnection { connection in
+                    _ = try await connection.execute("SELECT set_config(\(name), \(value), false)")
+                    let rows = try await connection.query("SELECT appstore.state_digest('Production') AS digest")
+                    return try rows.first?.decode("digest", as: String.self)
+                }
+                #expect(digest == expected, "\(name)")
+            }
+        }
+    }
+
+    @Test func `environments are apart, and there are only two`() async throws {
+        try await play(steps) { books in
+            #expect(try await books.digest("Sandbox") != books.digest())
+            let before = try await books.digest()
+            try await books.put(Charge("9000", onDay: 0, token: tokens[0]).with { $0.environment = "Sandbox" })
+            #expect(try await books.digest() == before)
+            await #expect(throws: PostgresError.self) { try await books.digest("production") }
+        }
+    }
+
+    @Test func `the parts say where two databases differ`() async throws {
+        try await play(steps) { books in
+            let before = try await books.parts()
+            try await books.run("UPDATE appstore.claims SET user_id = 'dora'")
+            let after = try await books.parts()
+            #expect(Set(before).symmetricDifference(after).compactMap { $0.split(separator: " ").first } == ["claims", "claims"])
+            #expect(before.count == 7)
+        }
+    }
+
+    @Test func `it is of one moment, that of the statement that asks`() async throws {
+        try await play(steps) { books in
+            let digests = try await books.database.withConnection { connection in
+                try await connection.runScript(
+                    """
+                    CREATE FUNCTION pg_temp.change() RETURNS text LANGUAGE sql VOLATILE AS
+                        $$ UPDATE appstore.claims SET user_id = 'dora' RETURNING 'changed' $$
+                    """
+                )
+                let rows = try await connection.query(
+                    """
+                    SELECT unnest(ARRAY[appstore.state_digest('Production'), pg_temp.change(), appstore.state_digest('Production')])
+                    """
+                )
+                return try rows.map { try $0.decode(0, as: String.self) }
+            }
+            #expect(digests[0] == digests[2])
+            #expect(digests[1] == "changed")
+            #expect(try await books.digest() != digests[2])
+        }
+    }
+}
+
+extension Books {
+    fileprivate func digest(_ environment: String = "Production") async throws -> String {
+        try await lines("SELECT appstore.state_digest(\(environment))").joined()
+    }
+
+    fileprivate func parts() async throws -> [String] {
+        try await lines("SELECT concat_ws(' ', part, rows, digest) FROM appstore.state_digest_parts('Production')")
+    }
+}

@@ -1,0 +1,200 @@
+import Foundation
+import InboxTesting
+import Postgres
+import Testing
+
+/// One contract's story, as somebody who answers the customer needs it.
+struct TimelineTests {
+    let token = UUID()
+
+    @Test func `a contract's story is told in order, with both times`() async throws {
+        try await Books.with { books in
+            try await books.makeOrder(token, user: "anna")
+            try await books.run("UPDATE appstore.orders SET ordered_at = \(timestamp(-0.5))")
+            try await books.put(Charge("1000", onDay: 0, token: token))
+            try await books.happen("granted", key: "1000/51000", of: "1000", onDay: 0, by: 1, learnedOnDay: 0.1)
+            try await books.submit("1000", by: "anna", onDay: 0)
+            try await books.put(Renewal(1, signedDay: 5, willRenew: false))
+            try await books.happen("will_not_renew", key: "uuid-5", of: "1000", onDay: 5, by: 2, learnedOnDay: 5.5)
+            try await books.link(to: "bert", onDay: 7)
+            #expect(
+                try await books.story() == [
+                    "-0.5 -0.5 order_made - anna",
+                    "0 0 submitted 1000 anna: his already",
+                    "0 0.1 granted 1000 -: until 2026-01-31 00:00 UTC, 9.99 EUR",
+                    "0 0.1 order_paid 1000 anna: 9.99 EUR",
+                    "5 5.5 will_not_renew 1000 -: TYPE/SUBTYPE",
+                    "7 7 linked - bert: by operator: he showed his receipt",
+                    "30 - access_ends - bert",
+                ]
+            )
+        }
+    }
+
+    @Test func `an order that is made after its purchase is paid when both are known`() async throws {
+        try await Books.with { books in
+            try await books.put(Charge("1000", onDay: 0, token: token))
+            try await books.happen("granted", key: "1000/51000", of: "1000", onDay: 0, by: 1, learnedOnDay: 0.1)
+            try await books.makeOrder(token, user: "anna")
+            try await books.run("UPDATE appstore.orders SET ordered_at = \(timestamp(2))")
+            #expect(try await books.story("order_paid", "order_made") == ["0 2 order_paid 1000 anna: 9.99 EUR", "2 2 order_made - anna"])
+        }
+    }
+
+    @Test func `what an event brought stays dated while it is run again`() async throws {
+        try await Books.with { books in
+            try await books.put(Charge("1000", onDay: 0))
+            try await books.happen("granted", key: "1000/51000", of: "1000", onDay: 0, by: 1, learnedOnDay: 0.1)
+            let before = try await books.story()
+            try await books.run("SELECT appstore.requeue(1)", as: "appstore_operator")
+            #expect(try await books.lines("SELECT event_id::text FROM appstore.outcomes") == [])
+            #expect(try await books.story() == before)
+            #expect(before.first == "0 0.1 granted 1000 -: until 2026-01-31 00:00 UTC, 9.99 EUR")
+        }
+    }
+
+    @Test func `an order that could not be paid shows what it is for`() async throws {
+        try await Books.with { books in
+            try await books.makeOrder(token, user: "anna", product: "pro.yearly")
+            try await books.put(Charge("1000", onDay: 0, token: token), Charge("1001", onDay: 30, token: token))
+            #expect(
+                try await books.story("order_not_paid", "order_paid") == [
+                    "0 - order_paid 1000 -: 9.99 EUR, nobody's yet",
+                    "0 - order_not_paid 1000 anna: the order is for pro.yearly",
+                    "30 - order_paid 1001 -: 9.99 EUR, nobody's yet",
+                ]
+            )
+        }
+    }
+
+    @Test func `who posted it as his learns what became of that`() async throws {
+        try await Books.with { books in
+            try await books.put(Charge("1000", onDay: 0))
+            try await books.submit("1000", by: "dora", onDay: 3.5)
+            #expect(try await books.story("submitted") == ["3.5 3.5 submitted 1000 dora: owner_unknown"])
+            try await books.submit("1000", by: "anna", onDay: 1)
+            try await books.submit("1000", by: "bert", onDay: 2)
+            #expect(
+                try await books.story("submitted") == [
+                    "1 1 submitted 1000 anna: his from the purchase on: nobody else had claimed it",
+                    "2 2 submitted 1000 bert: owner_conflict: it is anna's",
+                    "3.5 3.5 submitted 1000 dora: owner_conflict: it is anna's",
+                ]
+            )
+        }
+    }
+
+    @Test func `a later token's claim is told with its order`() async throws {
+        try await Books.with { books in
+            let other = UUID()
+            try await books.makeOrder(token, user: "anna")
+            try await books.makeOrder(other, user: "bert")
+            try await books.put(Charge("1000", onDay: 0, token: token).with { $0.laterToken = other })
+            #expect(try await books.story("claimed") == ["0 - claimed 1000 bert: the charge was given this token later"])
+            #expect(try await books.story("order_made").count == 2)
+        }
+    }
+
+    @Test func `money that went back says why, until it is given again`() async throws {
+        try await Books.with { books in
+            let charge = Charge("1000", onDay: 0)
+            try await books.put(charge.with { ($0.signedDay, $0.revocationDay, $0.revocationPercentage) = (4, 4, 30_500) })
+            try await books.happen("refunded", key: "1000/4", of: "1000", onDay: 4, by: 1, learnedOnDay: 4)
+            #expect(try await books.story("refunded") == ["4 4 refunded 1000 -: issue within the app, 30.5 %"])
+            #expect(try await books.story("order_paid") == ["0 - order_paid 1000 -: 9.99 EUR, nobody's yet, partly refunded since"])
+            try await books.put(charge.with { $0.signedDay = 6 })
+            #expect(try await books.story("refunded") == ["4 4 refunded 1000 -: taken back since"])
+        }
+    }
+
+    @Test func `what Apple asked and what was answered are told`() async throws {
+        try await Books.with { books in
+            try await books.put(Charge("1000", onDay: 0))
+            try await books.say("asked", onDay: 2, reason: "UNINTENDED_PURCHASE")
+            let uuid = try await books.lines("SELECT notification_uuid FROM appstore.refund_statements")[0]
+            try await books.happen("consumption_asked", key: uuid, of: "1000", onDay: 2, by: 1, learnedOnDay: 2)
+            try await books.run("SELECT appstore.consumption_answered('Production', '1000')", as: "appstore_operator")
+            try await books.run("UPDATE appstore.consumption_answers SET answered_at = \(timestamp(2.25))")
+            #expect(
+                try await books.story("consumption_asked", "consumption_answered") == [
+                    "2 2 consumption_asked 1000 -: UNINTENDED_PURCHASE",
+                    "2.25 2.25 consumption_answered 1000 -: by appstore_operator",
+                ]
+            )
+        }
+    }
+
+    @Test func `events about it that could not be used are told too`() async throws {
+        try await Books.with { books in
+            try await books.settle(7, "unhandled", reason: "unknown_notification", onDay: 8)
+            #expect(try await books.story() == ["8 8 event_unhandled - -: TYPE/SUBTYPE: unknown_notification"])
+        }
+    }
+
+    @Test func `another environment's contract of the same number is another story`() async throws {
+        try await Books.with { books in
+            try await books.makeOrder(token, user: "anna")
+            try await books.put(Charge("1000", onDay: 0, token: token))
+            try await books.submit("1000", by: "anna", onDay: 1)
+            try await books.link(to: "anna", onDay: 1)
+            try await books.settle(7, "unhandled", reason: "unknown_notification", onDay: 8)
+            try await books.put(Charge("1000", onDay: 2).with { $0.environment = "Sandbox" })
+            #expect(try await books.story(in: "Sandbox") == ["2 - order_paid 1000 -: 9.99 EUR, nobody's yet", "32 - access_ends - -"])
+        }
+    }
+}
+
+extension Books {
+    /// An event of this contract has its outcome.
+    fileprivate func settle(_ event: Int64, _ result: String, reason: String? = nil, onDay day: Double) async throws {
+        try await run(
+            """
+            INSERT INTO appstore.inbox (event_id, source, received_at, body)
+            VALUES (\(event), 'notification_v2', \(timestamp(day)), \([UInt8](arrayLiteral: 1)))
+            """
+        )
+        try await run(
+            """
+            INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, notification_type, subtype,
+                                           environment, original_transaction_id)
+            VALUES (\(event), 'notification_v2', \(timestamp(day)), now(), 1, 1, \(result), \(reason), 'TYPE', 'SUBTYPE', 'Production', '1000')
+            """
+        )
+    }
+
+    /// An effect, and the event that brought it.
+    fileprivate func happen(
+        _ kind: String,
+        key: String,
+        of charge: String,
+        onDay day: Double,
+        by event: Int64,
+        learnedOnDay: Double
+    ) async throws {
+        try await settle(event, "applied", onDay: learnedOnDay)
+        try await run(
+            """
+            INSERT INTO appstore.effects (environment, kind, effect_key, event_id, occurred_at, original_transaction_id, transaction_id, product_id)
+            VALUES ('Production', \(kind), \(key), \(event), \(timestamp(day)), '1000', \(charge), 'pro.monthly')
+            """
+        )
+    }
+
+    /// `occurred learned what charge user: detail`, days after 2026-01-01; of these kinds, or all.
+    fileprivate func story(_ kinds: String..., in environment: String = "Production") async throws -> [String] {
+        try await database.withConnection(user: "appstore_viewer") { connection in
+            let rows = try await connection.query(
+                """
+                SELECT concat_ws(' ', (extract(epoch FROM occurred_at - \(timestamp(0))) / 86400)::float8,
+                                 coalesce((extract(epoch FROM learned_at - \(timestamp(0))) / 86400)::float8::text, '-'),
+                                 regexp_replace(what, 'access_(ended|will_end)', 'access_ends'), coalesce(transaction_id, '-'),
+                                 coalesce(user_id, '-'))
+                       || CASE WHEN what LIKE 'access%' THEN '' ELSE coalesce(': ' || detail, '') END AS line
+                FROM appstore.timeline(\(environment), '1000')
+                WHERE cardinality(\(kinds)) = 0 OR what = ANY (\(kinds))
+                """
+            )
+            return try rows.map { try $0.decode("line", as: String.self) }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import AppStore
+import InboxTesting
+import Ledger
+import LedgerTesting
+import Postgres
+
+extension Books {
+    /// That `user` posted the charge so many days after 2026-01-01, with the charge's fact.
+    func submission(of charge: Facts.Charge, by user: String, onDay day: Double, eventID: Int64) throws -> EventFacts {
+        Facts.event(
+            eventID,
+            transaction: try charge.fact(),
+            submission: try Facts.submission(of: charge, by: user, receivedAt: Facts.day(day), eventID: eventID)
+        )
+    }
+
+    /// Merges it as a batch of its own and says why the charge is not the submitter's, if it is not.
+    @discardableResult
+    func submit(_ charge: Facts.Charge, by user: String, onDay day: Double, eventID: Int64 = 1) async throws -> OwnershipDoubt? {
+        let event = try submission(of: charge, by: user, onDay: day, eventID: eventID)
+        return BatchFold([event]).ownershipDoubt(of: event, after: try await merge([event]))
+    }
+
+    /// An operator's command of that day.
+    func link(_ contract: String, to user: String, onDay day: Double, environment: String = "Production") async throws {
+        let linkedAt = PostgresTimestamp(millisecondsSince1970: Facts.day(day))
+        try await database.withConnection { connection in
+            _ = try await connection.execute(
+                "SELECT appstore.record_owner_link(\(environment), \(contract), \(user), \(linkedAt), 'operator', NULL)"
+            )
+        }
+    }
+
+    /// Claims: `contract evidence user day`, oldest first.
+    func claims(_ environment: String = "Production") async throws -> [String] {
+        try await database.lines(
+            """
+            SELECT concat_ws(' ', original_transaction_id, split_part(evidence, ':', 1), user_id,
+                             round(extract(epoch FROM effective_at - '2026-01-01 00:00+00') / 86400, 2)::float8)
+            FROM appstore.claims WHERE environment = \(environment) ORDER BY original_transaction_id, effective_at, evidence
+            """
+        )
+    }
+}

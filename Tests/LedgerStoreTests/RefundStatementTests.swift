@@ -1,0 +1,53 @@
+import AppStore
+import InboxTesting
+import Ledger
+import LedgerTesting
+import Postgres
+import Testing
+
+struct RefundStatementTests {
+    private func statements(_ books: Books) async throws -> [String] {
+        try await books.database.lines(
+            """
+            SELECT concat_ws(' ', environment, notification_uuid, kind, transaction_id, original_transaction_id, coalesce(reason, '-'),
+                             extract(epoch FROM signed_date)::bigint)
+            FROM appstore.refund_statements ORDER BY environment, notification_uuid
+            """
+        )
+    }
+
+    @Test(arguments: [[1, 2, 0], [0, 1, 2], [2, 1, 0]])
+    func `a statement is kept as it was signed first, in whatever order its copies come`(order: [Int]) async throws {
+        try await Books.with { books in
+            let charge = Facts.Charge("1001", onDay: 0)
+            let copies = try [(7, "b"), (5, "z"), (5, nil)].map { signedDate, reason in
+                try Facts.refundStatement(.asked, of: charge, uuid: "u", reason: reason, signedDate: signedDate * 1000)
+            }
+            for (event, copy) in order.enumerated() {
+                try await books.merge([Facts.event(Int64(event + 1), uuid: "u", refundStatement: copies[copy])])
+            }
+            #expect(try await statements(books) == ["Production u asked 1001 1000 - 5"])
+        }
+    }
+
+    @Test func `each notification has one of its own, in its environment`() async throws {
+        try await Books.with { books in
+            let (charge, sandbox) = (Facts.Charge("1001", onDay: 0), Facts.Charge("1001", onDay: 0).with { $0.environment = .sandbox })
+            let events = try [
+                Facts.event(
+                    1,
+                    uuid: "a",
+                    refundStatement: Facts.refundStatement(.asked, of: charge, uuid: "a", reason: "OTHER", signedDate: 5000)
+                ),
+                Facts.event(2, uuid: "b", refundStatement: Facts.refundStatement(.declined, of: charge, uuid: "b", signedDate: 6000)),
+                Facts.event(3, uuid: "a", refundStatement: Facts.refundStatement(.refunded, of: sandbox, uuid: "a", signedDate: 7000)),
+            ]
+            try await books.merge(events)
+            #expect(
+                try await statements(books) == [
+                    "Production a asked 1001 1000 OTHER 5", "Production b declined 1001 1000 - 6", "Sandbox a refunded 1001 1000 - 7",
+                ]
+            )
+        }
+    }
+}
