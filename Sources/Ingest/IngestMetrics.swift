@@ -12,9 +12,4 @@ struct IngestMetrics: Sendable {
         acceptedBytes.increment(by: bytes)
         answered.record(duration: duration)
     }
-
-    /// Counts a refusal by its reason.
-    func refused(_ problem: Problem) {
-        Counter(label: "appstore_inbox_ingest_refused", dimensions: [("reason", problem.reason)]).increment()
-    }
 }

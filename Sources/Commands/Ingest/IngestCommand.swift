@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import HTTPServing
 import Inbox
 import Ingest
 import Logging
@@ -12,7 +13,10 @@ struct IngestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest",
         abstract: "Receives Apple's notifications and answers 200 once they are committed to the inbox.",
-        discussion: "Ends with 0 after SIGTERM, when what was under way is answered."
+        discussion: """
+            With --api-listen it also serves the shop's own backend: orders, what clients bought, what users may use. Ends with 0 after \
+            SIGTERM, when what was under way is answered.
+            """
     )
 
     @OptionGroup var ingest: IngestOptions
@@ -34,28 +38,36 @@ struct IngestCommand: AsyncParsableCommand {
         )
         let intake = Intake(pool: pool, configuration: intakeConfiguration, logger: logger)
         let heartbeat = Watchdog(notifier: notifier).loop()
+        let ready = Readiness<Listener>(settings.api == nil ? [.ingest] : [.ingest, .api]) { ports in
+            Self.announce(settings, ports, notifier: notifier, logger: logger)
+        }
         let server = try IngestServer(
             configuration: IngestServer.Configuration(settings),
             intake: intake,
             logger: logger,
             heartbeat: heartbeat.beat
         ) { ports in
-            logger.notice(
-                "ingest is listening",
-                metadata: [
-                    "listen": "\(settings.listen)", "listen.port": "\(ports.notifications ?? 0)", "listen.admin": "\(settings.adminListen)",
-                    "listen.admin.port": "\(ports.admin ?? 0)",
-                ]
-            )
-            notifier.ready(status: "listening on \(settings.listen)")
+            Self.report(ports, settings, logger: logger)
+            await ready.bound(.ingest, to: ports.notifications)
         }
+        let api = try settings.api.map { try Self.api($0, settings, logger: logger) { await ready.bound(.api, to: $0) } } ?? []
         // In the order of dependency: the last is the first to shut down.
         try await ServiceGroup.running(
-            [pool, intake, server, StoppingNotice(notifier: notifier)],
+            [pool, intake] + api + [server, StoppingNotice(notifier: notifier)],
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger
         )
         logger.notice("ingest has ended")
+    }
+
+    private static func report(_ ports: IngestServer.Ports, _ settings: IngestSettings, logger: Logger) {
+        logger.notice(
+            "ingest is listening",
+            metadata: [
+                "listen": "\(settings.listen)", "listen.port": "\(ports.notifications ?? 0)", "listen.admin": "\(settings.adminListen)",
+                "listen.admin.port": "\(ports.admin ?? 0)",
+            ]
+        )
     }
 }
 
@@ -64,9 +76,16 @@ extension IngestServer.Configuration {
         self.init()
         listen = settings.listen
         adminListen = settings.adminListen
+        limits = ListenerLimits(settings)
+        maximumBytesPerHour = settings.hourlyByteLimit ?? .max
+    }
+}
+
+extension ListenerLimits {
+    init(_ settings: IngestSettings) {
+        self.init()
         maximumBodyBytes = settings.bodyLimit
         maximumBytesInMemory = settings.memoryLimit
-        maximumBytesPerHour = settings.hourlyByteLimit ?? .max
         maximumConnections = settings.connectionLimit
         requestDeadline = settings.requestTimeout
     }

@@ -11,4 +11,10 @@ struct DatabaseSettings: Sendable {
         url = try reader.required(Settings.databaseURL)
         isPrepared = try reader.required(Settings.prepared)
     }
+
+    /// The same PostgreSQL by another connection string, for another role.
+    init(url: String, like other: DatabaseSettings) {
+        self.url = url
+        isPrepared = other.isPrepared
+    }
 }

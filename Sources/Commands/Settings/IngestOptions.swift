@@ -4,6 +4,9 @@ import ArgumentParser
 struct IngestOptions: SettingsOptions {
     @Option(help: Settings.listen.description.help) private var listen: String?
     @Option(help: Settings.adminListen.description.help) private var adminListen: String?
+    @Option(help: Settings.apiListen.description.help) private var apiListen: String?
+    @Option(help: Settings.apiDatabaseURL.description.help) private var apiDatabaseURL: String?
+    @Option(help: Settings.apiDatabaseURLFile.description.help) private var apiDatabaseURLFile: String?
     @Option(help: Settings.bodyLimit.description.help) private var bodyLimit: String?
     @Option(help: Settings.memoryLimit.description.help) private var memoryLimit: String?
     @Option(help: Settings.connectionLimit.description.help) private var connectionLimit: String?
@@ -14,7 +17,8 @@ struct IngestOptions: SettingsOptions {
 
     var flags: [String: String] {
         Self.collect([
-            "listen": listen, "admin-listen": adminListen, "body-limit": bodyLimit, "memory-limit": memoryLimit,
+            "listen": listen, "admin-listen": adminListen, "api-listen": apiListen, "api-database-url": apiDatabaseURL,
+            "api-database-url-file": apiDatabaseURLFile, "body-limit": bodyLimit, "memory-limit": memoryLimit,
             "connection-limit": connectionLimit, "request-timeout": requestTimeout, "hourly-byte-limit": hourlyByteLimit,
         ])
     }

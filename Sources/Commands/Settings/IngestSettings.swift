@@ -1,4 +1,4 @@
-import Ingest
+import HTTPServing
 
 /// The settings of `appstore-inbox ingest`.
 struct IngestSettings: Sendable {
@@ -7,9 +7,11 @@ struct IngestSettings: Sendable {
     let listen: ListenAddress
     /// Where `/livez` and `/readyz` answer even when the first listener is full.
     let adminListen: ListenAddress
-    /// Bytes of the largest notification.
+    /// The interface for the shop's own backend; nil when it is off.
+    let api: API?
+    /// Bytes of the largest body, on any listener.
     let bodyLimit: Int
-    /// Bytes of bodies held at once.
+    /// Bytes of bodies held at once; the interface has a quarter of it for itself.
     let memoryLimit: Int
     let connectionLimit: Int
     let requestTimeout: Duration
@@ -23,6 +25,7 @@ struct IngestSettings: Sendable {
         database = try DatabaseSettings(reader)
         listen = try reader.required(Settings.listen)
         adminListen = try reader.required(Settings.adminListen)
+        api = try API(reader, like: database)
         bodyLimit = try reader.required(Settings.bodyLimit)
         memoryLimit = try reader.required(Settings.memoryLimit)
         connectionLimit = try reader.required(Settings.connectionLimit)
@@ -32,6 +35,22 @@ struct IngestSettings: Sendable {
         shutdownTimeout = .seconds(try reader.required(Settings.shutdownTimeout))
         guard bodyLimit <= memoryLimit else {
             throw SettingsError(["body-limit is larger than memory-limit: no request could be taken"])
+        }
+        if let api, api.listen == listen || api.listen == adminListen, !api.listen.isAnyPort {
+            throw SettingsError(["api-listen: \(api.listen) is another listener's address too"])
+        }
+    }
+
+    /// Where the shop's own backend is served, and how that reaches PostgreSQL.
+    struct API: Sendable {
+        let listen: ListenAddress
+        let database: DatabaseSettings
+
+        /// Nil when no address is set.
+        fileprivate init?(_ reader: SettingsReader, like database: DatabaseSettings) throws(SettingsError) {
+            guard let listen = try reader.optional(Settings.apiListen) else { return nil }
+            self.listen = listen
+            self.database = DatabaseSettings(url: try reader.required(Settings.apiDatabaseURL), like: database)
         }
     }
 }

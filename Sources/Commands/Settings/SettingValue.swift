@@ -1,6 +1,6 @@
 import AppStore
 import AppStoreVerification
-import Ingest
+import HTTPServing
 import Postgres
 
 /// How the text of a setting becomes a value. An error says what was expected, never what was there: the text may be secret.

@@ -1,7 +1,7 @@
 import AppStore
 import AppStoreVerification
 import FoundationEssentials
-import Ingest
+import HTTPServing
 import Logging
 
 /// Every setting of the daemons: name, shape, default and meaning, in one table.
@@ -42,6 +42,28 @@ enum Settings {
         default: "127.0.0.1:9090",
         summary: "where /livez and /readyz answer in any case",
         parse: SettingValue.address
+    )
+    static let apiListen = Setting(
+        "api-listen",
+        value: "HOST:PORT|unix:PATH",
+        default: nil,
+        summary: "where the shop's own backend is served; nowhere when it is not set",
+        parse: SettingValue.address
+    )
+    static let apiDatabaseURL = Setting(
+        "api-database-url",
+        value: "CONNINFO",
+        default: nil,
+        isSecret: true,
+        summary: "the database-url for the shop's backend, of role appstore_api; required with api-listen",
+        parse: SettingValue.connectionString
+    )
+    static let apiDatabaseURLFile = Setting(
+        "api-database-url-file",
+        value: "PATH",
+        default: nil,
+        summary: "a file that holds the api-database-url",
+        parse: SettingValue.nonEmpty
     )
     static let bodyLimit = Setting(
         "body-limit",
@@ -146,8 +168,9 @@ enum Settings {
 
     private static let common = [shutdownTimeout.description, logLevel.description, logFormat.description]
     static let database = [databaseURL.description, databaseURLFile.description, prepared.description]
+    static let api = [apiListen.description, apiDatabaseURL.description, apiDatabaseURLFile.description]
     static let ingest =
-        database + [
+        database + api + [
             listen.description, adminListen.description, bodyLimit.description, memoryLimit.description, connectionLimit.description,
             requestTimeout.description, hourlyByteLimit.description,
         ] + common

@@ -52,6 +52,12 @@ struct SettingsReader: Sendable {
         }
     }
 
+    /// The value of a setting that need not be given.
+    func optional<Value>(_ setting: Setting<Value>) throws(SettingsError) -> Value? {
+        guard try origin(of: setting.description) != nil else { return nil }
+        return try required(setting)
+    }
+
     /// Checks all of `settings` first, so that one start shows every problem.
     func requireValid(_ settings: [SettingDescription]) throws(SettingsError) {
         var problems: [String] = []
@@ -71,11 +77,16 @@ struct SettingsReader: Sendable {
 
     /// Where the text of a setting comes from; nil when nothing gives one.
     func origin(of setting: SettingDescription) throws(SettingsError) -> Origin? {
-        if setting.name == Settings.databaseURL.description.name { return try databaseURLOrigin() }
+        if let file = Self.secretFiles[setting.name] { return try secretOrigin(of: setting, file: file) }
         return try plainOrigin(of: setting)
     }
 
-    private static let mayBeAbsent: Set<String> = [Settings.databaseURLFile.description.name]
+    /// The secrets, each with the setting that may name a file which holds it.
+    private static let secretFiles = [
+        Settings.databaseURL.description.name: Settings.databaseURLFile.description,
+        Settings.apiDatabaseURL.description.name: Settings.apiDatabaseURLFile.description,
+    ]
+    private static let mayBeAbsent = Set(secretFiles.values.map(\.name) + Settings.api.map(\.name))
 
     private func plainOrigin(of setting: SettingDescription) throws(SettingsError) -> Origin? {
         if let text = try text(of: setting.name, in: flags) { return Origin(text: text, place: setting.flag) }
@@ -86,10 +97,10 @@ struct SettingsReader: Sendable {
         return setting.fallback.map { Origin(text: $0, place: "default") }
     }
 
-    /// The one secret: given itself, in a file that a setting names, or as a credential of systemd.
-    private func databaseURLOrigin() throws(SettingsError) -> Origin? {
-        let given = try plainOrigin(of: Settings.databaseURL.description)
-        let named = try plainOrigin(of: Settings.databaseURLFile.description)
+    /// Of a secret: given itself, in a file that another setting names, or as the credential of systemd that has its name.
+    private func secretOrigin(of setting: SettingDescription, file: SettingDescription) throws(SettingsError) -> Origin? {
+        let given = try plainOrigin(of: setting)
+        let named = try plainOrigin(of: file)
         if let given, let named {
             throw SettingsError(["\(given.place) and \(named.place) are both set: which one counts?"])
         }
@@ -98,10 +109,10 @@ struct SettingsReader: Sendable {
             let text = try secret(at: URL(filePath: named.text), named: named.place)
             return Origin(text: text, place: "\(named.text) (\(named.place))")
         }
-        guard let credential = credentials?.appending(path: "database-url"),
+        guard let credential = credentials?.appending(path: setting.name),
             FileManager.default.fileExists(atPath: credential.path)
         else { return nil }
-        return Origin(text: try secret(at: credential, named: "the credential database-url"), place: credential.path)
+        return Origin(text: try secret(at: credential, named: "the credential \(setting.name)"), place: credential.path)
     }
 
     private func secret(at url: URL, named name: String) throws(SettingsError) -> String {

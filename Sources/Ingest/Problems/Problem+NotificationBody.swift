@@ -1,4 +1,5 @@
 import AppStore
+import HTTPServing
 
 extension Problem {
     /// Says what keeps a body from being a notification.

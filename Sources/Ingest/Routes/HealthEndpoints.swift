@@ -1,3 +1,4 @@
+import HTTPServing
 import HTTPTypes
 import Hummingbird
 import Inbox
@@ -19,12 +20,12 @@ struct HealthEndpoints: Sendable {
     }
 
     /// Touches nothing: that an answer comes is the answer.
-    @Sendable private func livez(_ request: Request) async throws(Problem) -> Response {
+    @Sendable private func livez(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
         Self.text("alive\n")
     }
 
     /// Answers 200 when the database takes bodies and the process takes requests.
-    @Sendable private func readyz(_ request: Request) async throws(Problem) -> Response {
+    @Sendable private func readyz(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
         if admission.isClosed { throw .shuttingDown }
         do {
             try await intake.checkReadiness()

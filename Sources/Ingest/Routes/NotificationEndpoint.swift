@@ -1,4 +1,5 @@
 import AppStore
+import HTTPServing
 import HTTPTypes
 import Hummingbird
 import Inbox
@@ -21,10 +22,9 @@ struct NotificationEndpoint: Sendable {
     }
 
     /// Answers 200 with an empty body for a body that is stored.
-    func callAsFunction(_ request: Request) async throws(Problem) -> Response {
+    func callAsFunction(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
         let start = ContinuousClock.now
-        try checkFields(request.headers)
-        let body = try await collect(request.body)
+        let body = try await JSONRequestBody.collect(request, maximumBytes: maximumBytes)
         try checkShape(body)
         do {
             _ = try await intake.submit(Array(buffer: body), source: source)
@@ -37,26 +37,6 @@ struct NotificationEndpoint: Sendable {
         admission.recordAccepted(bytes: body.readableBytes)
         metrics.accepted(bytes: body.readableBytes, after: .now - start)
         return Response(status: .ok)
-    }
-
-    private func checkFields(_ headers: HTTPFields) throws(Problem) {
-        guard headers[.contentEncoding].map({ $0.lowercased() == "identity" }) ?? true else { throw .contentEncodingRefused }
-        guard let mediaType = headers[.contentType], Self.isJSON(mediaType) else { throw .unsupportedMediaType }
-    }
-
-    /// True for `application/json`, in any case and with any parameters.
-    private static func isJSON(_ mediaType: String) -> Bool {
-        let essence = mediaType.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
-        return essence.elementsEqual("application/json".utf8) { $0 | 0x20 == $1 | 0x20 }
-    }
-
-    private func collect(_ body: RequestBody) async throws(Problem) -> ByteBuffer {
-        do {
-            // The connection has checked the length already, and the body is here as a whole.
-            return try await body.collect(upTo: maximumBytes)
-        } catch {
-            throw .malformedRequest
-        }
     }
 
     private func checkShape(_ body: ByteBuffer) throws(Problem) {

@@ -1,3 +1,4 @@
+package import HTTPServing
 import HTTPTypes
 package import Inbox
 package import Logging
@@ -13,6 +14,10 @@ package struct IngestServer: Service {
         package var admin: Int?
     }
 
+    private enum Listener: Hashable {
+        case notifications, admin
+    }
+
     private let configuration: Configuration
     private let intake: Intake
     private let eventLoopGroup: any EventLoopGroup
@@ -21,6 +26,7 @@ package struct IngestServer: Service {
     private let onReady: @Sendable (Ports) async -> Void
     private let admission: Admission
     private let metrics = IngestMetrics()
+    private let refusals = RefusalMetrics(label: "appstore_inbox_ingest_refused")
 
     /// Creates a server that listens while `run()` runs.
     ///
@@ -28,7 +34,7 @@ package struct IngestServer: Service {
     ///   - intake: where bodies are stored; it must still run when this service shuts down.
     ///   - heartbeat: called while the event loops answer and the intake is not stuck.
     ///   - onReady: called once, when both listeners are bound.
-    /// - Throws: `IngestError` when the configuration makes no sense.
+    /// - Throws: `ServerError` when the configuration makes no sense.
     package init(
         configuration: Configuration,
         intake: Intake,
@@ -36,7 +42,7 @@ package struct IngestServer: Service {
         logger: Logger,
         heartbeat: @escaping @Sendable () -> Void = {},
         onReady: @escaping @Sendable (Ports) async -> Void = { _ in }
-    ) throws(IngestError) {
+    ) throws(ServerError) {
         try configuration.validate()
         self.configuration = configuration
         self.intake = intake
@@ -44,26 +50,39 @@ package struct IngestServer: Service {
         self.logger = logger
         self.heartbeat = heartbeat
         self.onReady = onReady
-        admission = Admission(memoryLimit: configuration.maximumBytesInMemory, hourlyLimit: configuration.maximumBytesPerHour)
+        admission = Admission(memoryLimit: configuration.limits.maximumBytesInMemory, hourlyLimit: configuration.maximumBytesPerHour)
     }
 
     /// Serves until graceful shutdown, and ends when the last request is answered or the grace is over.
     ///
-    /// - Throws: `IngestError` when an address cannot be bound.
+    /// - Throws: `ServerError` when an address cannot be bound.
     package func run() async throws {
-        let ready = Readiness(onReady)
+        let ready = Readiness<Listener>([.notifications, .admin]) { [onReady] ports in
+            await onReady(Ports(notifications: ports[.notifications] ?? nil, admin: ports[.admin] ?? nil))
+        }
+        var adminLimits = configuration.limits
+        adminLimits.maximumConnections = 64
+        // Questions about health must be read even when notifications are not.
+        let adminAdmission = Admission(memoryLimit: adminLimits.maximumBodyBytes, hourlyLimit: .max)
         // Services shut down from the last to the first: health can be asked for until the last notification is answered.
         var group = ServiceGroupConfiguration(
             services: [
-                Heartbeat(every: configuration.heartbeatInterval, eventLoopGroup: eventLoopGroup, intake: intake, beat: heartbeat),
-                listener(at: configuration.adminListen, maximumConnections: 64, takesNotifications: false) { await ready.admin($0) },
-                listener(at: configuration.listen, maximumConnections: configuration.maximumConnections, takesNotifications: true) {
-                    await ready.notifications($0)
+                Heartbeat(
+                    every: configuration.heartbeatInterval,
+                    eventLoopGroup: eventLoopGroup,
+                    isStuck: { [intake] in intake.isStuck },
+                    beat: heartbeat
+                ),
+                listener(at: configuration.adminListen, limits: adminLimits, admission: adminAdmission, routes: healthRoutes) {
+                    await ready.bound(.admin, to: $0)
+                },
+                listener(at: configuration.listen, limits: configuration.limits, admission: admission, routes: notificationRoutes) {
+                    await ready.bound(.notifications, to: $0)
                 },
             ],
             logger: logger
         )
-        group.maximumGracefulShutdownDuration = configuration.shutdownGrace + .seconds(2)
+        group.maximumGracefulShutdownDuration = configuration.limits.shutdownGrace + .seconds(2)
         let services = ServiceGroup(configuration: group)
         try await withGracefulShutdownHandler {
             try await services.run()
@@ -72,33 +91,38 @@ package struct IngestServer: Service {
         }
     }
 
+    private var healthRoutes: Routes {
+        var routes = Routes(refusals: refusals)
+        HealthEndpoints(intake: intake, admission: admission).add(to: &routes)
+        return routes
+    }
+
+    private var notificationRoutes: Routes {
+        var routes = healthRoutes
+        let endpoint = NotificationEndpoint(
+            source: "notification_v2",
+            intake: intake,
+            admission: admission,
+            metrics: metrics,
+            maximumBytes: configuration.limits.maximumBodyBytes
+        )
+        routes.on(.post, "/apple/v2/notifications", endpoint.callAsFunction)
+        return routes
+    }
+
     private func listener(
         at address: ListenAddress,
-        maximumConnections: Int,
-        takesNotifications: Bool,
+        limits: ListenerLimits,
+        admission: Admission,
+        routes: Routes,
         onBound: @escaping @Sendable (Int?) async -> Void
     ) -> HTTPListener {
-        // Questions about health must be read even when notifications are not.
-        let healthAdmission = Admission(memoryLimit: configuration.maximumBodyBytes, hourlyLimit: .max)
-        var routes = Routes(metrics: metrics)
-        HealthEndpoints(intake: intake, admission: admission).add(to: &routes)
-        if takesNotifications {
-            let endpoint = NotificationEndpoint(
-                source: "notification_v2",
-                intake: intake,
-                admission: admission,
-                metrics: metrics,
-                maximumBytes: configuration.maximumBodyBytes
-            )
-            routes.on(.post, "/apple/v2/notifications", endpoint.callAsFunction)
-        }
-        return HTTPListener(
+        HTTPListener(
             address: address,
-            limits: configuration.connectionLimits,
-            maximumConnections: maximumConnections,
+            limits: limits,
             routes: routes,
-            admission: takesNotifications ? admission : healthAdmission,
-            metrics: metrics,
+            admission: admission,
+            refusals: refusals,
             eventLoopGroup: eventLoopGroup,
             logger: logger,
             onBound: onBound

@@ -78,6 +78,30 @@ import Testing
         #expect(throws: SettingsError.self) { try IngestSettings(reader) }
     }
 
+    @Test func `the shop's backend is served only where an address is set, by a connection string of its own`() throws {
+        #expect(try IngestSettings(SettingsReader(flags: [:], environment: database)).api == nil)
+        let missing = try SettingsReader(flags: ["api-listen": "127.0.0.1:1"], environment: database)
+        let error = try #require(throws: SettingsError.self) { try IngestSettings(missing) }
+        #expect(error.description.contains("api-database-url is missing: set APPSTORE_INBOX_API_DATABASE_URL or --api-database-url"))
+
+        let folder = try TemporaryFolder()
+        _ = try folder.write("api-database-url", "host=/api\n")
+        var environment = database
+        environment["CREDENTIALS_DIRECTORY"] = folder.url.path
+        let reader = try SettingsReader(flags: ["api-listen": "127.0.0.1:1", "prepared": "off"], environment: environment)
+        let settings = try IngestSettings(reader)
+        #expect((settings.api?.database.url, settings.database.url) == ("host=/api", "postgresql:///shop"))
+        #expect(settings.api?.database.isPrepared == false)
+        #expect(try !reader.report(.ingest).contains("host=/api"))
+    }
+
+    @Test(arguments: ["127.0.0.1:8080", "127.0.0.1:9090"])
+    func `no two listeners have one address`(address: String) throws {
+        let reader = try SettingsReader(flags: ["api-listen": address, "api-database-url": "host=/api"], environment: database)
+        let error = try #require(throws: SettingsError.self) { try IngestSettings(reader) }
+        #expect(error.description == "api-listen: \(address) is another listener's address too")
+    }
+
     @Test func `a misspelt variable is noticed and those of others are not`() throws {
         let environment = ["APPSTORE_INBOX_APSS": "x", "APPSTORE_INBOX_APPS": "y", "APPSTORE_INBOX_SAMPLES": "z", "PATH": "/bin"]
         #expect(try SettingsReader(flags: [:], environment: environment).unknownVariables == ["APPSTORE_INBOX_APSS"])

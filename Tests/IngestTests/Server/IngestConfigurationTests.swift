@@ -1,3 +1,4 @@
+import HTTPServing
 import Testing
 
 @testable import Ingest
@@ -9,14 +10,14 @@ struct IngestConfigurationTests {
 
     @Test func `names the limit that is wrong`() {
         var configuration = IngestServer.Configuration()
-        configuration.maximumBytesInMemory = 1
-        let error = #expect(throws: IngestError.self) { try configuration.validate() }
+        configuration.limits.maximumBytesInMemory = 1
+        let error = #expect(throws: ServerError.self) { try configuration.validate() }
         #expect(error?.description == "maximumBytesInMemory: 1 is not at least 262144")
     }
 
     @Test func `cannot have one address twice`() {
         var configuration = IngestServer.Configuration()
         configuration.adminListen = configuration.listen
-        #expect(throws: IngestError.self) { try configuration.validate() }
+        #expect(throws: ServerError.self) { try configuration.validate() }
     }
 }

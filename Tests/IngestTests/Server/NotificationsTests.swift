@@ -1,3 +1,4 @@
+import HTTPServingTesting
 import Postgres
 import PostgresTesting
 import Testing

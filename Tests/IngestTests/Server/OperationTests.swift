@@ -1,3 +1,5 @@
+import HTTPServing
+import HTTPServingTesting
 import Inbox
 import Logging
 import PostgresTesting
@@ -27,7 +29,7 @@ struct OperationTests {
     }
 
     @Test func `the second listener answers when the first is full`() async throws {
-        try await RunningServer.run(server: { $0.maximumConnections = 2 }) { server in
+        try await RunningServer.run(server: { $0.limits.maximumConnections = 2 }) { server in
             let first = try await server.connect()
             let second = try await server.connect()
             for client in [first, second] {
@@ -125,7 +127,7 @@ struct OperationTests {
     }
 
     @Test func `shutdown does not wait for a client that never finishes`() async throws {
-        try await RunningServer.run(server: { $0.shutdownGrace = .milliseconds(100) }) { server in
+        try await RunningServer.run(server: { $0.limits.shutdownGrace = .milliseconds(100) }) { server in
             let client = try await server.connect()
             try await client.send(SampleNotification.head(fields: "Content-Length: 5\r\n"))
             try await client.send("x")
@@ -149,7 +151,7 @@ struct OperationTests {
     @Test func `an address in use is named`() async throws {
         try await RunningServer.run { server in
             let address = "127.0.0.1:\(server.port)"
-            let error = await #expect(throws: IngestError.self) {
+            let error = await #expect(throws: ServerError.self) {
                 try await RunningServer.run(server: { $0.listen = .tcp(host: "127.0.0.1", port: UInt16(server.port)) }) { _ in }
             }
             #expect(error?.code == .cannotListen)
@@ -159,7 +161,7 @@ struct OperationTests {
 
     @Test func `an address of another machine is named`() async throws {
         let database = try await TestDatabase.migrated()
-        let error = await #expect(throws: IngestError.self) {
+        let error = await #expect(throws: ServerError.self) {
             try await RunningServer.run(database: database, server: { $0.listen = .tcp(host: "192.0.2.1", port: 0) }) { _ in }
         }
         #expect(error?.description.hasPrefix("cannot listen at 192.0.2.1:0: ") == true)

@@ -1,4 +1,6 @@
 import Foundation
+import HTTPServing
+import HTTPServingTesting
 import Inbox
 import PostgresTesting
 import Testing
@@ -72,7 +74,7 @@ struct RefusalsTests {
     }
 
     @Test func `a slow request gets 408 and its connection is closed`() async throws {
-        try await RunningServer.run(server: { $0.requestDeadline = .milliseconds(100) }) { server in
+        try await RunningServer.run(server: { $0.limits.requestDeadline = .milliseconds(100) }) { server in
             for beginning in ["P", SampleNotification.head(fields: Self.json + "Content-Length: 5\r\n") + "x"] {
                 let client = try await server.connect()
                 try await client.send(beginning)

@@ -1,3 +1,5 @@
+import HTTPServing
+import HTTPServingTesting
 import Inbox
 import Logging
 import Migrations

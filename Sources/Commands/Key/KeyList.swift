@@ -1,0 +1,45 @@
+import AppStore
+import ArgumentParser
+import ShopAPI
+
+/// `appstore-inbox key list`: the keys and what they cover, revoked ones too.
+struct KeyList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists the keys, what they cover and when they were used last (to the hour); with --json one object a line."
+    )
+
+    @OptionGroup var options: KeyOptions
+
+    func run() async throws {
+        let entries = try await options.withRegister { try await $0.entries() }
+        if options.json {
+            for entry in entries { options.print(Self.json(entry)) }
+        } else if entries.isEmpty {
+            print("There are no keys.")
+        } else {
+            for entry in entries { print(Self.text(entry)) }
+        }
+    }
+
+    private static func json(_ entry: KeyRegister.Entry) -> JSONValue {
+        [
+            "id": .integer(entry.keyID), "name": .string(entry.name),
+            "apps": entry.bundleIDs.map { .array($0.map(JSONValue.string)) } ?? .null,
+            "environments": .array(entry.environments.map(JSONValue.string)), "verbs": .array(entry.verbs.map(JSONValue.string)),
+            "createdAt": .string(entry.createdAt.description),
+            "lastUsedAt": entry.lastUsedAt.map { .string($0.description) } ?? .null,
+            "revokedAt": entry.revokedAt.map { .string($0.description) } ?? .null,
+        ]
+    }
+
+    private static func text(_ entry: KeyRegister.Entry) -> String {
+        let apps = entry.bundleIDs?.joined(separator: ", ") ?? "any app"
+        let used = entry.lastUsedAt.map { "last used \($0)" } ?? "never used"
+        let state = entry.revokedAt.map { "revoked \($0)" } ?? used
+        return """
+            \(entry.keyID)  \(entry.name), made \(entry.createdAt), \(state)
+                \(entry.environments.joined(separator: ", ")); \(apps); \(entry.verbs.joined(separator: ", "))
+            """
+    }
+}

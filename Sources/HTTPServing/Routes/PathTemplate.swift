@@ -1,0 +1,48 @@
+/// The path of a resource, some of whose segments are variable: `/v1/users/{user}/entitlements`.
+struct PathTemplate: Hashable, Sendable {
+    private enum Segment: Hashable {
+        case fixed(String)
+        case variable(String)
+    }
+
+    /// As it was written.
+    let text: String
+    private let segments: [Segment]
+
+    init(_ text: String) {
+        self.text = text
+        segments = Self.split(text).map { segment in
+            segment.hasPrefix("{") && segment.hasSuffix("}") ? .variable(String(segment.dropFirst().dropLast())) : .fixed(String(segment))
+        }
+    }
+
+    /// Whether it stands for one path only.
+    var isFixed: Bool {
+        segments.allSatisfy { if case .fixed = $0 { true } else { false } }
+    }
+
+    /// The values of the variable segments; nil for a path of another resource. A variable segment has at least one character.
+    ///
+    /// - Throws: `malformedPath` when a value cannot be decoded.
+    func values(in path: String) throws(Problem) -> PathValues? {
+        let parts = Self.split(path)
+        guard parts.count == segments.count else { return nil }
+        var encoded: [(name: String, text: Substring)] = []
+        for (segment, part) in zip(segments, parts) {
+            switch segment {
+            case .fixed(let text): if part != text { return nil }
+            case .variable(let name): if part.isEmpty { return nil } else { encoded.append((name, part)) }
+            }
+        }
+        var values = PathValues()
+        for (name, text) in encoded {
+            guard let value = PercentEncoding.decode(text) else { throw .malformedPath }
+            values[name] = value
+        }
+        return values
+    }
+
+    private static func split(_ path: String) -> [Substring] {
+        path.split(separator: "/", omittingEmptySubsequences: false)
+    }
+}

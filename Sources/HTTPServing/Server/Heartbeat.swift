@@ -1,0 +1,36 @@
+package import NIOCore
+import ServiceLifecycle
+
+/// Gives a sign of life as long as the parts that do the work are alive: every event loop, the tasks, and what `isStuck` looks at.
+package struct Heartbeat: Service {
+    private let interval: Duration
+    private let eventLoopGroup: any EventLoopGroup
+    private let isStuck: @Sendable () -> Bool
+    private let beat: @Sendable () -> Void
+
+    package init(
+        every interval: Duration,
+        eventLoopGroup: any EventLoopGroup,
+        isStuck: @escaping @Sendable () -> Bool,
+        beat: @escaping @Sendable () -> Void
+    ) {
+        self.interval = interval
+        self.eventLoopGroup = eventLoopGroup
+        self.isStuck = isStuck
+        self.beat = beat
+    }
+
+    package func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            do {
+                while true {
+                    for eventLoop in eventLoopGroup.makeIterator() { try await eventLoop.submit {}.get() }
+                    if !isStuck() { beat() }
+                    try await Task.sleep(for: interval)
+                }
+            } catch is CancellationError {
+                // Graceful shutdown ends the wait.
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import HummingbirdCore
+
+/// Where a listener waits for connections: `host:port`, `[::1]:8080` or `unix:/run/appstore-inbox/ingest.sock`.
+package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
+    private enum Place: Hashable {
+        case tcp(host: String, port: Int)
+        case unix(path: String)
+    }
+
+    private let place: Place
+
+    /// An address of the Internet protocols; port 0 stands for any free one.
+    package static func tcp(host: String, port: UInt16) -> ListenAddress {
+        ListenAddress(place: .tcp(host: host, port: Int(port)))
+    }
+
+    /// Parses an address.
+    ///
+    /// - Throws: `ServerError` that says what is wrong with it.
+    package init(_ text: String) throws(ServerError) {
+        if text.hasPrefix("unix:") {
+            place = .unix(path: try Self.path(text.dropFirst(5), in: text))
+        } else {
+            guard let colon = text.lastIndex(of: ":") else { throw .invalidAddress(text, "it has no port: write host:port") }
+            let port = text[text.index(after: colon)...]
+            guard let number = UInt16(port), port.allSatisfy(\.isWholeNumber) else {
+                throw .invalidAddress(text, "the port is not a number from 0 to 65535")
+            }
+            place = .tcp(host: try Self.host(text[..<colon], in: text), port: Int(number))
+        }
+    }
+
+    private init(place: Place) {
+        self.place = place
+    }
+
+    package var description: String {
+        switch place {
+        case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .unix(let path): "unix:\(path)"
+        }
+    }
+
+    /// True when the operating system chooses the port.
+    package var isAnyPort: Bool {
+        if case .tcp(_, port: 0) = place { true } else { false }
+    }
+
+    /// The address in Hummingbird's terms.
+    var bindAddress: BindAddress {
+        switch place {
+        case .tcp(let host, let port): .hostname(host, port: port)
+        case .unix(let path): .unixDomainSocket(path: path)
+        }
+    }
+
+    private static func path(_ path: Substring, in text: String) throws(ServerError) -> String {
+        guard path.hasPrefix("/") else { throw .invalidAddress(text, "the path of a Unix socket must be absolute") }
+        // sockaddr_un.sun_path has 108 bytes, the terminating zero included.
+        guard path.utf8.count < 108 else { throw .invalidAddress(text, "the path of a Unix socket may have at most 107 bytes") }
+        return String(path)
+    }
+
+    private static func host(_ host: Substring, in text: String) throws(ServerError) -> String {
+        if host.hasPrefix("["), host.hasSuffix("]"), host.count > 2 { return String(host.dropFirst().dropLast()) }
+        guard !host.isEmpty else { throw .invalidAddress(text, "it has no host: write 127.0.0.1 or 0.0.0.0") }
+        guard !host.contains(":"), !host.hasPrefix("[") else {
+            throw .invalidAddress(text, "an IPv6 address must be in brackets: [::1]:8080")
+        }
+        return String(host)
+    }
+}

@@ -1,0 +1,66 @@
+import AppStore
+import FoundationEssentials
+import HTTPServing
+import Hummingbird
+import NIOCore
+
+/// The JSON object in the body of a request; null members are absent ones.
+struct RequestObject {
+    private let object: JSONObject
+
+    /// Reads the body of a request.
+    ///
+    /// - Parameter known: the names of the members that mean something.
+    /// - Throws: status 400 or 415, also for a member that means nothing.
+    init(_ request: Request, maximumBytes: Int, known: [String]) async throws(Problem) {
+        let body = try await JSONRequestBody.collect(request, maximumBytes: maximumBytes)
+        do {
+            object = try JSONParser().parseObject(Array(buffer: body))
+        } catch {
+            throw error.code == .notAnObject ? .notAnObject : .notJSON
+        }
+        guard object.members.allSatisfy({ known.contains($0.name) }) else { throw .unknownMember(known: known) }
+    }
+
+    /// Text that may be absent, of 1 to `maximumBytes` bytes, without U+0000, which PostgreSQL cannot keep.
+    func text(_ name: String, maximumBytes: Int = 255) throws(Problem) -> String? {
+        switch object[name] {
+        case nil, .null?: return nil
+        case .string(let text)? where (1...maximumBytes).contains(text.utf8.count) && !text.utf8.contains(0): return text
+        default: throw .invalidMember(name, "\(name) must be text of 1 to \(maximumBytes) bytes, without U+0000.")
+        }
+    }
+
+    /// Text that must be there.
+    func requiredText(_ name: String, maximumBytes: Int = 255) throws(Problem) -> String {
+        guard let text = try text(name, maximumBytes: maximumBytes) else { throw .invalidMember(name, "\(name) must be there.") }
+        return text
+    }
+
+    /// A UUID that may be absent.
+    func uuid(_ name: String) throws(Problem) -> UUID? {
+        guard let text = try text(name) else { return nil }
+        guard let uuid = UUID(uuidString: text) else { throw .invalidMember(name, "\(name) must be a UUID.") }
+        return uuid
+    }
+
+    /// An environment that may be absent.
+    func environment(_ name: String = "environment") throws(Problem) -> AppStoreEnvironment? {
+        guard let text = try text(name) else { return nil }
+        guard let environment = AppStoreEnvironment(named: text) else {
+            throw .invalidMember(name, "\(name) must be Production or Sandbox.")
+        }
+        return environment
+    }
+}
+
+extension AppStoreEnvironment {
+    /// One of the environments that the books have; nil for any other text.
+    init?(named name: String) {
+        switch AppStoreEnvironment(rawValue: name) {
+        case .production: self = .production
+        case .sandbox: self = .sandbox
+        default: return nil
+        }
+    }
+}

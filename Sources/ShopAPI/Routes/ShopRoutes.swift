@@ -1,0 +1,68 @@
+import HTTPServing
+import HTTPTypes
+import Hummingbird
+import Metrics
+
+/// What is served to the shop's own backend, and which verb a key needs for it.
+struct ShopRoutes: Sendable {
+    private typealias Endpoint = @Sendable (Call) async throws(Problem) -> Response
+
+    let store: ShopStore
+    let admission: Admission
+    let maximumBytes: Int
+    let refusals: RefusalMetrics
+
+    var routes: Routes {
+        let orders = OrdersEndpoint(store: store, maximumBytes: maximumBytes)
+        let transactions = TransactionsEndpoint(store: store, admission: admission, maximumBytes: maximumBytes)
+        let reading = ReadingEndpoints(store: store)
+        let owner = OwnerEndpoint(store: store, maximumBytes: maximumBytes)
+        var routes = Routes(refusals: refusals)
+        add(.post, "/v1/orders", .createOrders, orders.make, to: &routes)
+        add(.post, "/v1/transactions", .submitTransactions, transactions.submit, to: &routes)
+        add(.get, "/v1/events/{id}", .readEvents, reading.event, to: &routes)
+        add(.get, "/v1/users/{user}/entitlements", .readEntitlements, reading.entitlements, to: &routes)
+        add(.get, "/v1/subscriptions/{originalTransactionId}", .readSubscriptions, reading.subscription, to: &routes)
+        add(.put, "/v1/contracts/{originalTransactionId}/owner", .linkContracts, owner.link, to: &routes)
+        PublicEndpoints(store: store, admission: admission).add(to: &routes)
+        return routes
+    }
+
+    private func add(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ verb: Verb,
+        _ endpoint: @escaping Endpoint,
+        to routes: inout Routes
+    ) {
+        let operation = "\(method.rawValue) \(path)"
+        routes.on(method, path) { request, values throws(Problem) in
+            let start = ContinuousClock.now
+            let key = try await scope(of: request)
+            try key.check(verb)
+            let response = try await endpoint(Call(request: request, values: values, key: key))
+            let dimensions = [("operation", operation), ("status", "\(response.status.code)")]
+            Counter(label: "appstore_inbox_api_answered", dimensions: dimensions).increment()
+            Timer(label: "appstore_inbox_api_answer_seconds", dimensions: [("operation", operation)], preferredDisplayUnit: .seconds)
+                .record(duration: .now - start)
+            return response
+        }
+    }
+
+    /// What the key in a request covers.
+    ///
+    /// - Throws: status 401, the same for no key, an unknown and a revoked one.
+    private func scope(of request: Request) async throws(Problem) -> KeyScope {
+        guard let credentials = request.headers[.authorization], let key = Self.bearerKey(credentials),
+            let scope = try await store.scope(ofKey: key.hash)
+        else { throw .unauthorized }
+        return scope
+    }
+
+    /// RFC 6750, section 2.1; the scheme in any case (RFC 9110, section 11.1).
+    private static func bearerKey(_ credentials: String) -> APIKey? {
+        let parts = credentials.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return APIKey(String(parts[1]))
+    }
+}

@@ -1,0 +1,85 @@
+package import HTTPServing
+package import Logging
+package import NIOCore
+import NIOPosix
+package import Postgres
+import ServiceLifecycle
+
+/// The HTTP interface for the shop's own backend: orders, what clients bought, and what users may use.
+///
+/// It tells its own health under `/livez` and `/readyz`. The receiver's `/readyz` says nothing of it: a fault of this interface's database
+/// role must not take Apple's notifications away.
+package struct APIServer: Service {
+    /// Where the interface listens, and its limits.
+    package struct Configuration: Sendable {
+        /// Where the shop's own backend asks.
+        package var listen: ListenAddress
+        /// Of the clients; a body that is taken must still fit into the inbox with what is added to it.
+        package var limits = ListenerLimits()
+
+        package init(listen: ListenAddress) {
+            self.listen = listen
+        }
+    }
+
+    private let configuration: Configuration
+    private let eventLoopGroup: any EventLoopGroup
+    private let logger: Logger
+    private let onBound: @Sendable (Int?) async -> Void
+    private let admission: Admission
+    private let refusals = RefusalMetrics(label: "appstore_inbox_api_refused")
+    private let store: ShopStore
+
+    /// Creates a server that listens while `run()` runs.
+    ///
+    /// - Parameters:
+    ///   - pool: connections of role `appstore_api`; it must still run when this service shuts down.
+    ///   - onBound: called with the port, nil for a Unix socket, when the address is bound.
+    /// - Throws: `ServerError` when the configuration makes no sense.
+    package init(
+        configuration: Configuration,
+        pool: ConnectionPool,
+        eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        logger: Logger,
+        onBound: @escaping @Sendable (Int?) async -> Void = { _ in }
+    ) throws(ServerError) {
+        try configuration.limits.validate()
+        self.configuration = configuration
+        self.eventLoopGroup = eventLoopGroup
+        self.logger = logger
+        self.onBound = onBound
+        admission = Admission(memoryLimit: configuration.limits.maximumBytesInMemory, hourlyLimit: .max)
+        store = ShopStore(pool: pool, logger: logger)
+    }
+
+    /// Serves until graceful shutdown, and ends when the last request is answered or the grace is over. Who waits for an outcome is
+    /// answered at once then.
+    ///
+    /// - Throws: `ServerError` when the address cannot be bound.
+    package func run() async throws {
+        let routes = ShopRoutes(
+            store: store,
+            admission: admission,
+            maximumBytes: configuration.limits.maximumBodyBytes,
+            refusals: refusals
+        )
+        let listener = HTTPListener(
+            address: configuration.listen,
+            limits: configuration.limits,
+            routes: routes.routes,
+            admission: admission,
+            refusals: refusals,
+            eventLoopGroup: eventLoopGroup,
+            logger: logger,
+            onBound: onBound
+        )
+        var group = ServiceGroupConfiguration(services: [listener], logger: logger)
+        group.maximumGracefulShutdownDuration = configuration.limits.shutdownGrace + .seconds(2)
+        let services = ServiceGroup(configuration: group)
+        try await withGracefulShutdownHandler {
+            try await services.run()
+        } onGracefulShutdown: {
+            admission.close()
+        }
+    }
+}

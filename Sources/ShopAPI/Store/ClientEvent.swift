@@ -1,0 +1,54 @@
+import AppStore
+import Handlers
+import Postgres
+
+/// An event that a client posted, and what became of it.
+struct ClientEvent: Sendable {
+    let eventID: Int64
+    let receivedAt: Timestamp
+    /// Nil while it waits.
+    let settledAt: Timestamp?
+    /// Nil while it waits.
+    let outcome: String?
+    let reason: String?
+    let environment: String?
+    /// Of the verified transaction; nil where nothing was verified.
+    let bundleID: String?
+    let transactionID: String?
+    let originalTransactionID: String?
+    /// What was posted; nil when it was not asked for, or is no longer kept.
+    let submission: ClientSubmission?
+
+    init(_ row: Row, eventID: Int64) throws {
+        self.eventID = eventID
+        receivedAt = try row.decode("received_at", as: PostgresTimestamp.self).timestamp
+        settledAt = try row.decode("settled_at", as: PostgresTimestamp?.self)?.timestamp
+        outcome = try row.decode("outcome")
+        reason = try row.decode("reason")
+        environment = try row.decode("environment")
+        bundleID = try row.decode("bundle_id")
+        transactionID = try row.decode("transaction_id")
+        originalTransactionID = try row.decode("original_transaction_id")
+        submission = try row.decode("submission", as: [UInt8]?.self).flatMap(Self.readable)
+    }
+
+    /// The path of the event.
+    var path: String { Self.path(of: eventID) }
+
+    static func path(of eventID: Int64) -> String { "/v1/events/\(eventID)" }
+
+    var json: JSONObject {
+        [
+            "event": .string("\(eventID)"), "url": .string(path), "state": outcome == nil ? "waiting" : "settled",
+            "receivedAt": .string(receivedAt.description), "settledAt": .optional(settledAt?.description),
+            "outcome": .optional(outcome), "reason": .optional(reason),
+            "environment": .optional(environment), "bundleId": .optional(bundleID),
+            "transactionId": .optional(transactionID), "originalTransactionId": .optional(originalTransactionID),
+        ]
+    }
+
+    /// Nil for a body that another version has written in another way: then nobody's key covers it.
+    private static func readable(_ body: [UInt8]) -> ClientSubmission? {
+        do { return try ClientSubmission(body: body) } catch { return nil }
+    }
+}

@@ -1,0 +1,29 @@
+import AppStore
+import Postgres
+
+extension JSONValue {
+    /// Text, or null.
+    static func optional(_ text: String?) -> JSONValue {
+        text.map { .string($0) } ?? .null
+    }
+
+    /// A column of text.
+    static func text(_ row: Row, _ column: String) throws -> JSONValue {
+        .optional(try row.decode(column))
+    }
+
+    /// A boolean column.
+    static func flag(_ row: Row, _ column: String) throws -> JSONValue {
+        try row.decode(column, as: Bool?.self).map { .bool($0) } ?? .null
+    }
+
+    /// A column of integers.
+    static func integer(_ row: Row, _ column: String) throws -> JSONValue {
+        try row.decode(column, as: Int32?.self).map { .integer($0) } ?? .null
+    }
+
+    /// A column of instants, in RFC 3339 form.
+    static func instant(_ row: Row, _ column: String) throws -> JSONValue {
+        .optional(try row.decode(column, as: PostgresTimestamp?.self)?.timestamp.description)
+    }
+}

@@ -1,0 +1,30 @@
+import AppStore
+import Postgres
+
+/// A contract as the books have it.
+struct Subscription: Sendable {
+    /// All but its originalTransactionId and environment.
+    let json: JSONObject
+
+    init(_ row: Row) throws {
+        json = [
+            "user": try .text(row, "user_id"),
+            "bundleId": try .text(row, "bundle_id"),
+            "product": try .text(row, "product_id"),
+            "productType": try .text(row, "product_type"),
+            "active": try .flag(row, "active"),
+            "until": try .instant(row, "ends_at"),
+            "status": try .integer(row, "status"),
+            "willRenew": try .flag(row, "will_renew"),
+            "renewsAs": try .text(row, "renews_as"),
+            "expirationIntent": try .integer(row, "expiration_intent"),
+            "inBillingRetry": try .flag(row, "in_billing_retry"),
+            "graceUntil": try .instant(row, "grace_ends_at"),
+            "startedAt": try .instant(row, "started_at"),
+            "periodStartedAt": try .instant(row, "period_started_at"),
+            "periodEndsAt": try .instant(row, "period_ends_at"),
+            "revokedAt": try .instant(row, "revoked_at"),
+            "transactionId": try .text(row, "transaction_id"),
+        ]
+    }
+}

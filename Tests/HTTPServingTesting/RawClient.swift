@@ -1,0 +1,91 @@
+import NIOCore
+import NIOPosix
+
+/// A TCP client that sends exactly the bytes that it is told, for talking HTTP badly.
+package final class RawClient {
+    private let channel: any Channel
+    private var input: AsyncThrowingStream<ByteBuffer, any Error>.Iterator
+    private var unread = ""
+
+    private init(channel: any Channel, input: AsyncThrowingStream<ByteBuffer, any Error>) {
+        self.channel = channel
+        self.input = input.makeAsyncIterator()
+    }
+
+    /// Connects over TCP to this machine.
+    package static func connect(port: Int) async throws -> RawClient {
+        try await connect { $0.connect(host: "127.0.0.1", port: port) }
+    }
+
+    /// Connects to a Unix socket.
+    package static func connect(unixSocket path: String) async throws -> RawClient {
+        try await connect { $0.connect(unixDomainSocketPath: path) }
+    }
+
+    private static func connect(_ connect: (ClientBootstrap) -> EventLoopFuture<any Channel>) async throws -> RawClient {
+        let (stream, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).channelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Receiver(continuation)) }
+        }
+        return RawClient(channel: try await connect(bootstrap).get(), input: stream)
+    }
+
+    /// Sends text as it is.
+    package func send(_ text: String) async throws {
+        try await send(Array(text.utf8))
+    }
+
+    /// Sends bytes as they are.
+    package func send(_ bytes: [UInt8]) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: bytes))
+    }
+
+    /// The next answer, a 100 (Continue) included.
+    package func response(toHead isHead: Bool = false) async throws -> RawResponse {
+        while true {
+            if let (response, rest) = RawResponse.parse(unread, isHead: isHead) {
+                unread = String(rest)
+                return response
+            }
+            guard let bytes = try await input.next() else { throw ClosedEarly(unread: unread) }
+            unread += String(buffer: bytes)
+        }
+    }
+
+    /// What still comes until the server closes the connection.
+    package func untilClosed() async throws -> String {
+        while let bytes = try await input.next() { unread += String(buffer: bytes) }
+        return unread
+    }
+
+    /// Closes the connection, unless the server was faster.
+    package func close() {
+        channel.close(promise: nil)
+    }
+
+    struct ClosedEarly: Error {
+        let unread: String
+    }
+
+    private final class Receiver: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let continuation: AsyncThrowingStream<ByteBuffer, any Error>.Continuation
+
+        init(_ continuation: AsyncThrowingStream<ByteBuffer, any Error>.Continuation) {
+            self.continuation = continuation
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            continuation.yield(unwrapInboundIn(data))
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            continuation.finish()
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            continuation.finish(throwing: error)
+            context.close(promise: nil)
+        }
+    }
+}
