@@ -59,6 +59,27 @@ struct RandomLifeTests {
         }
     }
 
+    @Test func `charges can be numbered so that numbers of another length follow`() throws {
+        var life = SimulatedStore.test().customer()
+        life.numberCharges(from: 8_000_003, step: 1_000_000)
+        _ = try life.subscribe()
+        for _ in 0..<4 { _ = try life.renew() }
+        let ids = try #require(life.subscription?.transactions.map(\.transactionID))
+        #expect(ids.allSatisfy { $0.hasSuffix("000003") })
+        #expect(ids.last?.count == 8)
+    }
+
+    @Test func `tokens at hand are used again`() throws {
+        let token = UUID()
+        let lives = try (1...20 as ClosedRange<UInt64>).map { seed in
+            var life = SimulatedStore.test(seed: seed).customer()
+            life.tokensAtHand = [token]
+            return try life.live(notifications: 20)
+        }
+        let tokens = lives.joined().compactMap(\.transaction?.appAccountToken)
+        #expect(tokens.contains(token) && tokens.contains { $0 != token })
+    }
+
     @Test func `events of the same instant are possible when they are wanted`() throws {
         var life = SimulatedStore.test().customer()
         life.leastMillisecondsBetweenEvents = 0

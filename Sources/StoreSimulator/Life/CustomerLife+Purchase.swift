@@ -65,6 +65,14 @@ extension CustomerLife {
         subscription?.current.appAccountToken = token
     }
 
+    /// The token that newly signed states of something paid once carry from now on.
+    package mutating func changeAppAccountToken(ofCharge transactionID: String, to token: UUID) throws(SimulationError) {
+        guard let index = oneTimeCharges.firstIndex(where: { $0.transactionID == transactionID }) else {
+            throw .impossible("a change of token", because: "nothing was paid once as \(transactionID)")
+        }
+        oneTimeCharges[index].appAccountToken = token
+    }
+
     /// Lets the current period go by another transactionId from now on, as after a restore: several can name one webOrderLineItemId.
     package mutating func reissueTransactionID() throws(SimulationError) {
         var subscription = try activeContract(for: "another transactionId")

@@ -1,6 +1,6 @@
 import Randomness
 package import AppStore
-import FoundationEssentials
+package import FoundationEssentials
 
 /// One Apple ID's life with the app: each event changes its state and gives the notification that the store would send.
 ///
@@ -21,6 +21,8 @@ package struct CustomerLife: Sendable {
     package let appTransactionID: String
     /// How much later, at least, each event is signed than the one before; 0 allows events of the same instant, which no version orders.
     package var leastMillisecondsBetweenEvents: Int64 = 1
+    /// Tokens that random purchases may use again: an app that gives one token twice, or a token that went from hand to hand.
+    package var tokensAtHand: [UUID] = []
 
     var identifiers: IdentifierSequence
     var generator: SeededGenerator
@@ -52,6 +54,11 @@ package struct CustomerLife: Sendable {
     /// Moves the clock forward; never back.
     package mutating func advance(to instant: Timestamp) {
         now = max(now, instant)
+    }
+
+    /// Numbers the charges to come from `first` on, in multiples of `step`: numbers of few digits grow longer, as Apple's did.
+    package mutating func numberCharges(from first: UInt64, step: UInt64) {
+        identifiers = IdentifierSequence(first: first, step: step)
     }
 
     /// The transaction with this identifier, of the subscription or paid once.

@@ -9,7 +9,7 @@ extension LifeStep {
             try life.turnAutoRenewOn(namingSubtype: life.perhaps(true, oneIn: 8) == nil)
         },
         LifeStep("change the plan", weight: 4, when: { $0.isRunning && $0.hasOtherPlans }) { life throws(SimulationError) in
-            try life.changePlan(to: life.anotherPlan(), appAccountToken: life.perhaps(life.generator.uuid(), oneIn: 2))
+            try life.changePlan(to: life.anotherPlan(), appAccountToken: life.perhaps(life.someToken(), oneIn: 2))
         },
         LifeStep("keep the plan", when: { $0.isRunning && $0.hasChosenAnotherPlan }) { life throws(SimulationError) in
             try life.keepPlan()

@@ -26,7 +26,13 @@ extension LifeStep {
             try life.buyFirst(.nonRenewingSubscription)
         },
         LifeStep("change the token", weight: 1, when: \.isRunning) { life throws(SimulationError) in
-            try life.changeAppAccountToken(to: life.generator.uuid())
+            try life.changeAppAccountToken(to: life.someToken())
+            return nil
+        },
+        LifeStep("change the token of a charge", weight: 1, when: { !$0.oneTimeCharges.isEmpty }) { life throws(SimulationError) in
+            if let charge = life.oneTimeCharges.randomElement(using: &life.generator) {
+                try life.changeAppAccountToken(ofCharge: charge.transactionID, to: life.someToken())
+            }
             return nil
         },
         LifeStep("get another transactionId", weight: 1, when: \.isRunning) { life throws(SimulationError) in
@@ -51,7 +57,13 @@ extension CustomerLife {
     fileprivate mutating func anyPlan() -> SimulatedProduct? { catalogue.plans.randomElement(using: &generator) }
 
     /// Purchases that were not started in the app have no token.
-    fileprivate mutating func perhapsToken() -> UUID? { perhaps(generator.uuid(), oneIn: 4) == nil ? generator.uuid() : nil }
+    fileprivate mutating func perhapsToken() -> UUID? { perhaps(true, oneIn: 4) == nil ? someToken() : nil }
+
+    /// A new token, or now and then one that is at hand.
+    mutating func someToken() -> UUID {
+        if let known = tokensAtHand.randomElement(using: &generator), Int.random(in: 0..<3, using: &generator) == 0 { return known }
+        return generator.uuid()
+    }
 
     mutating func perhaps<Value>(_ value: Value, oneIn count: Int) -> Value? {
         Int.random(in: 0..<count, using: &generator) == 0 ? value : nil

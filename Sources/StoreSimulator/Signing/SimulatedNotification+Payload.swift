@@ -1,7 +1,10 @@
-import AppStore
+package import AppStore
 import FoundationEssentials
 
 extension SimulatedNotification {
+    /// The outer payload without the JWS in it, for who takes the parts unsigned.
+    package var outerPayload: JSONObject { payload(NestedJWS()) }
+
     /// The outer payload (ResponseBodyV2DecodedPayload) around JWS that were signed before.
     func payload(_ nested: NestedJWS) -> JSONObject {
         var json = JSONObject()

@@ -5,6 +5,7 @@ import AppStore
 struct IdentifierSequence: Hashable, Sendable {
     private var transaction: UInt64
     private var lineItem: UInt64
+    private var step: UInt64 = 1
 
     /// How many numbers one customer may use up before they could meet the next customer's.
     static let blockSize: UInt64 = 10_000
@@ -20,15 +21,22 @@ struct IdentifierSequence: Hashable, Sendable {
         lineItem = base + offset
     }
 
+    /// Numbers above `first` that differ from it by multiples of `step`.
+    init(first: UInt64, step: UInt64) {
+        transaction = first
+        lineItem = first
+        self.step = step
+    }
+
     /// The next transactionId.
     mutating func nextTransactionID(using generator: inout SeededGenerator) -> String {
-        transaction += UInt64.random(in: 1...7, using: &generator)
+        transaction += step * UInt64.random(in: 1...7, using: &generator)
         return String(transaction)
     }
 
     /// The next webOrderLineItemId.
     mutating func nextLineItemID(using generator: inout SeededGenerator) -> String {
-        lineItem += UInt64.random(in: 1...3, using: &generator)
+        lineItem += step * UInt64.random(in: 1...3, using: &generator)
         return String(lineItem)
     }
 }

@@ -1,0 +1,117 @@
+package import Postgres
+
+/// Reads the lines of the ledger's books that the reference model computes.
+package enum BookReader {
+    /// All lines, in order.
+    package static func lines(_ connection: Connection) async throws -> [String] {
+        var lines: [String] = []
+        for statement in statements {
+            for row in try await connection.query(Statement(stringLiteral: statement)) {
+                lines.append(try row.decode(0, as: String.self))
+            }
+        }
+        return lines.sorted()
+    }
+
+    /// Who has access to what at an instant, in milliseconds since 1970; in the words of ``ReferenceModel/accessLines(at:days:)``.
+    package static func accessLines(_ connection: Connection, at instant: Int64) async throws -> [String] {
+        let rows = try await connection.query(
+            """
+            SELECT concat_ws(' | ', 'access ' || environment || ' ' || original_transaction_id || ' ' || entitlement, 'user_id=' || user_id,
+                             'product_id=' || product_id, 'active=' || active)
+            FROM appstore.entitlements_at(\(PostgresTimestamp(millisecondsSince1970: instant)))
+            """
+        )
+        return try rows.map { try $0.decode(0, as: String.self) }.sorted()
+    }
+
+    private static let statements = [
+        select(
+            "transaction",
+            "transaction_id",
+            BookColumns.transactions.map(field) + [
+                milliseconds("signed_date"), hexadecimal("payload_hash"), milliseconds("first_signed_date"), text("first_token"),
+                text("period_no"), text("order_no"),
+            ],
+            from: "transactions"
+        ),
+        select(
+            "subscription",
+            "original_transaction_id",
+            BookColumns.subscriptions.map(field) + [text("status"), milliseconds("signed_date"), hexadecimal("fact_hash")],
+            from: "subscriptions"
+        ),
+        select(
+            "order",
+            "no",
+            [
+                text("user_id"), text("product_id"), text("bundle_id"), text("reason"), text("status"), text("period_no"),
+                text("trade_no"), text("origin_no"), text("web_order_line_item_id"), text("paid_product_id"), milliseconds("paid_at"),
+                text("quantity"), text("price"), text("currency"),
+            ],
+            from: "orders"
+        ),
+        select(
+            "claim",
+            "original_transaction_id || ' ' || evidence",
+            [text("user_id"), "'effective_at=' || (extract(epoch FROM effective_at) * 1000000)::bigint"],
+            from: "claims"
+        ),
+        contracts,
+        select(
+            "submission",
+            "transaction_id || ' ' || user_id",
+            ["'contract=' || original_transaction_id", milliseconds("received_at"), text("event_id")],
+            from: "submissions"
+        ),
+        "SELECT 'effect ' || environment || ' ' || kind || ' ' || effect_key FROM appstore.effects",
+        select(
+            "refund",
+            "notification_uuid",
+            [
+                text("kind"), text("transaction_id"), "'contract=' || original_transaction_id", text("reason"),
+                milliseconds("signed_date"),
+            ],
+            from: "refund_statements"
+        ),
+        select("consumption", "transaction_id", [milliseconds("asked_at"), text("open")], from: "consumption_requests"),
+    ]
+
+    /// What gives no access has an owner and nothing else that counts.
+    private static var contracts: String {
+        let fields = [
+            text("bundle_id"), text("product_id"), text("product_type"), text("status"), text("will_renew"), milliseconds("started_at"),
+            text("current_transaction_id"), milliseconds("current_period_start"), milliseconds("current_period_end"),
+            milliseconds("revoked_at"),
+            milliseconds("access_until"),
+        ]
+        let givesAccess = """
+            EXISTS (SELECT FROM appstore.transactions AS t WHERE t.environment = books.environment
+                    AND t.original_transaction_id = books.contract_id AND t.confers_access)
+            """
+        return select(
+            "contract",
+            "contract_id",
+            [text("user_id")] + fields.map { "CASE WHEN \(givesAccess) THEN \($0) END" },
+            from: "member_contracts"
+        )
+    }
+
+    private static func select(_ what: String, _ key: String, _ fields: [String], from table: String) -> String {
+        let words = ["'\(what) ' || environment || ' ' || \(key)"] + fields
+        return "SELECT concat_ws(' | ', \(words.joined(separator: ", "))) FROM appstore.\(table) AS books"
+    }
+
+    private static func field(_ column: BookColumns.Column) -> String {
+        switch column.kind {
+        case .text: text(column.name)
+        case .date: milliseconds(column.name)
+        }
+    }
+
+    private static func text(_ column: String) -> String { "'\(column)=' || \(column)::text" }
+    private static func hexadecimal(_ column: String) -> String { "'\(column)=' || encode(\(column), 'hex')" }
+    private static func milliseconds(_ column: String) -> String {
+        "'\(column)=' || CASE \(column) WHEN 'infinity' THEN 'Infinity' ELSE (extract(epoch FROM \(column)) * 1000)::bigint::text END"
+    }
+}

@@ -1,0 +1,77 @@
+import AppStore
+import Randomness
+import StoreSimulator
+
+/// What comes in.
+extension HistoryAuthor {
+    /// A notification as it was first sent, and now and then again: a retry, a retry signed anew, the same news under another UUID.
+    mutating func add(_ notification: SimulatedNotification) {
+        let first = receive(.notification(notification), after: notification.signedDate)
+        if oneIn(8) { receive(.notification(notification), after: notification.signedDate, payloadsOf: first) }
+        if oneIn(8) {
+            let later = notification.signedDate.advanced(by: .seconds(Int64.random(in: 1...500_000, using: &generator)))
+            receive(.notification(notification.resigned(at: later)), after: later, payloadsOf: first)
+        }
+        if oneIn(notification.type == .consumptionRequest ? 2 : 16) {
+            let later = notification.signedDate.advanced(by: .seconds(Int64.random(in: 1...50_000, using: &generator)))
+            receive(.notification(notification.repeated(as: generator.uuid(), at: later)), after: later, payloadsOf: first)
+        }
+    }
+
+    /// Up to a week later, often at once.
+    @discardableResult
+    private mutating func receive(_ content: LifeEvent.Content, after signedDate: Timestamp, payloadsOf first: LifeEvent? = nil)
+        -> LifeEvent
+    {
+        let delay: Duration = oneIn(2) ? .seconds(1) : .seconds(Int64.random(in: 1...157 * 3600, using: &generator))
+        return receive(content, at: signedDate.advanced(by: delay), payloadsOf: first)
+    }
+
+    @discardableResult
+    private mutating func receive(_ content: LifeEvent.Content, at instant: Timestamp, payloadsOf first: LifeEvent? = nil) -> LifeEvent {
+        let id = Int64(index) * 1000 + Int64(events.count) + 1
+        let event =
+            if let first { LifeEvent(id: id, receivedAt: instant, content: content, payloadsOf: first) } else {
+                LifeEvent(id: id, receivedAt: instant, content: content)
+            }
+        events.append(event)
+        return event
+    }
+
+    /// Somebody's app hands the transaction over: more often when no token says whose it is.
+    mutating func addPosts(about state: PurchaseState, of app: SimulatedApp) {
+        guard let dated = state.transaction else { return }
+        let count = oneIn(dated.value.appAccountToken == nil ? 2 : 8) ? Int.random(in: 1...2, using: &generator) : 0
+        for _ in 0..<count {
+            let signedDate =
+                oneIn(2) ? dated.signedDate : dated.signedDate.advanced(by: .milliseconds(Int64.random(in: 0...2, using: &generator)))
+            let user = oneIn(6) ? nil : users.randomElement(using: &generator)
+            let post = ClientPost(transaction: dated.value, signedDate: signedDate, app: app, user: user)
+            receive(.post(post), at: postingTime(of: dated.value))
+        }
+    }
+
+    /// Around the end of the time in which posting a purchase claims it, or soon after the purchase; several at the same instant.
+    private mutating func postingTime(of transaction: SimulatedTransaction) -> Timestamp {
+        let window: Int64 = 72 * 3_600_000
+        let delays = [0, 1000, 1000, 60_000, window - 1, window, window + 1, Int64.random(in: 0...2 * window, using: &generator)]
+        return transaction.purchaseDate.advanced(by: .milliseconds(delays.randomElement(using: &generator) ?? 0))
+    }
+
+    /// Something that concerns no customer.
+    mutating func addNotice() {
+        var store = SimulatedStore(app: Self.app, seed: generator.next(), now: Self.beginning)
+        let notices = [store.test(), store.extensionSummary(), store.externalPurchaseToken(.created)]
+        if let notice = notices.randomElement(using: &generator) { add(notice) }
+    }
+
+    /// Every transaction that anything said something of.
+    var seenTransactions: [(transaction: SimulatedTransaction, app: SimulatedApp)] {
+        events.compactMap { event in
+            switch event.content {
+            case .notification(let notification): notification.transaction.map { ($0, notification.app) }
+            case .post(let post): (post.transaction, post.app)
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package import AppStore
+package import StoreSimulator
+
+/// Something that came in: what was sent, and when it was received. Both are fixed; only when it is processed may vary.
+package struct LifeEvent: Sendable {
+    /// What was sent.
+    package enum Content: Hashable, Sendable {
+        /// By the store.
+        case notification(SimulatedNotification)
+        /// By somebody with an app.
+        case post(ClientPost)
+    }
+
+    /// The event's number in the inbox.
+    package let id: Int64
+    package let receivedAt: Timestamp
+    package let content: Content
+    /// The payload of the transaction that it brings.
+    package let transaction: Payload?
+    /// The payload of the renewal info that it brings.
+    package let renewalInfo: Payload?
+
+    package init(id: Int64, receivedAt: Timestamp, content: Content) {
+        self.id = id
+        self.receivedAt = receivedAt
+        self.content = content
+        switch content {
+        case .notification(let notification):
+            let (app, shape) = (notification.app, notification.shape)
+            transaction = notification.state?.transaction.map {
+                Payload($0.value.payload(of: app, signedDate: $0.signedDate, shape: shape), signedDate: $0.signedDate)
+            }
+            renewalInfo = notification.state?.renewalInfo.map {
+                Payload($0.value.payload(of: app, signedDate: $0.signedDate, shape: shape), signedDate: $0.signedDate)
+            }
+        case .post(let post):
+            transaction = Payload(post.transaction.payload(of: post.app, signedDate: post.signedDate), signedDate: post.signedDate)
+            renewalInfo = nil
+        }
+    }
+
+    /// Another event with the same transaction and renewal info in it, such as a retry; content that differs in them is a mistake.
+    init(id: Int64, receivedAt: Timestamp, content: Content, payloadsOf other: LifeEvent) {
+        self.id = id
+        self.receivedAt = receivedAt
+        self.content = content
+        transaction = other.transaction
+        renewalInfo = other.renewalInfo
+    }
+
+    /// A payload inside, as it would be signed. Made once: most of the time that a life takes goes into it.
+    package struct Payload: Sendable {
+        package let json: JSONObject
+        package let bytes: [UInt8]
+        package let signedDate: Timestamp
+
+        init(_ json: JSONObject, signedDate: Timestamp) {
+            self.json = json
+            bytes = JSONSerializer.serialize(json)
+            self.signedDate = signedDate
+        }
+    }
+}
+
+/// A transaction's JWS that a client hands over, with the user who says that it is his; nil when he says nothing.
+package struct ClientPost: Hashable, Sendable {
+    package var transaction: SimulatedTransaction
+    package var signedDate: Timestamp
+    package var app: SimulatedApp
+    package var user: String?
+
+    package init(transaction: SimulatedTransaction, signedDate: Timestamp, app: SimulatedApp, user: String?) {
+        self.transaction = transaction
+        self.signedDate = signedDate
+        self.app = app
+        self.user = user
+    }
+}
+
+/// What the shop or an operator says, beside all events.
+package enum LifeCommand: Hashable, Sendable {
+    /// `create_order`: the shop makes an order, in Production.
+    case createOrder(ShopOrder)
+    /// `link_owner` at a time that is part of the command.
+    case linkOwner(OwnerLink)
+}
+
+/// What the shop says of an order.
+package struct ShopOrder: Hashable, Sendable {
+    /// The order's number, in lower case: the appAccountToken.
+    package var no: String
+    package var user: String
+    package var product: String
+    package var bundle: String?
+
+    package init(no: String, user: String, product: String, bundle: String?) {
+        self.no = no
+        self.user = user
+        self.product = product
+        self.bundle = bundle
+    }
+}
+
+/// From then on the contract is that user's.
+package struct OwnerLink: Hashable, Sendable {
+    package var environment: AppStoreEnvironment
+    package var contract: String
+    package var user: String
+    /// Microseconds since 1970.
+    package var linkedAt: Int64
+}

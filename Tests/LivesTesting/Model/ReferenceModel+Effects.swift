@@ -1,0 +1,72 @@
+import AppStore
+import StoreSimulator
+
+/// What happened to the customer, and what was asked and decided about refunds.
+extension ReferenceModel {
+    /// `environment kind subject` of each effect.
+    func effects() -> Set<String> {
+        var effects: Set<String> = []
+        for charge in charges {
+            for assertion in charge.assertions {
+                let given = charge.isSubscription ? assertion.text("webOrderLineItemId").map { "\(charge.contract)/\($0)" } : nil
+                effects.insert("\(charge.environment) granted \(given ?? charge.id)")
+                guard let date = assertion.number("revocationDate") else { continue }
+                let kind = assertion.text("inAppOwnershipType") == "FAMILY_SHARED" ? "revoked" : "refunded"
+                effects.insert("\(charge.environment) \(kind) \(charge.id)/\(date)")
+            }
+        }
+        for notification in notifications {
+            guard let kind = Self.lifecycle(notification.type.rawValue, notification.subtype?.rawValue) else { continue }
+            effects.insert("\(notification.app.environment.rawValue) \(kind) \(notification.notificationUUID.text)")
+        }
+        return effects
+    }
+
+    private static func lifecycle(_ type: String, _ subtype: String?) -> String? {
+        switch (type, subtype) {
+        case ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED"): "will_renew"
+        case ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED"): "will_not_renew"
+        case ("DID_CHANGE_RENEWAL_PREF", _): "plan_changed"
+        case ("OFFER_REDEEMED", _): "offer_redeemed"
+        case ("DID_FAIL_TO_RENEW", "GRACE_PERIOD"): "grace_period_started"
+        case ("DID_FAIL_TO_RENEW", _): "billing_retry_started"
+        case ("GRACE_PERIOD_EXPIRED", _): "grace_period_ended"
+        case ("EXPIRED", _): "expired"
+        case ("PRICE_INCREASE", "PENDING"): "consent_asked"
+        case ("PRICE_INCREASE", "ACCEPTED"): "consent_given"
+        case ("RENEWAL_EXTENDED", _): "extended"
+        case ("CONSUMPTION_REQUEST", _): "consumption_asked"
+        case ("REFUND_DECLINED", _): "refund_declined"
+        case ("REFUND_REVERSED", _): "refund_reversed"
+        default: nil
+        }
+    }
+
+    /// What a notification says of giving money back; of several with one notificationUUID the one signed first.
+    struct RefundStatement {
+        let environment: String
+        let uuid: String
+        let kind: String
+        let charge: String
+        let contract: String
+        let reason: String?
+        let signed: Int64
+    }
+
+    func refundStatements() -> [RefundStatement] {
+        let all = notifications.compactMap { notification -> RefundStatement? in
+            let kinds = ["CONSUMPTION_REQUEST": "asked", "REFUND": "refunded", "REFUND_DECLINED": "declined"]
+            guard let kind = kinds[notification.type.rawValue], let charge = notification.transaction else { return nil }
+            return RefundStatement(
+                environment: notification.app.environment.rawValue,
+                uuid: notification.notificationUUID.text,
+                kind: kind,
+                charge: charge.transactionID,
+                contract: charge.originalTransactionID,
+                reason: kind == "asked" ? notification.state?.consumptionRequestReason?.rawValue : nil,
+                signed: notification.signedDate.millisecondsSince1970
+            )
+        }
+        return Dictionary(grouping: all) { Key($0.environment, $0.uuid) }.values.compactMap { $0.min { $0.signed < $1.signed } }
+    }
+}

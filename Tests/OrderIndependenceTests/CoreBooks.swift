@@ -1,0 +1,69 @@
+import AppStore
+import Ledger
+import LivesTesting
+
+/// What the pure core makes of events: its folds, joined as the database joins them.
+struct CoreBooks {
+    private var transactions: [LedgerKey: TransactionRegister] = [:]
+    private var subscriptions: [LedgerKey: SubscriptionFact] = [:]
+    private var submissions: [Submission.Key: Submission] = [:]
+    private var refundStatements: [LedgerKey: RefundStatement] = [:]
+    private var effects: Set<EffectKey> = []
+
+    mutating func merge(_ fold: BatchFold) {
+        for (key, register) in fold.transactions { transactions[key, default: register].join(register) }
+        for (key, fact) in fold.subscriptions { subscriptions[key, default: fact].join(fact) }
+        for (key, submission) in fold.submissions { submissions[key, default: submission].join(submission) }
+        for (key, statement) in fold.refundStatements { refundStatements[key, default: statement].join(statement) }
+        effects.formUnion(fold.effects.keys)
+    }
+
+    /// In the words of ``ReferenceModel/coreLines()``.
+    func lines() -> [String] {
+        var lines = transactions.map { key, register in
+            line(
+                "transaction",
+                key,
+                versions(of: register.latest.version, "payload_hash") + [
+                    ("first_signed_date", text(register.firstSignedDate)), ("first_token", register.firstToken?.token.text),
+                    ("period_no", register.latest.periodNumber.text),
+                ]
+            )
+        }
+        lines += subscriptions.map { line("subscription", $0, versions(of: $1.version, "fact_hash")) }
+        lines += submissions.map { key, submission in
+            BookLine.text(
+                "submission",
+                key.charge.environment.rawValue,
+                "\(key.charge.id) \(key.user)",
+                [
+                    ("contract", submission.originalTransactionID), ("received_at", text(submission.receivedAt)),
+                    ("event_id", String(submission.eventID)),
+                ]
+            )
+        }
+        lines += effects.map { "effect \($0.environment.rawValue) \($0.kind.rawValue) \($0.subject)" }
+        lines += refundStatements.map { key, statement in
+            line(
+                "refund",
+                key,
+                [
+                    ("kind", statement.kind.rawValue), ("transaction_id", statement.transactionID),
+                    ("contract", statement.originalTransactionID), ("reason", statement.reason),
+                    ("signed_date", text(statement.signedDate)),
+                ]
+            )
+        }
+        return lines.sorted()
+    }
+
+    private func line(_ what: String, _ key: LedgerKey, _ fields: [(String, String?)]) -> String {
+        BookLine.text(what, key.environment.rawValue, key.id, fields)
+    }
+
+    private func versions(of version: Version, _ hashName: String) -> [(String, String?)] {
+        [("signed_date", text(version.signedDate)), (hashName, version.hash.hexadecimal)]
+    }
+
+    private func text(_ timestamp: Timestamp) -> String { String(timestamp.millisecondsSince1970) }
+}

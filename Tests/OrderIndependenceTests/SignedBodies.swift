@@ -1,0 +1,101 @@
+import AppStore
+import AppStoreVerification
+import Handlers
+import InboxTesting
+import LivesTesting
+import Postgres
+import PostgresTesting
+import Randomness
+import StoreSimulator
+
+/// Puts what a store of our own has signed into an inbox, as it was received.
+struct SignedBodies {
+    /// One store for all tests: making keys takes longer than most of them.
+    static let genuine = Result { try SignedBodies() }
+
+    /// Its certificates are valid for as long as lives last.
+    private let authority: TestAuthority
+    private let signer: NotificationSigner
+
+    private init() throws {
+        var options = AuthorityOptions(around: Timestamp(millisecondsSince1970: 1_300_000_000_000))
+        let decades = AuthorityOptions.Validity.years(25, around: Timestamp(millisecondsSince1970: 1_300_000_000_000))
+        (options.rootValidity, options.intermediateValidity, options.leafValidity) = (decades, decades, decades)
+        authority = try TestAuthority.generate(options)
+        signer = NotificationSigner(authority: authority)
+    }
+
+    /// Trusts this store, and one app.
+    func verifier() throws -> Verifier {
+        Verifier(
+            policy: VerificationPolicy(
+                apps: [App(bundleID: HistoryAuthor.app.bundleID, appAppleID: HistoryAuthor.app.appAppleID)],
+                environments: nil,
+                roots: [try TrustedRoot(authority.root, environments: nil)]
+            )
+        )
+    }
+
+    /// An event as the inbox holds it.
+    struct Stored {
+        var id: Int64
+        var source: String
+        var receivedAt: PostgresTimestamp
+        var body: [UInt8]
+    }
+
+    /// Stores events, to be run in a random order.
+    func receive(_ events: [LifeEvent], in database: TestDatabase, using generator: inout SeededGenerator) async throws {
+        let stored = try events.map(store)
+        let delays = stored.map { _ in Int64.random(in: 1...1_000_000, using: &generator) }
+        try await database.withConnection { connection in
+            _ = try await connection.execute(
+                """
+                WITH stored AS (
+                    INSERT INTO appstore.inbox (event_id, source, received_at, body)
+                    SELECT * FROM unnest(\(stored.map(\.id)), \(stored.map(\.source)), \(stored.map(\.receivedAt)), \(stored.map(\.body)))
+                    RETURNING event_id, octet_length(body) AS bytes
+                )
+                INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+                SELECT stored.event_id, '2020-01-01'::timestamptz + turn.delay * interval '1 second', stored.bytes
+                FROM stored JOIN unnest(\(stored.map(\.id)), \(delays)) AS turn (event_id, delay) USING (event_id)
+                """
+            )
+        }
+    }
+
+    private func store(_ event: LifeEvent) throws -> Stored {
+        var stored = Stored(
+            id: event.id,
+            source: "notification_v2",
+            receivedAt: PostgresTimestamp(millisecondsSince1970: event.receivedAt.millisecondsSince1970),
+            body: []
+        )
+        switch event.content {
+        case .notification(let notification):
+            stored.body = try signer.sign(notification).body
+        case .post(let post):
+            stored.source = ClientSubmission.source
+            stored.body = try ClientSubmission(
+                signedTransaction: String(
+                    decoding: signer.sign(post.transaction, of: post.app, signedDate: post.signedDate),
+                    as: UTF8.self
+                ),
+                user: post.user,
+                environment: post.app.environment,
+                bundleIDs: [post.app.bundleID]
+            ).body
+        }
+        return stored
+    }
+
+}
+
+extension LifeEvent {
+    /// What it would be had it happened to another app; nil for what no store sends.
+    var inAnotherApp: LifeEvent? {
+        guard case .notification(var notification) = content else { return nil }
+        notification.app.bundleID = "com.example.another"
+        return LifeEvent(id: id + 500, receivedAt: receivedAt, content: .notification(notification))
+    }
+}
