@@ -10,8 +10,8 @@ package struct AppStoreInbox: AsyncParsableCommand {
             APPSTORE_INBOX_CONFIG, else from defaults.
             """,
         subcommands: [
-            MigrateCommand.self, IngestCommand.self, WorkerCommand.self, StatusCommand.self, VerifyCommand.self, TriggerCommand.self,
-            DemoCommand.self,
+            MigrateCommand.self, IngestCommand.self, WorkerCommand.self, StatusCommand.self, VerifyCommand.self, ExplainCommand.self,
+            ReplayCommand.self, KeyCommand.self, TriggerCommand.self, DemoCommand.self,
         ]
     )
 

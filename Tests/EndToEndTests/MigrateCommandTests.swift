@@ -30,7 +30,7 @@ extension EndToEnd {
             for result in results { #expect(result.ending == .exit(0), "\(result.errors)") }
             #expect(results.filter { $0.output.contains("m0001_create_inbox") }.count == 1)
             let books = try Books(url: database.url())
-            let versions = try await books.values("SELECT version::text FROM appstore.schema_migrations ORDER BY version")
+            let versions = try await books.values("SELECT m.version::text FROM appstore.schema_migrations AS m ORDER BY m.version")
             #expect(versions == (1...versions.count).map(String.init))
             await books.close()
         }

@@ -85,7 +85,10 @@ extension EndToEnd {
             #expect(!result.errors.contains(Self.password))
         }
 
-        @Test(arguments: [[], ["migrate"], ["ingest"], ["worker"], ["verify"], ["status"], ["trigger"]] as [[String]])
+        @Test(
+            arguments: [[], ["migrate"], ["ingest"], ["worker"], ["verify"], ["status"], ["explain"], ["replay"], ["trigger"], ["demo"]]
+                as [[String]]
+        )
         func `each command explains itself`(command: [String]) async throws {
             let result = try await Program.run(command + ["--help"])
             #expect(result.ending == .exit(0))

@@ -34,6 +34,33 @@ extension EndToEnd {
             }
         }
 
+        @Test func `what an older version could not handle is handled after an upgrade by one call`() async throws {
+            var shop = try Shop()
+            let bodies = try shop.bodies(shop.shortLife())
+            try await Installation.lend { installation in
+                let (books, ingest) = (installation.books, try await installation.startIngest())
+                _ = try await ingest.client.post(bodies)
+                // As a version would leave it that knew none of these types.
+                try await books.execute(
+                    """
+                    WITH known AS (DELETE FROM appstore.inbox_ready RETURNING event_id)
+                    INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
+                    SELECT event_id, source, received_at, clock_timestamp(), 1, 1, 'unhandled', 'unknown_notification'
+                    FROM appstore.inbox JOIN known USING (event_id)
+                    """
+                )
+                try await installation.asOperator { connection in
+                    let requeued = try await connection.query("SELECT appstore.requeue(outcome => 'unhandled')")
+                    #expect(try requeued[0].decode(0) == bodies.count)
+                }
+                _ = try await installation.startWorker(for: shop)
+                try await books.awaitRun(2, of: bodies.count)
+                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.outcomes WHERE result = 'unhandled'") == 0)
+                let effects = try await books.values("SELECT kind FROM appstore.effects ORDER BY kind")
+                #expect(effects == ["granted", "granted", "refunded", "will_not_renew"])
+            }
+        }
+
         @Test func `what is signed in the future waits`() async throws {
             var shop = try Shop()
             let early = try Self.postponed(try shop.purchases(1)[0], by: .seconds(600))

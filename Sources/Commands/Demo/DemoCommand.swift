@@ -24,18 +24,37 @@ struct DemoCommand: ParsableCommand {
         }
     )
     var order: UUID
+    @Option(
+        help: """
+            Two orders, of two accounts that use one Apple ID one after the other: writes their notifications too, and a purchase by an \
+            offer code with client-transaction.jws, its transaction as the app has it.
+            """,
+        transform: { text in
+            guard let order = UUID(uuidString: text) else { throw ValidationError("'\(text)' is not a UUID") }
+            return order
+        }
+    )
+    var accountOrder: [UUID] = []
+
+    func validate() throws {
+        guard accountOrder.isEmpty || accountOrder.count == 2 else { throw ValidationError("--account-order comes twice or not at all") }
+    }
 
     func run() throws {
         let now = Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
         let authority = try AuthorityFolder(ca).open(now: now)
-        let chapters = try DemoLife.chapters(
-            order: order,
-            signer: NotificationSigner(authority: authority),
-            seed: UInt64.random(in: 0 ... .max),
-            now: now
-        )
+        let signer = NotificationSigner(authority: authority)
+        func seed() -> UInt64 { .random(in: 0 ... .max) }
+        var chapters = try DemoLife.chapters(order: order, signer: signer, seed: seed(), now: now)
         let folder = URL(filePath: out, directoryHint: .isDirectory)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        if accountOrder.count == 2 {
+            let (first, second) = (accountOrder[0], accountOrder[1])
+            chapters += try DemoLife.twoAccounts(first: first, second: second, signer: signer, seed: seed(), now: now)
+            let (chapter, transaction) = try DemoLife.offerCode(signer: signer, seed: seed(), now: now)
+            chapters.append(chapter)
+            try Data(transaction).write(to: folder.appending(path: "client-transaction.jws"))
+        }
         for (index, chapter) in chapters.enumerated() {
             let file = folder.appending(path: "\(index + 1)-\(chapter.name).json")
             try Data(chapter.notification.body).write(to: file)

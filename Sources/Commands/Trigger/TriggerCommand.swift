@@ -17,7 +17,7 @@ struct TriggerCommand: AsyncParsableCommand {
 
     @Argument(help: "TYPE or TYPE/SUBTYPE, such as SUBSCRIBED/INITIAL_BUY or TEST.") var kind: String?
     @Option(help: "The folder of the throw-away certificate authority; made when it is missing.") var ca = ".appstore-inbox/ca"
-    @Option(help: "Where ingest listens.") var url = "http://127.0.0.1:8080/apple/v2/notifications"
+    @Option(help: "Where to post (default: the ingest of this machine, as APPSTORE_INBOX_LISTEN has it).") var url: String?
     @Option(name: .customLong("repeat"), help: "How often the same bytes are posted.") var times = 1
     @Flag(help: "Tamper with the payload after it was signed.") var forged = false
     @Flag(name: .customLong("print"), help: "Print the body instead of posting it.") var printsBody = false
@@ -27,13 +27,13 @@ struct TriggerCommand: AsyncParsableCommand {
     func validate() throws {
         if kind == nil && !rootOnly { throw ValidationError("name a TYPE or TYPE/SUBTYPE, such as SUBSCRIBED/INITIAL_BUY") }
         if !(1...10_000).contains(times) { throw ValidationError("--repeat must be 1 to 10000, not \(times)") }
-        if NotificationPost(url: url) == nil { throw ValidationError("--url must be http://HOST:PORT/PATH, not \"\(url)\"") }
+        if let url, NotificationPost(url: url) == nil { throw ValidationError("--url must be http://HOST:PORT/PATH, not \"\(url)\"") }
     }
 
     func run() async throws {
         let folder = AuthorityFolder(ca)
         let authority = try folder.open(now: options.signedAt)
-        guard let kind, let post = NotificationPost(url: url) else { return print(folder.rootPath) }
+        guard let kind else { return print(folder.rootPath) }
         let signed: SignedNotification
         do throws(SimulationError) {
             let notification = try options.notification(try NotificationKind(kind))
@@ -44,9 +44,11 @@ struct TriggerCommand: AsyncParsableCommand {
             throw ValidationError(error.description)
         }
         if printsBody { return print(String(decoding: signed.body, as: UTF8.self)) }
+        let post = try NotificationPost.configured(url: url)
+        defer { post.close() }
         var allTaken = true
         for _ in 0..<times {
-            let status = try await post.send(signed.body)
+            let status = try await post.send(signed.body).status
             allTaken = allTaken && status == 200
             print(String(decoding: JSONSerializer.serialize(Self.line(status, signed.notification)), as: UTF8.self))
         }

@@ -3,7 +3,6 @@ import ArgumentParser
 import FoundationEssentials
 import Inbox
 import Logging
-import OpenSSL
 import Postgres
 import ServiceLifecycle
 import Systemd
@@ -56,14 +55,9 @@ struct WorkerCommand: AsyncParsableCommand {
         _ settings: WorkerSettings,
         pool: ConnectionPool,
         logger: Logger
-    ) throws -> InboxQueue<NotificationProcessor.Prepared> {
-        let policy = VerificationPolicy(
-            apps: settings.apps,
-            environments: settings.environments,
-            roots: [.appleRootCAG3] + (try trustedRoots(settings.extraRoots))
-        )
-        let processor = NotificationProcessor(verifier: Verifier(policy: policy))
-        var configuration = InboxQueue<NotificationProcessor.Prepared>.Configuration()
+    ) throws -> InboxQueue<EventProcessor.Prepared> {
+        let processor = EventProcessor(verifier: try settings.verifier())
+        var configuration = InboxQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = settings.batchSize
         configuration.retry = RetryPolicy(maximumAttempts: settings.maximumAttempts)
         return InboxQueue(
@@ -73,18 +67,5 @@ struct WorkerCommand: AsyncParsableCommand {
             prepare: processor.prepare,
             merge: processor.merge
         )
-    }
-
-    /// A file that cannot be used is a wrong setting.
-    private func trustedRoots(_ roots: [ExtraRoot]) throws(SettingsError) -> [TrustedRoot] {
-        var trusted: [TrustedRoot] = []
-        for root in roots {
-            do throws(RootFile.Unusable) {
-                trusted += try root.trusted()
-            } catch {
-                throw SettingsError(["\(Settings.extraRoots.description.name): \(error)"])
-            }
-        }
-        return trusted
     }
 }

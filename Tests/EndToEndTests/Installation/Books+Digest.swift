@@ -13,9 +13,18 @@ extension Books {
                 UNION ALL SELECT 'claim ' || to_jsonb(c)::text FROM appstore.claims AS c
                 UNION ALL SELECT 'contract ' || (to_jsonb(m) - 'created_at')::text FROM appstore.member_contracts AS m
                 UNION ALL SELECT 'effect ' || e.environment || ' ' || e.kind || ' ' || e.effect_key FROM appstore.effects AS e
+                UNION ALL SELECT 'submission ' || (to_jsonb(s) - 'received_at' - 'event_id')::text FROM appstore.submissions AS s
+                UNION ALL SELECT 'refund ' || to_jsonb(r)::text FROM appstore.refund_statements AS r
                 UNION ALL SELECT 'seen ' || n.environment || ' ' || n.notification_uuid FROM appstore.notifications_seen AS n
             ) AS line (line) ORDER BY line COLLATE "C"
             """
+        )
+    }
+
+    /// What the program itself says of the books of both environments, in one hash each.
+    func stateDigests() async throws -> [String] {
+        try await values(
+            "SELECT environment || ' ' || appstore.state_digest(environment) FROM unnest(ARRAY['Production', 'Sandbox']) AS environment"
         )
     }
 

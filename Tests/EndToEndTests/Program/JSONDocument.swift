@@ -24,6 +24,18 @@ struct JSONDocument: Sendable {
         return number.text
     }
 
+    /// A member that is true or false.
+    func flag(_ name: String) -> Bool? {
+        guard case .bool(let flag)? = object[name] else { return nil }
+        return flag
+    }
+
+    /// The objects of a member that is an array.
+    func documents(_ name: String) -> [JSONDocument] {
+        guard case .array(let elements)? = object[name] else { return [] }
+        return elements.compactMap { if case .object(let nested) = $0 { JSONDocument(object: nested) } else { nil } }
+    }
+
     /// A member that is an object.
     func document(_ name: String) -> JSONDocument? {
         guard case .object(let nested)? = object[name] else { return nil }

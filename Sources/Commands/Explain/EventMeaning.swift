@@ -1,0 +1,71 @@
+import AppStore
+import Handlers
+import Inbox
+import Ledger
+import Worker
+
+/// What an event's type and subtype mean for the books: a row of the handlers' table, or why there is none.
+struct EventMeaning: Equatable {
+    /// Nil for a client's transaction, which has none.
+    let type: String?
+    let subtype: String?
+    let isKnown: Bool
+    /// What happened to the customer beyond what the charge itself says.
+    let effect: String?
+    let summary: String
+}
+
+/// What would become of an event that ran now, as far as that is known without the books.
+struct NextRun: Equatable {
+    /// `merge`, `retry`, or a result of `outcomes`.
+    let result: String
+    let reason: String?
+
+    init(_ prepared: EventProcessor.Prepared) {
+        switch prepared {
+        case .facts(let facts, _):
+            result = "merge"
+            reason = facts.unhandledReason
+        case .settled(.outcome(let outcome)):
+            result = outcome.result.rawValue
+            reason = outcome.reason
+        case .settled(.retry(let reason, _, _)):
+            result = "retry"
+            self.reason = reason
+        }
+    }
+}
+
+extension EventMeaning {
+    /// Of a notification, by its payload or by the labels of its outcome.
+    init(type: String?, subtype: String?) {
+        let meaning = NotificationMeaning.of(type.map(NotificationTypeV2.init(rawValue:)), subtype.map(Subtype.init(rawValue:)))
+        self.init(
+            type: type,
+            subtype: subtype,
+            isKnown: meaning != nil,
+            effect: meaning?.lifecycle?.rawValue,
+            summary: meaning?.summary ?? "not in the table of this version: what it says of charge and renewal is merged, nothing else"
+        )
+    }
+
+    /// Of a transaction that a client posted.
+    static let clientTransaction = EventMeaning(
+        type: nil,
+        subtype: nil,
+        isKnown: true,
+        effect: nil,
+        summary: "a purchase as the client got it: the same facts that a notification with it would bring"
+    )
+}
+
+extension Explanation {
+    /// Nil when nothing says what the event is.
+    var meaning: EventMeaning? {
+        if record.source == ClientSubmission.source { return .clientTransaction }
+        let outer = reading?.parts.first.flatMap { $0.kind == .notification ? $0.payload : nil }
+        if let outer { return EventMeaning(type: outer.word("notificationType"), subtype: outer.word("subtype")) }
+        guard let labels = record.outcome ?? record.history.last, let type = labels.word("notification_type") else { return nil }
+        return EventMeaning(type: type, subtype: labels.word("subtype"))
+    }
+}

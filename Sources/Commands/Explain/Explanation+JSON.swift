@@ -1,0 +1,110 @@
+import AppStore
+import AppStoreVerification
+import Handlers
+import Inbox
+import Ledger
+import Postgres
+
+/// The form for programs. Rows of the database stand in it as they are, their members named as the columns.
+extension Explanation {
+    var json: JSONObject {
+        let current = record.outcome
+        return [
+            "event": .integer(record.eventID), "source": .string(record.source),
+            "receivedAt": .string("\(Timestamp(millisecondsSince1970: record.receivedAt.millisecondsSince1970))"),
+            "bytes": record.body.map { .integer($0.count) } ?? .null, "state": .string(record.state),
+            "result": current?["result"] ?? .null, "reason": current?["reason"] ?? .null,
+            "runs": .array((record.history + [current].compactMap(\.self)).map(JSONValue.object)),
+            "queue": record.queue.map(JSONValue.object) ?? .null,
+            "audit": record.audit.map { .array($0.map(JSONValue.object)) } ?? .null,
+            "submission": reading?.submission.map(Self.json) ?? .null,
+            "payloads": .array(reading?.parts.map(json) ?? []), "verification": reading?.trace.map(Self.json) ?? .null,
+            "ifRunNow": reading?.prepared.map { Self.json(NextRun($0)) } ?? .null, "meaning": meaning.map(Self.json) ?? .null,
+            "facts": factsJSON, "effects": .array(effects.map(\.json)), "books": booksJSON,
+        ]
+    }
+
+    private static func json(_ submission: ClientSubmission) -> JSONValue {
+        [
+            "user": submission.user.map(JSONValue.string) ?? .null, "environment": .string(submission.environment.rawValue),
+            "bundleIds": submission.bundleIDs.map { .array($0.map(JSONValue.string)) } ?? .null,
+        ]
+    }
+
+    private func json(_ part: SignedPart) -> JSONValue {
+        [
+            "location": .string(part.location), "kind": (part.kind?.rawValue).map(JSONValue.string) ?? .null,
+            "isGenuine": .bool(isGenuine(part)),
+            "payload": part.payload.map(JSONValue.object) ?? .null, "problem": part.problem.map(JSONValue.string) ?? .null,
+        ]
+    }
+
+    private static func json(_ trace: VerificationTrace) -> JSONValue {
+        .array(
+            trace.parts.map { part in
+                ["location": .string(part.location), "checks": .array(part.checks.map(json))]
+            }
+        )
+    }
+
+    private static func json(_ check: VerificationTrace.Check) -> JSONValue {
+        let (result, reason, detail): (String, VerificationReason?, String?) =
+            switch check.result {
+            case .ok: ("ok", nil, nil)
+            case .failed(let reason, let detail): ("failed", reason, detail)
+            case .notReached: ("not_reached", nil, nil)
+            }
+        return [
+            "step": .string(check.step.rawValue), "result": .string(result),
+            "reason": (reason?.rawValue).map(JSONValue.string) ?? .null, "detail": detail.map(JSONValue.string) ?? .null,
+        ]
+    }
+
+    private static func json(_ next: NextRun) -> JSONValue {
+        ["result": .string(next.result), "reason": next.reason.map(JSONValue.string) ?? .null]
+    }
+
+    private static func json(_ meaning: EventMeaning) -> JSONValue {
+        [
+            "type": meaning.type.map(JSONValue.string) ?? .null, "subtype": meaning.subtype.map(JSONValue.string) ?? .null,
+            "isKnown": .bool(meaning.isKnown), "effect": meaning.effect.map(JSONValue.string) ?? .null,
+            "summary": .string(meaning.summary),
+        ]
+    }
+
+    private var factsJSON: JSONValue {
+        guard let facts = reading?.facts else { return .null }
+        return [
+            "transaction": facts.transaction.map { Self.json($0.key, $0.version, transaction) } ?? .null,
+            "subscription": facts.subscription.map { Self.json($0.key, $0.version, subscription) } ?? .null,
+            "submission": facts.submission.map { ["user": .string($0.key.user), "transactionId": .string($0.key.charge.id)] } ?? .null,
+            "refundStatement": facts.refundStatement.map {
+                ["kind": .string($0.kind.rawValue), "transactionId": .string($0.transactionID), "signedDate": .string("\($0.signedDate)")]
+            } ?? .null,
+        ]
+    }
+
+    private static func json(_ key: LedgerKey, _ version: Version, _ standing: FactStanding?) -> JSONValue {
+        [
+            "environment": .string(key.environment.rawValue), "id": .string(key.id), "version": json(version),
+            "standing": (standing?.relation.rawValue).map(JSONValue.string) ?? .null,
+            "held": standing?.held.map(json) ?? .null, "heldEvent": standing?.heldEvent.map { .integer($0) } ?? .null,
+        ]
+    }
+
+    private static func json(_ version: Version) -> JSONValue {
+        ["signedDate": .string("\(version.signedDate)"), "hash": .string(version.hash.hexadecimal)]
+    }
+
+    private var booksJSON: JSONValue {
+        guard let books else { return .null }
+        func rows(_ rows: [JSONObject]) -> JSONValue { .array(rows.map(JSONValue.object)) }
+        return [
+            "transaction": (books.transaction?.row).map(JSONValue.object) ?? .null,
+            "subscription": (books.subscription?.row).map(JSONValue.object) ?? .null,
+            "contract": books.contract.map(JSONValue.object) ?? .null, "claims": rows(books.claims),
+            "ownerLinks": rows(books.ownerLinks), "submissions": rows(books.submissions), "orders": rows(books.orders),
+            "refundStatements": rows(books.refundStatements), "firstEvent": books.firstEvent.map { .integer($0) } ?? .null,
+        ]
+    }
+}

@@ -1,0 +1,63 @@
+import AppStore
+import Postgres
+
+/// What the inbox holds of one event: how it came in, what became of it in each run, and who repaired what.
+struct InboxRecord {
+    let eventID: Int64
+    let source: String
+    let receivedAt: PostgresTimestamp
+    /// Nil when it has been dropped, as old bodies are.
+    let body: [UInt8]?
+    /// The row of `inbox_ready`, while it has no outcome.
+    let queue: JSONObject?
+    /// The row of `outcomes`.
+    let outcome: JSONObject?
+    /// The rows of `outcome_history`, first run first.
+    let history: [JSONObject]
+    /// Rows of `audit_log`; nil when the role may not read it.
+    let audit: [JSONObject]?
+    /// When all this was so, by the database's clock.
+    let readAt: PostgresTimestamp
+
+    /// `settled`, or `ready` or `waiting` as the view `inbox_status` has it.
+    var state: String {
+        guard outcome == nil, let queue else { return "settled" }
+        return queue.word("attempts") == "0" ? "ready" : "waiting"
+    }
+
+    /// Reads it; nil when nobody has ever heard of such an event.
+    static func read(_ eventID: Int64, in transaction: Transaction) async throws -> InboxRecord? {
+        let answers = try await transaction.pipeline([
+            "SELECT source, received_at, body FROM appstore.inbox WHERE event_id = \(eventID)",
+            "SELECT source, received_at, row_to_json(o)::text AS row FROM appstore.outcomes AS o WHERE event_id = \(eventID)",
+            """
+            SELECT source, received_at, row_to_json(h)::text AS row FROM appstore.outcome_history AS h
+            WHERE event_id = \(eventID) ORDER BY run
+            """,
+            "SELECT row_to_json(r)::text AS row FROM appstore.inbox_ready AS r WHERE event_id = \(eventID)",
+            "SELECT clock_timestamp() AS now, has_table_privilege('appstore.audit_log', 'SELECT') AS reads_audit",
+        ])
+        guard let known = answers[0].first ?? answers[1].first ?? answers[2].first, let about = answers[4].first else { return nil }
+        return InboxRecord(
+            eventID: eventID,
+            source: try known.decode("source"),
+            receivedAt: try known.decode("received_at"),
+            body: try answers[0].first?.decode("body"),
+            queue: try answers[3].first?.object(),
+            outcome: try answers[1].first?.object(),
+            history: try answers[2].objects(),
+            audit: try about.decode("reads_audit") ? try await audit(of: eventID, in: transaction) : nil,
+            readAt: try about.decode("now")
+        )
+    }
+
+    private static func audit(of eventID: Int64, in transaction: Transaction) async throws -> [JSONObject] {
+        try await transaction.query(
+            """
+            SELECT row_to_json(entry)::text AS row
+            FROM (SELECT audit_id, at, actor, action, cardinality(event_ids) AS events, note, filter
+                  FROM appstore.audit_log WHERE event_ids @> ARRAY[\(eventID)] ORDER BY audit_id) AS entry
+            """
+        ).objects()
+    }
+}

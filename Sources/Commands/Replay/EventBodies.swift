@@ -1,0 +1,72 @@
+import Handlers
+import Postgres
+
+/// The bodies of inbox events, oldest first within each selection.
+struct EventBodies: ReplayBodies {
+    private let connection: Connection
+    private var selections: ArraySlice<EventSelection>
+    /// The events of the first selection that are still to be looked for.
+    private var rest: ClosedRange<Int64>?
+    private var hasFound = false
+    private var items: ArraySlice<ReplayItem> = []
+
+    /// How many bodies are held at once.
+    private static let page = 16
+
+    init(_ selections: [EventSelection], on connection: Connection) {
+        self.connection = connection
+        self.selections = selections[...]
+        rest = selections.first?.events
+    }
+
+    mutating func next() async throws -> ReplayItem? {
+        while true {
+            if let item = items.popFirst() { return item }
+            guard let selection = selections.first else { return nil }
+            if let rest {
+                try await read(rest)
+                continue
+            }
+            selections.removeFirst()
+            defer {
+                rest = selections.first?.events
+                hasFound = false
+            }
+            // Ids have gaps, so that only a selection without any event is a mistake.
+            if !hasFound {
+                let reason =
+                    selection.isSingle
+                    ? "there is no such event, or its body has been dropped"
+                    : "there is no event from here to \(selection.events.upperBound)"
+                return ReplayItem(origin: .event(selection.events.lowerBound), content: .none(reason: reason))
+            }
+        }
+    }
+
+    private mutating func read(_ range: ClosedRange<Int64>) async throws {
+        let rows = try await connection.query(
+            """
+            SELECT event_id, source, body FROM appstore.inbox
+            WHERE event_id BETWEEN \(range.lowerBound) AND \(range.upperBound) ORDER BY event_id LIMIT \(Self.page)
+            """
+        )
+        items = try rows.map { row in
+            let (event, source) = (try row.decode("event_id", as: Int64.self), try row.decode("source", as: String.self))
+            return ReplayItem(origin: .event(event), content: try Self.content(event, source, row))
+        }[...]
+        hasFound = hasFound || !items.isEmpty
+        guard case .event(let last)? = items.last?.origin, last < range.upperBound else {
+            rest = nil
+            return
+        }
+        rest = (last + 1)...range.upperBound
+    }
+
+    /// What a client posted came through another door, with a key: it is run again where it is.
+    private static func content(_ event: Int64, _ source: String, _ row: Row) throws -> ReplayItem.Content {
+        guard source == "notification_v2" else {
+            return .none(reason: "is a \(source), which nobody can post again: use SELECT appstore.requeue(\(event))")
+        }
+        return .body(try row.decode("body"))
+    }
+}

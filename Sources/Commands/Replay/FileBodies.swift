@@ -1,0 +1,60 @@
+import AppStore
+
+/// The bodies in a file: one JSON object as a whole, or one on each line. Lines are read as they are needed, however many there are.
+struct FileBodies: ReplayBodies {
+    /// The largest body that the inbox takes.
+    static let limit = 4 << 20
+
+    private let startLine: Int
+    private var reader: FileLines
+    private var state = State.unread
+
+    private enum State {
+        case unread, lines, ended
+    }
+
+    /// - Parameters:
+    ///   - path: `-` for standard input.
+    ///   - startLine: the first line to hand out.
+    init(path: String, startLine: Int) throws(FileLines.Unreadable) {
+        reader = try FileLines(path: path, limit: Self.limit)
+        self.startLine = startLine
+    }
+
+    mutating func next() async throws -> ReplayItem? {
+        if state == .unread {
+            state = .lines
+            if let whole = try await reader.wholeFile(), Self.isObject(whole) {
+                state = .ended
+                return startLine <= 1 ? ReplayItem(origin: .line(1), content: Self.content(of: whole)) : nil
+            }
+        }
+        while state == .lines, let line = try await reader.next() {
+            guard line.number >= startLine, line.isTooLong || !line.bytes.isEmpty else { continue }
+            if line.isTooLong {
+                return ReplayItem(origin: .line(line.number), content: .none(reason: "longer than \(Self.limit) bytes"))
+            }
+            return ReplayItem(origin: .line(line.number), content: Self.content(of: line.bytes))
+        }
+        return nil
+    }
+
+    /// What ingest would refuse is not posted.
+    private static func content(of bytes: [UInt8]) -> ReplayItem.Content {
+        do throws(NotificationBody.Refusal) {
+            _ = try NotificationBody.signedPayload(in: bytes)
+            return .body(bytes)
+        } catch {
+            return .none(reason: "no notification: \(error.rawValue)")
+        }
+    }
+
+    private static func isObject(_ bytes: [UInt8]) -> Bool {
+        do throws(JSONSyntaxError) {
+            _ = try JSONParser().parseObject(bytes)
+            return true
+        } catch {
+            return false
+        }
+    }
+}

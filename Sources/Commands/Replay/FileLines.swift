@@ -1,0 +1,120 @@
+import Glibc
+import NIOPosix
+
+/// Reads a file line by line on threads that may block; white space around a line does not belong to it.
+struct FileLines {
+    /// Why it cannot be read; names the file.
+    struct Unreadable: Error, CustomStringConvertible {
+        let description: String
+
+        fileprivate init(path: String, _ code: Int32) {
+            description = "\(path): cannot be read: \(String(cString: strerror(code)))"
+        }
+    }
+
+    struct Line {
+        /// Counted from 1.
+        let number: Int
+        /// Empty when it is too long.
+        let bytes: [UInt8]
+        let isTooLong: Bool
+    }
+
+    private let path: String
+    private let file: OpenFile
+    private let limit: Int
+    private var buffer: [UInt8] = []
+    /// Where in the buffer the next line begins.
+    private var position = 0
+    private var number = 0
+    private var isAtEnd = false
+
+    private static let newline = UInt8(ascii: "\n")
+    private static let chunk = 1 << 16
+
+    /// - Parameters:
+    ///   - path: `-` for standard input.
+    ///   - limit: bytes of the longest line.
+    init(path: String, limit: Int) throws(Unreadable) {
+        self.path = path == "-" ? "standard input" : path
+        self.limit = limit
+        let descriptor = open(path == "-" ? "/dev/stdin" : path, O_RDONLY | O_CLOEXEC)
+        if descriptor < 0 { throw Unreadable(path: self.path, errno) }
+        file = OpenFile(descriptor: descriptor)
+    }
+
+    /// The whole file when it is not longer than a line may be; to be called first. Its lines can still be read one by one.
+    mutating func wholeFile() async throws -> [UInt8]? {
+        while !isAtEnd, buffer.count <= limit { try await fill() }
+        return isAtEnd && buffer.count <= limit ? Self.trimmed(buffer[...]) : nil
+    }
+
+    /// The next line; nil at the end.
+    mutating func next() async throws -> Line? {
+        var searched = position
+        var isTooLong = false
+        while true {
+            if let end = buffer[searched...].firstIndex(of: Self.newline) { return take(to: end, skipping: 1, isTooLong) }
+            if isAtEnd { return position < buffer.count || isTooLong ? take(to: buffer.count, skipping: 0, isTooLong) : nil }
+            if buffer.count - position > limit {
+                // Nobody wants it: forget what there is, keep looking for its end.
+                isTooLong = true
+                position = buffer.count
+            }
+            buffer.removeFirst(position)
+            position = 0
+            searched = buffer.count
+            try await fill()
+        }
+    }
+
+    private mutating func take(to end: Int, skipping separator: Int, _ isTooLong: Bool) -> Line {
+        let bytes = buffer[position..<end]
+        position = end + separator
+        number += 1
+        return Line(number: number, bytes: isTooLong ? [] : Self.trimmed(bytes), isTooLong: isTooLong || bytes.count > limit)
+    }
+
+    private mutating func fill() async throws {
+        let file = file
+        let bytes = try await NIOThreadPool.singleton.runIfActive { file.read(upTo: Self.chunk) }
+        switch bytes {
+        case .success(let bytes):
+            isAtEnd = bytes.isEmpty
+            buffer += bytes
+        case .failure(let error):
+            throw Unreadable(path: path, error.code)
+        }
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
+        guard let first = bytes.firstIndex(where: { !isSpace($0) }), let last = bytes.lastIndex(where: { !isSpace($0) }) else { return [] }
+        return Array(bytes[first...last])
+    }
+}
+
+/// An open file, closed with its last owner.
+private final class OpenFile: Sendable {
+    struct Failure: Error {
+        let code: Int32
+    }
+
+    private let descriptor: Int32
+
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Blocks until there is something; empty at the end.
+    func read(upTo count: Int) -> Result<[UInt8], Failure> {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var length: Int
+        repeat { length = Glibc.read(descriptor, &bytes, count) } while length < 0 && errno == EINTR
+        return length < 0 ? .failure(Failure(code: errno)) : .success(Array(bytes[..<length]))
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+@testable import Commands
+
+struct FileBodiesTests {
+    private static let body = #"{"signedPayload":"YQ.YQ.YQ"}"#
+
+    @Test func `a file of one body over many lines is one body`() async throws {
+        let text = "\n{\n  \"signedPayload\":\n    \"YQ.YQ.YQ\"\n}\n"
+        #expect(try await read(text) == ["1 " + text.trimmingCharacters(in: .whitespacesAndNewlines)])
+    }
+
+    @Test(arguments: [0, 1, 2, 1000])
+    func `a file of lines is one body for each`(count: Int) async throws {
+        let lines = (0..<count).map { #"{"signedPayload":"YQ.YQ.YQ","number":\#($0)}"# }
+        let numbered = lines.enumerated().map { "\($0 + 1) \($1)" }
+        #expect(try await read(lines.joined(separator: "\n")) == numbered)
+        #expect(try await read(lines.joined(separator: "\r\n") + "\r\n") == numbered)
+    }
+
+    @Test func `blank lines count and are passed over`() async throws {
+        #expect(try await read("\n\(Self.body)\n\n  \n\(Self.body)\n") == ["2 \(Self.body)", "5 \(Self.body)"])
+    }
+
+    @Test func `a line that is no notification is named with its reason, and the others are read`() async throws {
+        let text = ["{", "[]", "{}", #"{"signedPayload":"a.b"}"#, "\u{0}", Self.body].joined(separator: "\n")
+        #expect(
+            try await read(text) == [
+                "1 no notification: not_json", "2 no notification: not_an_object", "3 no notification: no_signed_payload",
+                "4 no notification: not_a_compact_jws", "5 no notification: not_json", "6 \(Self.body)",
+            ]
+        )
+    }
+
+    @Test func `a line longer than a body may be is passed over without being held`() async throws {
+        let long = #"{"signedPayload":""# + String(repeating: "a", count: FileBodies.limit) + #""}"#
+        let text = [Self.body, long, long, Self.body].joined(separator: "\n")
+        let reason = "longer than \(FileBodies.limit) bytes"
+        #expect(try await read(text) == ["1 \(Self.body)", "2 \(reason)", "3 \(reason)", "4 \(Self.body)"])
+        #expect(try await read(long) == ["1 \(reason)"])
+    }
+
+    @Test(arguments: [1, 2, 3, 4])
+    func `it can begin at any line`(start: Int) async throws {
+        let lines = (1...3).map { #"{"signedPayload":"YQ.YQ.YQ","number":\#($0)}"# }
+        let numbered = lines.enumerated().map { "\($0 + 1) \($1)" }
+        #expect(try await read(lines.joined(separator: "\n"), startLine: start) == Array(numbered.dropFirst(start - 1)))
+    }
+
+    @Test(arguments: ["/nowhere/at/all.ndjson", "/"])
+    func `what cannot be read is named`(path: String) async throws {
+        let error = await #expect(throws: FileLines.Unreadable.self) {
+            var bodies = try FileBodies(path: path, startLine: 1)
+            _ = try await bodies.next()
+        }
+        #expect(error?.description.hasPrefix("\(path): cannot be read: ") == true)
+    }
+
+    /// `line body` or `line reason` of each.
+    private func read(_ text: String, startLine: Int = 1) async throws -> [String] {
+        let file = FileManager.default.temporaryDirectory.appending(path: "appstore-inbox-bodies-\(UUID().uuidString)")
+        try Data(text.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        var bodies = try FileBodies(path: file.path, startLine: startLine)
+        var read: [String] = []
+        while let item = try await bodies.next() {
+            guard case .line(let line) = item.origin else { continue }
+            switch item.content {
+            case .body(let body): read.append("\(line) \(String(decoding: body, as: UTF8.self))")
+            case .none(let reason): read.append("\(line) \(reason)")
+            }
+        }
+        return read
+    }
+}
