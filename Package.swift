@@ -132,7 +132,10 @@ let package = Package(
             dependencies: ["AppStore", "HTTPServing", "HTTPServingTesting", "Randomness", logging, nioCore, nioEmbedded, nioHTTP1]
         ),
         .testTarget(name: "InboxIntakeTests", dependencies: ["Inbox", logging, serviceLifecycle]),
-        .testTarget(name: "InboxTests", dependencies: ["Inbox", "InboxTesting", "Postgres", "PostgresTesting", logging]),
+        .testTarget(
+            name: "InboxTests",
+            dependencies: ["Inbox", "InboxTesting", "Postgres", "PostgresTesting", logging, serviceLifecycle]
+        ),
         .testTarget(
             name: "IngestTests",
             dependencies: [

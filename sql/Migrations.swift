@@ -26,6 +26,9 @@ package struct Migration: Sendable {
         Migration(9, "m0009_create_entitlements", PackageResources.m0009_create_entitlements_sql),
         Migration(10, "m0010_create_api", PackageResources.m0010_create_api_sql),
         Migration(11, "m0011_create_state_digest", PackageResources.m0011_create_state_digest_sql),
+        Migration(12, "m0012_create_repairs", PackageResources.m0012_create_repairs_sql),
+        Migration(13, "m0013_partition_inbox", PackageResources.m0013_partition_inbox_sql),
+        Migration(14, "m0014_create_forget", PackageResources.m0014_create_forget_sql),
     ]
 
     /// Creates the cluster's roles and their time-outs; safe to run again.

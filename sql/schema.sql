@@ -4,10 +4,30 @@ CREATE SCHEMA appstore;
 
 ALTER SCHEMA appstore OWNER TO appstore_owner;
 
+CREATE TYPE appstore.contract_key AS (
+	environment text,
+	id text
+);
+
+ALTER TYPE appstore.contract_key OWNER TO appstore_owner;
+
 CREATE DOMAIN appstore.environment AS text
 	CONSTRAINT environment_check CHECK ((VALUE = ANY (ARRAY['Production'::text, 'Sandbox'::text])));
 
 ALTER DOMAIN appstore.environment OWNER TO appstore_owner;
+
+CREATE TYPE appstore.repair_filter AS (
+	outcome text,
+	reason text,
+	notification_type text,
+	subtype text,
+	environment text,
+	bundle_id text,
+	received_from timestamp with time zone,
+	received_before timestamp with time zone
+);
+
+ALTER TYPE appstore.repair_filter OWNER TO appstore_owner;
 
 CREATE TABLE appstore.subscriptions (
     environment appstore.environment NOT NULL,
@@ -106,6 +126,91 @@ CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscr
 $$;
 
 ALTER FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.age(walk text) RETURNS TABLE(looked bigint, deleted bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    c_batch     CONSTANT integer := 500;
+    v_of_junk   boolean := age.walk IN ('rejected_bodies', 'rejected_outcomes');
+    v_of_bodies boolean := age.walk IN ('rejected_bodies', 'default_bodies');
+    v_cutoff    timestamptz;
+    v_walk      appstore.retention_walks;
+    v_looked    bigint;
+    v_is_over   boolean;
+    v_ids       bigint[];
+BEGIN
+    IF NOT appstore.keep_house() THEN
+        RETURN;
+    END IF;
+    SELECT w.* INTO v_walk FROM appstore.retention_walks AS w WHERE w.walk = age.walk;
+    IF v_walk.walk IS NULL THEN
+        RAISE EXCEPTION 'there is no walk %', quote_nullable(age.walk) USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    SELECT clock_timestamp() - CASE age.walk WHEN 'rejected_bodies' THEN r.rejected_bodies WHEN 'rejected_outcomes' THEN r.rejected_outcomes
+                                             WHEN 'default_bodies' THEN r.bodies WHEN 'outcomes' THEN r.outcomes END
+    INTO v_cutoff FROM appstore.retention AS r;
+    IF v_cutoff IS NULL THEN
+        RETURN; -- for ever
+    END IF;
+
+    -- 1. The next rows of the walk. Junk is walked by the time of its outcome, and a requeued event gets a new one: there is no way back.
+    --    The other walks begin anew when they come to what was received lately.
+    IF v_of_junk THEN
+        SELECT count(*), coalesce(array_agg(next.event_id), '{}'), false, coalesce(max(next.settled_at), v_walk.settled_at),
+               coalesce((array_agg(next.event_id ORDER BY next.settled_at DESC, next.event_id DESC))[1], v_walk.event_id)
+        INTO v_looked, v_ids, v_is_over, v_walk.settled_at, v_walk.event_id
+        FROM (
+            SELECT o.event_id, o.settled_at FROM appstore.outcomes AS o
+            WHERE o.result = 'rejected' AND o.settled_at < v_cutoff
+              AND o.settled_at >= v_walk.settled_at AND (o.settled_at, o.event_id) > (v_walk.settled_at, v_walk.event_id)
+            ORDER BY o.settled_at, o.event_id LIMIT c_batch
+        ) AS next;
+    ELSIF v_of_bodies THEN
+        SELECT count(*), coalesce(array_agg(next.event_id), '{}'), bool_and(next.received_at >= v_cutoff), max(next.event_id)
+        INTO v_looked, v_ids, v_is_over, v_walk.event_id
+        FROM (
+            SELECT i.event_id, i.received_at FROM appstore.inbox_default AS i
+            WHERE i.event_id > v_walk.event_id ORDER BY i.event_id LIMIT c_batch
+        ) AS next;
+    ELSE
+        SELECT count(*), coalesce(array_agg(next.event_id), '{}'), bool_and(next.received_at >= v_cutoff), max(next.event_id)
+        INTO v_looked, v_ids, v_is_over, v_walk.event_id
+        FROM (
+            SELECT o.event_id, o.received_at FROM appstore.outcomes AS o
+            WHERE o.event_id > v_walk.event_id ORDER BY o.event_id LIMIT c_batch
+        ) AS next;
+    END IF;
+    IF v_looked = 0 OR v_is_over THEN
+        v_looked := 0;
+        v_walk.event_id := CASE WHEN v_of_junk THEN v_walk.event_id ELSE 0 END;
+    END IF;
+
+    -- 2. Those that have aged. An outcome that is locked here cannot be requeued before the end.
+    v_ids := ARRAY(
+        SELECT o.event_id FROM appstore.outcomes AS o
+        WHERE o.event_id = ANY (v_ids) AND o.settled_at < v_cutoff AND (NOT v_of_junk OR appstore.is_junk(o))
+          AND (age.walk <> 'outcomes' OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0))
+        ORDER BY o.event_id FOR UPDATE);
+    IF v_of_junk OR v_of_bodies THEN
+        DELETE FROM appstore.inbox AS i WHERE i.event_id = ANY (v_ids);
+    END IF;
+    IF NOT v_of_bodies THEN
+        DELETE FROM appstore.outcome_history AS h WHERE h.event_id = ANY (v_ids);
+        DELETE FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_ids);
+    END IF;
+    UPDATE appstore.retention_walks AS w SET settled_at = v_walk.settled_at, event_id = v_walk.event_id WHERE w.walk = age.walk;
+    RETURN QUERY SELECT v_looked, cardinality(v_ids)::bigint;
+END
+$$;
+
+ALTER FUNCTION appstore.age(walk text) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) RETURNS TABLE(result text, order_no uuid, status text)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -286,6 +391,106 @@ $$;
 
 ALTER FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) OWNER TO appstore_owner;
 
+CREATE TABLE appstore.repairs (
+    repair_id bigint NOT NULL,
+    action text NOT NULL,
+    filter jsonb NOT NULL,
+    note text,
+    requested_at timestamp with time zone NOT NULL,
+    requested_by text NOT NULL,
+    events_expected bigint NOT NULL,
+    last_event_id bigint NOT NULL,
+    state text DEFAULT 'requested'::text NOT NULL,
+    walked_to bigint DEFAULT 0 NOT NULL,
+    events_repaired bigint DEFAULT 0 NOT NULL,
+    steps integer DEFAULT 0 NOT NULL,
+    started_at timestamp with time zone,
+    next_step_at timestamp with time zone NOT NULL,
+    pace interval DEFAULT '00:00:01'::interval NOT NULL,
+    finished_at timestamp with time zone,
+    stopped_by text,
+    failures integer DEFAULT 0 NOT NULL,
+    error text,
+    CONSTRAINT repairs_action_is_known CHECK ((action = ANY (ARRAY['requeue'::text, 'discard'::text]))),
+    CONSTRAINT repairs_discard_says_why CHECK (((action <> 'discard'::text) OR (btrim(note) <> ''::text))),
+    CONSTRAINT repairs_failed_with_error CHECK (((state <> 'failed'::text) OR (error IS NOT NULL))),
+    CONSTRAINT repairs_finished_when_over CHECK (((state = ANY (ARRAY['done'::text, 'stopped'::text, 'failed'::text])) = (finished_at IS NOT NULL))),
+    CONSTRAINT repairs_state_is_known CHECK ((state = ANY (ARRAY['requested'::text, 'running'::text, 'done'::text, 'stopped'::text, 'failed'::text]))),
+    CONSTRAINT repairs_stopped_by_somebody CHECK (((state = 'stopped'::text) = (stopped_by IS NOT NULL)))
+);
+
+ALTER TABLE appstore.repairs OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.carry_on_repair(r appstore.repairs) RETURNS appstore.repairs
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_step    CONSTANT integer := 1000;
+    c_look    CONSTANT integer := 20000;   -- outcomes that one step looks at
+    v_now     timestamptz := clock_timestamp();
+    v_filter  appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, r.filter);
+    v_due     bigint;
+    v_found   bigint[];
+    v_looked  bigint;
+    v_last    bigint;
+    v_done    bigint[];
+    v_spread  interval := '0';
+BEGIN
+    r.started_at := coalesce(r.started_at, v_now);
+    r.state := 'running';
+    IF r.action = 'requeue' THEN
+        SELECT count(*) INTO v_due FROM (SELECT FROM appstore.inbox_ready AS d WHERE d.run_at <= v_now LIMIT c_step) AS due;
+        IF v_due >= c_step THEN
+            r.pace := least(r.pace * 1.5, interval '10 seconds');
+            r.next_step_at := v_now + r.pace / 4;
+            RETURN r;
+        END IF;
+        r.pace := CASE WHEN v_due < 100 THEN greatest(r.pace * 0.8, interval '100 milliseconds')
+                       ELSE least(r.pace * 1.25, interval '10 seconds') END;
+    END IF;
+
+    WITH looked AS MATERIALIZED (
+        SELECT o.event_id,
+               o.settled_at < r.requested_at AND appstore.fits(o, v_filter)
+                   AND (r.action = 'requeue' OR o.result IN ('failed', 'rejected', 'unhandled')) AS fits
+        FROM appstore.outcomes AS o
+        WHERE o.event_id > r.walked_to AND o.event_id <= r.last_event_id
+        ORDER BY o.event_id LIMIT c_look
+    )
+    SELECT ARRAY(SELECT looked.event_id FROM looked WHERE looked.fits ORDER BY looked.event_id LIMIT c_step), count(*), max(looked.event_id)
+    INTO v_found, v_looked, v_last
+    FROM looked;
+
+    IF cardinality(v_found) > 0 AND r.action = 'requeue' THEN
+        v_spread := r.pace * (cardinality(v_found)::double precision / c_step);
+        v_done := appstore.put_back(v_found, r.requested_at, r.requested_by, v_spread);
+    ELSIF cardinality(v_found) > 0 THEN
+        v_done := appstore.discard_settled(v_found, r.requested_at, r.requested_by, r.note);
+    END IF;
+    IF cardinality(v_done) > 0 THEN
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, filter)
+        VALUES (clock_timestamp(), r.requested_by, r.action, '{}',
+                jsonb_build_object('repair_id', r.repair_id, 'events', cardinality(v_done), 'first', v_done[1],
+                                   'last', v_done[cardinality(v_done)]));
+    END IF;
+
+    r.walked_to := CASE WHEN cardinality(v_found) = c_step THEN v_found[c_step] ELSE coalesce(v_last, r.last_event_id) END;
+    r.events_repaired := r.events_repaired + coalesce(cardinality(v_done), 0);
+    r.steps := r.steps + 1;
+    r.next_step_at := clock_timestamp() + v_spread;
+    IF cardinality(v_found) < c_step AND v_looked < c_look THEN
+        r.state := 'done';
+        r.finished_at := clock_timestamp();
+    END IF;
+    RETURN r;
+END
+$$;
+
+ALTER FUNCTION appstore.carry_on_repair(r appstore.repairs) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.chain_link(digest bytea, line text) RETURNS bytea
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
@@ -369,6 +574,31 @@ END
 $$;
 
 ALTER FUNCTION appstore.consumption_answered(environment text, transaction_id text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigint DEFAULT NULL::bigint) RETURNS bigint
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_filter appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, filter);
+    v_count  bigint;
+BEGIN
+    IF action = 'discard' THEN
+        SELECT count(*) INTO v_count FROM (
+            SELECT FROM appstore.outcomes AS o
+            WHERE o.result IN ('failed', 'rejected', 'unhandled') AND appstore.fits(o, v_filter) LIMIT max_events) AS found;
+    ELSE
+        SELECT count(*) INTO v_count FROM (
+            SELECT FROM appstore.outcomes AS o WHERE appstore.fits(o, v_filter) LIMIT max_events) AS found;
+    END IF;
+    RETURN v_count;
+END
+$$;
+
+ALTER FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigint) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.create_order(user_id text, product_id text, no uuid DEFAULT gen_random_uuid(), bundle_id text DEFAULT NULL::text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -667,38 +897,184 @@ CREATE FUNCTION appstore.discard(event_id bigint, reason text) RETURNS void
 DECLARE
     v_attempts integer;
     v_error    text;
-    v_settled  appstore.outcomes;
-    v_run      integer;
 BEGIN
     IF reason IS NULL OR btrim(reason) = '' THEN
         RAISE EXCEPTION 'say why event % is discarded', event_id USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- Waits for a worker that has it in its hands.
     DELETE FROM appstore.inbox_ready AS r WHERE r.event_id = discard.event_id RETURNING r.attempts, r.last_error INTO v_attempts, v_error;
-    IF NOT FOUND THEN
-        DELETE FROM appstore.outcomes AS o
-        WHERE o.event_id = discard.event_id AND o.result IN ('failed', 'rejected', 'unhandled') RETURNING o.* INTO v_settled;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION 'event % is neither waiting nor failed, rejected or unhandled', event_id USING ERRCODE = 'no_data_found';
-        END IF;
-        v_attempts := v_settled.attempts;
-        v_error := v_settled.last_error;
-        INSERT INTO appstore.outcome_history SELECT v_settled.*, clock_timestamp(), session_user;
+    IF FOUND THEN
+        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, last_error)
+        SELECT i.event_id, i.source, i.received_at, clock_timestamp(),
+               1 + coalesce((SELECT max(h.run) FROM appstore.outcome_history AS h WHERE h.event_id = discard.event_id), 0),
+               v_attempts, 'discarded', discard.reason, v_error
+        FROM appstore.inbox AS i WHERE i.event_id = discard.event_id;
+    ELSIF cardinality(appstore.discard_settled(ARRAY[discard.event_id], 'infinity', session_user::text, discard.reason)) = 0 THEN
+        RAISE EXCEPTION 'event % is neither waiting nor failed, rejected or unhandled', event_id USING ERRCODE = 'no_data_found';
     END IF;
-    SELECT coalesce(max(h.run), 0) + 1 INTO v_run FROM appstore.outcome_history AS h WHERE h.event_id = discard.event_id;
-    INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, last_error,
-                                   notification_type, subtype, notification_uuid, environment, bundle_id, transaction_id,
-                                   original_transaction_id)
-    SELECT i.event_id, i.source, i.received_at, clock_timestamp(), v_run, v_attempts, 'discarded', discard.reason, v_error,
-           v_settled.notification_type, v_settled.subtype, v_settled.notification_uuid, v_settled.environment, v_settled.bundle_id,
-           v_settled.transaction_id, v_settled.original_transaction_id
-    FROM appstore.inbox AS i WHERE i.event_id = discard.event_id;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
     VALUES (clock_timestamp(), session_user, 'discard', ARRAY[discard.event_id], discard.reason);
 END
 $$;
 
 ALTER FUNCTION appstore.discard(event_id bigint, reason text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.discard(why text, outcome text DEFAULT NULL::text, reason text DEFAULT NULL::text, notification_type text DEFAULT NULL::text, subtype text DEFAULT NULL::text, environment text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_json   jsonb := appstore.repair_conditions(outcome, reason, notification_type, subtype, environment, bundle_id, received_from,
+                                                 received_before);
+    v_filter appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, v_json);
+    v_events bigint[];
+    v_repair bigint;
+BEGIN
+    IF coalesce(btrim(why), '') = '' THEN
+        RAISE EXCEPTION 'say why the events are discarded' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF max_events NOT BETWEEN 1 AND 1000 THEN
+        RAISE EXCEPTION 'max_events must be 1 to 1000, or null for all events' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF dry_run THEN
+        RETURN appstore.count_repair('discard', v_json, max_events);
+    ELSIF max_events IS NULL AND appstore.count_repair('discard', v_json, 1001) > 1000 THEN
+        v_repair := appstore.request_repair('discard', v_json, why);
+        RAISE NOTICE 'repair % has been requested: SELECT * FROM appstore.repairs WHERE repair_id = %', v_repair, v_repair;
+        RETURN (SELECT r.events_expected FROM appstore.repairs AS r WHERE r.repair_id = v_repair);
+    END IF;
+    SELECT coalesce(array_agg(found.event_id), '{}') INTO v_events
+    FROM (
+        SELECT o.event_id FROM appstore.outcomes AS o
+        WHERE o.result IN ('failed', 'rejected', 'unhandled') AND appstore.fits(o, v_filter)
+        ORDER BY o.event_id LIMIT coalesce(max_events, 1000)
+    ) AS found;
+    v_events := appstore.discard_settled(v_events, 'infinity', session_user::text, why);
+    IF cardinality(v_events) > 0 THEN
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
+        VALUES (clock_timestamp(), session_user, 'discard', v_events, why, v_json);
+    END IF;
+    RETURN cardinality(v_events);
+END
+$$;
+
+ALTER FUNCTION appstore.discard(why text, outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.discard_settled(event_ids bigint[], settled_before timestamp with time zone, actor text, reason text) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_discarded bigint[];
+BEGIN
+    WITH locked AS MATERIALIZED (
+        SELECT o.* FROM appstore.outcomes AS o
+        WHERE o.event_id = ANY (discard_settled.event_ids) AND o.settled_at < discard_settled.settled_before
+          AND o.result IN ('failed', 'rejected', 'unhandled')
+        ORDER BY o.event_id FOR UPDATE
+    ), kept AS (
+        INSERT INTO appstore.outcome_history SELECT locked.*, clock_timestamp(), discard_settled.actor FROM locked
+    ), changed AS (
+        UPDATE appstore.outcomes AS o
+        SET run = o.run + 1, settled_at = clock_timestamp(), result = 'discarded', reason = discard_settled.reason
+        FROM locked WHERE o.event_id = locked.event_id
+        RETURNING o.event_id
+    )
+    SELECT coalesce(array_agg(changed.event_id ORDER BY changed.event_id), '{}') INTO v_discarded FROM changed;
+    RETURN v_discarded;
+END
+$$;
+
+ALTER FUNCTION appstore.discard_settled(event_ids bigint[], settled_before timestamp with time zone, actor text, reason text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.drop_aged_partition() RETURNS TABLE(did text, partition text, kept integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    c_piece  CONSTANT integer := 50000;
+    c_keep   CONSTANT integer := 100;
+    v_now    timestamptz := clock_timestamp();
+    v_cutoff timestamptz := coalesce((SELECT v_now - r.bodies FROM appstore.retention AS r), '-infinity');
+    v_part   record;
+    v_check  appstore.partition_checks;
+    v_looked bigint;
+    v_lowest bigint;
+    v_kept   bigint[];
+BEGIN
+    IF NOT appstore.keep_house() THEN
+        RETURN;
+    END IF;
+    SELECT c.relname::text AS partition INTO v_part FROM pg_class AS c
+    WHERE c.relnamespace = 'appstore'::regnamespace AND c.relkind = 'r' AND c.relname LIKE 'aged\_inbox\_%' LIMIT 1;
+    IF FOUND THEN
+        EXECUTE format('DROP TABLE appstore.%I', v_part.partition);
+        RETURN QUERY SELECT 'dropped', substr(v_part.partition, 6), 0;
+        RETURN;
+    END IF;
+    SELECT p.partition, p.from_id, p.to_id INTO v_part
+    FROM appstore.inbox_partitions AS p LEFT JOIN appstore.partition_checks AS c ON c.partition = p.partition
+    WHERE p.is_past AND coalesce(c.not_before, '-infinity') <= v_now
+    ORDER BY p.from_id LIMIT 1;
+    IF v_part.partition IS NULL THEN
+        RETURN;
+    END IF;
+    INSERT INTO appstore.partition_checks AS c (partition, began_at, checked_to) VALUES (v_part.partition, v_now, v_part.to_id)
+    ON CONFLICT (partition) DO UPDATE
+    SET began_at = excluded.began_at, checked_to = excluded.checked_to, kept = '{}', not_before = '-infinity'
+    WHERE c.not_before > '-infinity';
+    SELECT c.* INTO v_check FROM appstore.partition_checks AS c WHERE c.partition = v_part.partition;
+
+    -- 1. The next piece, from above: the youngest events, which forbid it, are found first.
+    EXECUTE format(
+        'SELECT count(*), min(l.event_id), coalesce(array_agg(l.event_id) FILTER (WHERE NOT l.has_aged), ''{}'') '
+        'FROM (SELECT i.event_id, EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id = i.event_id AND o.settled_at < $1 OFFSET 0) '
+        'AS has_aged FROM appstore.%I AS i WHERE i.event_id < $2 ORDER BY i.event_id DESC LIMIT $3) AS l', v_part.partition)
+    INTO v_looked, v_lowest, v_kept USING v_cutoff, v_check.checked_to, c_piece;
+    v_kept := v_check.kept || v_kept;
+    IF cardinality(v_kept) > c_keep THEN
+        UPDATE appstore.partition_checks AS c SET not_before = v_now + interval '1 hour', kept = '{}' WHERE c.partition = v_part.partition;
+        RETURN QUERY SELECT 'postponed', v_part.partition, cardinality(v_kept);
+        RETURN;
+    ELSIF v_looked = c_piece THEN
+        UPDATE appstore.partition_checks AS c SET checked_to = v_lowest, kept = v_kept WHERE c.partition = v_part.partition;
+        RETURN QUERY SELECT 'checked', v_part.partition, cardinality(v_kept);
+        RETURN;
+    END IF;
+
+    -- 2. Alone with the inbox, look at what happened since the first piece: requeued events wait, or have got a young outcome.
+    LOCK TABLE ONLY appstore.inbox IN ACCESS EXCLUSIVE MODE;
+    v_kept := ARRAY(
+        SELECT unnest(v_kept)
+        UNION SELECT r.event_id FROM appstore.inbox_ready AS r WHERE r.event_id >= v_part.from_id AND r.event_id < v_part.to_id
+        UNION SELECT h.event_id FROM appstore.outcome_history AS h
+        WHERE h.replaced_at >= v_check.began_at - interval '5 minutes' AND h.event_id >= v_part.from_id AND h.event_id < v_part.to_id);
+    DELETE FROM appstore.partition_checks AS c WHERE c.partition = v_part.partition;
+    IF cardinality(v_kept) > c_keep THEN
+        RETURN QUERY SELECT 'postponed', v_part.partition, cardinality(v_kept);
+        RETURN;
+    END IF;
+    EXECUTE format('ALTER TABLE appstore.inbox DETACH PARTITION appstore.%I', v_part.partition);
+    EXECUTE format('INSERT INTO appstore.inbox SELECT i.* FROM appstore.%I AS i WHERE i.event_id = ANY ($1)', v_part.partition)
+    USING v_kept;
+    EXECUTE format('ALTER TABLE appstore.%I RENAME TO %I', v_part.partition, 'aged_' || v_part.partition);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, filter)
+    VALUES (clock_timestamp(), 'retention', 'drop_partition', '{}',
+            jsonb_build_object('partition', v_part.partition, 'from', v_part.from_id, 'to', v_part.to_id, 'kept', cardinality(v_kept)));
+    RETURN QUERY SELECT 'detached', v_part.partition, cardinality(v_kept);
+END
+$_$;
+
+ALTER FUNCTION appstore.drop_aged_partition() OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.entitlements_at(at timestamp with time zone) RETURNS TABLE(environment text, user_id text, product_id text, entitlement text, active boolean, until timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text)
     LANGUAGE sql STABLE
@@ -714,6 +1090,162 @@ CREATE FUNCTION appstore.entitlements_at(at timestamp with time zone) RETURNS TA
 $$;
 
 ALTER FUNCTION appstore.entitlements_at(at timestamp with time zone) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.events_not_exactly_once() RETURNS SETOF bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT i.event_id FROM appstore.inbox AS i
+    WHERE NOT EXISTS (SELECT FROM appstore.inbox_ready AS r WHERE r.event_id = i.event_id)
+      AND NOT EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id = i.event_id)
+    UNION ALL
+    SELECT r.event_id FROM appstore.inbox_ready AS r
+    WHERE EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id = r.event_id)
+       OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = r.event_id)
+$$;
+
+ALTER FUNCTION appstore.events_not_exactly_once() OWNER TO appstore_owner;
+
+CREATE TABLE appstore.outcomes (
+    event_id bigint NOT NULL,
+    source text NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    settled_at timestamp with time zone NOT NULL,
+    run integer NOT NULL,
+    attempts integer NOT NULL,
+    result text NOT NULL,
+    reason text,
+    last_error text,
+    notification_type text,
+    subtype text,
+    notification_uuid text,
+    environment text,
+    bundle_id text,
+    transaction_id text,
+    original_transaction_id text,
+    CONSTRAINT outcomes_reason_where_needed CHECK (((reason IS NOT NULL) OR (result <> ALL (ARRAY['unhandled'::text, 'rejected'::text, 'failed'::text, 'discarded'::text])))),
+    CONSTRAINT outcomes_result_is_known CHECK ((result = ANY (ARRAY['applied'::text, 'superseded'::text, 'no_effect'::text, 'duplicate'::text, 'unhandled'::text, 'rejected'::text, 'failed'::text, 'discarded'::text])))
+);
+
+ALTER TABLE appstore.outcomes OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.fits(o appstore.outcomes, f appstore.repair_filter) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT (f.outcome IS NULL OR o.result = f.outcome)
+       AND (f.reason IS NULL OR o.reason = f.reason)
+       AND (f.notification_type IS NULL OR o.notification_type = f.notification_type)
+       AND (f.subtype IS NULL OR o.subtype = f.subtype)
+       AND (f.environment IS NULL OR o.environment = f.environment)
+       AND (f.bundle_id IS NULL OR o.bundle_id = f.bundle_id)
+       AND (f.received_from IS NULL OR o.received_at >= f.received_from)
+       AND (f.received_before IS NULL OR o.received_at < f.received_before)
+$$;
+
+ALTER FUNCTION appstore.fits(o appstore.outcomes, f appstore.repair_filter) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.forget(user_id text, note text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'on'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_user      text := forget.user_id;
+    v_alias     text := CASE WHEN v_user LIKE 'forgotten:%' THEN v_user ELSE 'forgotten:' || gen_random_uuid() END;
+    v_contracts appstore.contract_key[];
+    v_waiting   bigint[];
+    v_events    bigint[];
+    v_orders    bigint;
+BEGIN
+    IF v_user IS NULL OR octet_length(v_user) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION 'user_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF position(v_user IN note) > 0 THEN
+        RAISE EXCEPTION 'the note must not name the user: it is kept in the audit log' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    -- 1. What his clients posted and is waiting. A batch that has one of them in its hands is waited for: what it writes is seen below.
+    v_waiting := ARRAY(
+        SELECT i.event_id FROM appstore.inbox_ready AS r JOIN appstore.inbox AS i ON i.event_id = r.event_id
+        WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
+        ORDER BY i.event_id);
+    WITH locked AS MATERIALIZED (
+        SELECT r.event_id, r.attempts FROM appstore.inbox_ready AS r WHERE r.event_id = ANY (v_waiting) ORDER BY r.event_id FOR UPDATE
+    ), taken AS (
+        DELETE FROM appstore.inbox_ready AS r USING locked WHERE r.event_id = locked.event_id RETURNING r.event_id, r.attempts
+    )
+    INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
+    SELECT i.event_id, i.source, i.received_at, clock_timestamp(),
+           1 + coalesce((SELECT max(h.run) FROM appstore.outcome_history AS h WHERE h.event_id = i.event_id), 0), taken.attempts,
+           'discarded', 'forgotten'
+    FROM taken JOIN appstore.inbox AS i ON i.event_id = taken.event_id;
+
+    -- 2. His contracts: whatever was ever said to be his.
+    v_contracts := ARRAY(
+        SELECT ROW(c.environment, c.id)::appstore.contract_key
+        FROM (
+            SELECT k.environment, k.original_transaction_id AS id FROM appstore.claims AS k WHERE k.user_id = v_user
+            UNION SELECT s.environment, s.original_transaction_id FROM appstore.submissions AS s WHERE s.user_id = v_user
+            UNION SELECT l.environment, l.original_transaction_id FROM appstore.owner_links AS l WHERE l.user_id = v_user
+            UNION SELECT m.environment, m.contract_id FROM appstore.member_contracts AS m WHERE m.user_id = v_user
+            UNION SELECT o.environment, o.origin_no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.origin_no IS NOT NULL
+            UNION SELECT e.environment, e.original_transaction_id FROM appstore.effects AS e
+            WHERE e.user_id = v_user AND e.original_transaction_id IS NOT NULL
+        ) AS c);
+
+    -- 3. The name, in the order in which every writer locks.
+    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user ORDER BY o.environment, o.no FOR UPDATE;
+    UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user;
+    GET DIAGNOSTICS v_orders = ROW_COUNT;
+    PERFORM FROM appstore.member_contracts AS m WHERE m.user_id = v_user ORDER BY m.environment, m.contract_id FOR UPDATE;
+    UPDATE appstore.member_contracts AS m SET user_id = v_alias WHERE m.user_id = v_user;
+    UPDATE appstore.claims AS k SET user_id = v_alias WHERE k.user_id = v_user;
+    UPDATE appstore.submissions AS s SET user_id = v_alias WHERE s.user_id = v_user;
+    UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user;
+    UPDATE appstore.effects AS e SET user_id = v_alias WHERE e.user_id = v_user;
+    UPDATE appstore.audit_log AS a SET note = NULL
+    WHERE (position(v_user IN a.note) > 0 AND v_user <> v_alias)
+       OR (a.action = 'link_owner' AND a.note IS NOT NULL
+           AND ROW(a.filter ->> 'environment', a.filter ->> 'original_transaction_id')::appstore.contract_key = ANY (v_contracts));
+
+    -- 4. The bodies: of all settled events about his contracts, and of what his clients posted about others.
+    v_events := ARRAY(
+        SELECT o.event_id FROM unnest(v_contracts) AS c (environment, id)
+        JOIN appstore.outcomes AS o ON o.original_transaction_id = c.id AND o.environment = c.environment
+        UNION
+        SELECT o.event_id FROM appstore.outcomes AS o JOIN appstore.inbox AS i ON i.event_id = o.event_id
+        WHERE o.source = 'client_transaction' AND o.result IN ('failed', 'rejected', 'unhandled', 'discarded')
+          AND appstore.posted_by(i.body) = v_user);
+    v_events := ARRAY( -- a locked outcome cannot be requeued
+        SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_events) ORDER BY o.event_id FOR UPDATE);
+    v_events := ARRAY(SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events) ORDER BY i.event_id);
+    DELETE FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events);
+
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
+    VALUES (clock_timestamp(), session_user, 'forget', v_events, forget.note,
+            jsonb_build_object('alias', v_alias, 'orders', v_orders, 'contracts', cardinality(v_contracts)));
+    RETURN v_alias;
+END
+$$;
+
+ALTER FUNCTION appstore.forget(user_id text, note text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.is_junk(o appstore.outcomes) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT o.result = 'rejected' AND o.notification_type IS NULL AND o.notification_uuid IS NULL AND o.environment IS NULL
+       AND o.bundle_id IS NULL AND o.transaction_id IS NULL
+$$;
+
+ALTER FUNCTION appstore.is_junk(o appstore.outcomes) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.keep_house() RETURNS boolean
+    LANGUAGE sql
+    AS $$ SELECT pg_try_advisory_xact_lock(hashtextextended('appstore.keep_house', 0)) $$;
+
+ALTER FUNCTION appstore.keep_house() OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -850,6 +1382,113 @@ $$;
 
 ALTER FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.posted_by(body bytea) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN convert_from(body, 'UTF8')::jsonb ->> 'user';
+EXCEPTION WHEN data_exception THEN
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION appstore.posted_by(body bytea) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.prepare_partitions() RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $$
+DECLARE
+    v_ages    appstore.retention;
+    v_newest  bigint;
+    v_top     bigint;
+    v_caught  bigint;   -- the greatest id that the net has caught
+    v_name    text;
+    v_current record;
+    v_since   timestamptz;
+BEGIN
+    IF NOT appstore.keep_house() THEN
+        RETURN NULL;
+    END IF;
+    SELECT * INTO v_ages FROM appstore.retention;
+    SELECT s.last_value INTO v_newest FROM appstore.inbox_event_id AS s;
+    SELECT coalesce(max(p.to_id), 0) INTO v_top FROM appstore.inbox_partitions AS p;
+    SELECT coalesce(max(d.event_id), 0) INTO v_caught FROM appstore.inbox_default AS d;
+
+    IF v_top <= v_newest + 2 * v_ages.partition_events THEN
+        IF greatest(v_newest, v_caught) >= v_top THEN
+            -- Too late for the ids up to here, and for those that are being given out now: they stay in the net.
+            v_top := greatest(v_newest, v_caught) + greatest(v_ages.partition_events / 10, 1000);
+        END IF;
+        v_name := 'inbox_from_' || v_top;
+        EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.inbox INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES) '
+                       'WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02)', v_name);
+        EXECUTE format('ALTER TABLE appstore.inbox ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', v_name, v_top,
+                       v_top + v_ages.partition_events);
+        RETURN 'made ' || v_name;
+    END IF;
+
+    -- Ids may have gaps: the sequence leaps into the next partition, so that a shop with few events can drop one now and then, too.
+    SELECT p.partition, p.from_id, p.to_id INTO v_current
+    FROM appstore.inbox_partitions AS p WHERE p.from_id <= v_newest AND p.to_id > v_newest
+        AND EXISTS (SELECT FROM appstore.inbox_partitions AS next WHERE next.from_id = p.to_id);
+    IF v_current.partition IS NOT NULL THEN
+        EXECUTE format('SELECT i.received_at FROM appstore.%I AS i ORDER BY i.event_id LIMIT 1', v_current.partition) INTO v_since;
+        IF v_since < clock_timestamp() - greatest(least(coalesce(v_ages.bodies / 8, interval '30 days'), interval '30 days'),
+                                                  interval '1 day') THEN
+            -- Waits for those who have drawn an id, and makes others wait: between the look and the leap none is drawn.
+            ALTER SEQUENCE appstore.inbox_event_id INCREMENT BY 1;
+            SELECT s.last_value INTO v_newest FROM appstore.inbox_event_id AS s;
+            IF v_newest < v_current.to_id - 1 THEN
+                EXECUTE format('ALTER SEQUENCE appstore.inbox_event_id RESTART WITH %s', v_current.to_id);
+                RETURN 'closed ' || v_current.partition;
+            END IF;
+        END IF;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION appstore.prepare_partitions() OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.put_back(event_ids bigint[], settled_before timestamp with time zone, actor text, spread interval) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_moved bigint[];
+BEGIN
+    WITH locked AS MATERIALIZED ( -- 1. in key order, as every writer
+        SELECT o.event_id, octet_length(i.body) AS bytes
+        FROM appstore.outcomes AS o JOIN appstore.inbox AS i ON i.event_id = o.event_id
+        WHERE o.event_id = ANY (put_back.event_ids) AND o.settled_at < put_back.settled_before
+        ORDER BY o.event_id
+        FOR UPDATE OF o FOR KEY SHARE OF i
+    ), numbered AS (
+        SELECT locked.*, (row_number() OVER (ORDER BY locked.event_id) - 1)::double precision / count(*) OVER () AS position FROM locked
+    ), taken AS ( -- 2. the outcome goes into the history
+        DELETE FROM appstore.outcomes AS o USING locked WHERE o.event_id = locked.event_id RETURNING o.*
+    ), kept AS (
+        INSERT INTO appstore.outcome_history SELECT taken.*, clock_timestamp(), put_back.actor FROM taken
+    ), back AS ( -- 3. the event into the queue
+        INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+        SELECT n.event_id, clock_timestamp() + n.position * put_back.spread, n.bytes
+        FROM numbered AS n JOIN taken ON taken.event_id = n.event_id
+        RETURNING inbox_ready.event_id
+    )
+    SELECT coalesce(array_agg(back.event_id ORDER BY back.event_id), '{}') INTO v_moved FROM back;
+    RETURN v_moved;
+END
+$$;
+
+ALTER FUNCTION appstore.put_back(event_ids bigint[], settled_before timestamp with time zone, actor text, spread interval) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.receive(bodies bytea[], source text DEFAULT 'notification_v2'::text) RETURNS SETOF bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -896,6 +1535,110 @@ $$;
 
 ALTER FUNCTION appstore.record_owner_link(environment text, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.repair_conditions(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_filter jsonb := jsonb_strip_nulls(jsonb_build_object(
+        'outcome', outcome, 'reason', reason, 'notification_type', notification_type, 'subtype', subtype, 'environment', environment,
+        'bundle_id', bundle_id, 'received_from', received_from, 'received_before', received_before));
+BEGIN
+    IF v_filter = '{}' THEN
+        RAISE EXCEPTION 'name at least one condition: outcome, reason, notification_type, subtype, environment, bundle_id, '
+                        'received_from, received_before'
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF outcome NOT IN ('applied', 'superseded', 'no_effect', 'duplicate', 'unhandled', 'rejected', 'failed', 'discarded') THEN
+        RAISE EXCEPTION 'outcome % is none of applied, superseded, no_effect, duplicate, unhandled, rejected, failed, discarded',
+            quote_literal(outcome) USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN v_filter;
+END
+$$;
+
+ALTER FUNCTION appstore.repair_conditions(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.repair_step() RETURNS TABLE(repair_id bigint, action text, state text, events bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now    timestamptz := clock_timestamp();
+    v_before appstore.repairs;
+    v_after  appstore.repairs;
+    v_error  text;
+BEGIN
+    SELECT r.* INTO v_before FROM appstore.repairs AS r
+    WHERE r.state IN ('requested', 'running') AND r.next_step_at <= v_now
+    ORDER BY r.next_step_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    BEGIN
+        v_after := appstore.carry_on_repair(v_before);
+        v_after.failures := 0;
+        v_after.error := NULL;
+    EXCEPTION WHEN OTHERS THEN
+        v_error := SQLERRM;
+        v_after := v_before;
+        v_after.failures := v_before.failures + 1;
+        v_after.error := v_error;
+        v_after.next_step_at := clock_timestamp() + least(interval '1 second' * 2 ^ v_before.failures, interval '1 minute');
+        IF v_after.failures >= 20 THEN
+            v_after.state := 'failed';
+            v_after.finished_at := clock_timestamp();
+        END IF;
+    END;
+    UPDATE appstore.repairs AS r
+    SET state = v_after.state, walked_to = v_after.walked_to, events_repaired = v_after.events_repaired, steps = v_after.steps,
+        started_at = v_after.started_at, next_step_at = v_after.next_step_at, pace = v_after.pace, finished_at = v_after.finished_at,
+        failures = v_after.failures, error = v_after.error
+    WHERE r.repair_id = v_before.repair_id;
+    RETURN QUERY SELECT v_before.repair_id, v_before.action, v_after.state, v_after.events_repaired - v_before.events_repaired;
+END
+$$;
+
+ALTER FUNCTION appstore.repair_step() OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.request_repair(action text, filter jsonb, note text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_filter   jsonb := (
+        SELECT appstore.repair_conditions(f.outcome, f.reason, f.notification_type, f.subtype, f.environment, f.bundle_id, f.received_from,
+                                          f.received_before)
+        FROM jsonb_populate_record(NULL::appstore.repair_filter, filter) AS f);
+    v_unknown  text;
+    v_expected bigint;
+    v_repair   bigint;
+BEGIN
+    SELECT string_agg(k, ', ') INTO v_unknown FROM jsonb_object_keys(filter) AS k WHERE NOT v_filter ? k AND filter -> k <> 'null';
+    IF v_unknown IS NOT NULL THEN
+        RAISE EXCEPTION 'there is no such condition: %', v_unknown USING ERRCODE = 'invalid_parameter_value';
+    ELSIF action IS NULL OR action NOT IN ('requeue', 'discard') THEN
+        RAISE EXCEPTION 'action % is neither requeue nor discard', quote_nullable(action) USING ERRCODE = 'invalid_parameter_value';
+    ELSIF action = 'discard' AND coalesce(btrim(note), '') = '' THEN
+        RAISE EXCEPTION 'say why the events are discarded' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    v_expected := appstore.count_repair(action, v_filter);
+    INSERT INTO appstore.repairs AS r (action, filter, note, requested_at, requested_by, events_expected, last_event_id, next_step_at)
+    SELECT action, v_filter, note, t.now, session_user, v_expected, s.last_value, t.now
+    FROM appstore.inbox_event_id AS s, (SELECT clock_timestamp() AS now) AS t
+    RETURNING r.repair_id INTO v_repair;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
+    VALUES (clock_timestamp(), session_user, 'request_' || action, '{}', note,
+            jsonb_build_object('repair_id', v_repair, 'events', v_expected) || v_filter);
+    RETURN v_repair;
+END
+$$;
+
+ALTER FUNCTION appstore.request_repair(action text, filter jsonb, note text) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.requeue(event_id bigint, note text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -924,42 +1667,33 @@ ALTER FUNCTION appstore.requeue(event_id bigint, note text) OWNER TO appstore_ow
 CREATE FUNCTION appstore.requeue(outcome text DEFAULT NULL::text, reason text DEFAULT NULL::text, notification_type text DEFAULT NULL::text, subtype text DEFAULT NULL::text, environment text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false, note text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
     AS $$
-#variable_conflict use_column
+#variable_conflict use_variable
 DECLARE
+    v_json   jsonb := appstore.repair_conditions(outcome, reason, notification_type, subtype, environment, bundle_id, received_from,
+                                                 received_before);
+    v_filter appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, v_json);
     v_events bigint[];
-    v_filter jsonb := jsonb_strip_nulls(jsonb_build_object(
-        'outcome', outcome, 'reason', reason, 'notification_type', notification_type, 'subtype', subtype, 'environment', environment,
-        'bundle_id', bundle_id, 'received_from', received_from, 'received_before', received_before));
+    v_repair bigint;
 BEGIN
-    IF v_filter = '{}' THEN
-        RAISE EXCEPTION 'name at least one condition: outcome, reason, notification_type, subtype, environment, bundle_id, received_from, received_before'
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF outcome IS NOT NULL AND outcome NOT IN ('applied', 'superseded', 'no_effect', 'duplicate', 'unhandled', 'rejected', 'failed',
-                                                  'discarded') THEN
-        RAISE EXCEPTION 'outcome % is none of applied, superseded, no_effect, duplicate, unhandled, rejected, failed, discarded',
-            quote_literal(outcome) USING ERRCODE = 'invalid_parameter_value';
-    ELSIF max_events IS NULL OR max_events NOT BETWEEN 1 AND 1000 THEN
-        RAISE EXCEPTION 'max_events must be 1 to 1000: a larger repair is made in several calls' USING ERRCODE = 'invalid_parameter_value';
+    IF max_events NOT BETWEEN 1 AND 1000 THEN
+        RAISE EXCEPTION 'max_events must be 1 to 1000, or null for all events' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF dry_run THEN
+        RETURN appstore.count_repair('requeue', v_json, max_events);
+    ELSIF max_events IS NULL AND appstore.count_repair('requeue', v_json, 1001) > 1000 THEN
+        v_repair := appstore.request_repair('requeue', v_json, note);
+        RAISE NOTICE 'repair % has been requested: SELECT * FROM appstore.repairs WHERE repair_id = %', v_repair, v_repair;
+        RETURN (SELECT r.events_expected FROM appstore.repairs AS r WHERE r.repair_id = v_repair);
     END IF;
     SELECT coalesce(array_agg(found.event_id), '{}') INTO v_events
     FROM (
         SELECT o.event_id FROM appstore.outcomes AS o
-        WHERE (requeue.outcome IS NULL OR o.result = requeue.outcome)
-          AND (requeue.reason IS NULL OR o.reason = requeue.reason)
-          AND (requeue.notification_type IS NULL OR o.notification_type = requeue.notification_type)
-          AND (requeue.subtype IS NULL OR o.subtype = requeue.subtype)
-          AND (requeue.environment IS NULL OR o.environment = requeue.environment)
-          AND (requeue.bundle_id IS NULL OR o.bundle_id = requeue.bundle_id)
-          AND (requeue.received_from IS NULL OR o.received_at >= requeue.received_from)
-          AND (requeue.received_before IS NULL OR o.received_at < requeue.received_before)
-        ORDER BY o.event_id
-        LIMIT requeue.max_events
+        WHERE appstore.fits(o, v_filter)
+        ORDER BY o.event_id LIMIT coalesce(max_events, 1000)
     ) AS found;
-    IF dry_run THEN
-        RETURN cardinality(v_events);
-    END IF;
-    RETURN appstore.requeue_settled(v_events, requeue.note, v_filter);
+    RETURN appstore.requeue_settled(v_events, note, v_json);
 END
 $$;
 
@@ -969,23 +1703,10 @@ CREATE FUNCTION appstore.requeue_settled(event_ids bigint[], note text, filter j
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-#variable_conflict use_column
+#variable_conflict use_variable
 DECLARE
-    v_moved bigint[];
+    v_moved bigint[] := appstore.put_back(event_ids, 'infinity', session_user::text, interval '0');
 BEGIN
-    WITH locked AS ( -- in key order, as every writer
-        SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (event_ids) ORDER BY o.event_id FOR UPDATE
-    ), taken AS (
-        DELETE FROM appstore.outcomes AS o USING locked WHERE o.event_id = locked.event_id RETURNING o.*
-    ), kept AS (
-        INSERT INTO appstore.outcome_history SELECT taken.*, clock_timestamp(), session_user FROM taken
-    ), put_back AS (
-        INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
-        SELECT i.event_id, clock_timestamp(), octet_length(i.body)
-        FROM appstore.inbox AS i JOIN taken ON taken.event_id = i.event_id
-        RETURNING inbox_ready.event_id
-    )
-    SELECT coalesce(array_agg(put_back.event_id ORDER BY put_back.event_id), '{}') INTO v_moved FROM put_back;
     IF cardinality(v_moved) > 0 THEN
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
         VALUES (clock_timestamp(), session_user, 'requeue', v_moved, requeue_settled.note, requeue_settled.filter);
@@ -1098,6 +1819,33 @@ END
 $$;
 
 ALTER FUNCTION appstore.state_digest_parts(environment text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.stop_repair(repair_id bigint, note text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_action text;
+BEGIN
+    UPDATE appstore.repairs AS r
+    SET state = 'stopped', stopped_by = session_user, finished_at = clock_timestamp()
+    WHERE r.repair_id = stop_repair.repair_id AND r.state IN ('requested', 'running')
+    RETURNING r.action INTO v_action;
+    IF NOT FOUND THEN
+        IF NOT EXISTS (SELECT FROM appstore.repairs AS r WHERE r.repair_id = stop_repair.repair_id) THEN
+            RAISE EXCEPTION 'there is no repair %', stop_repair.repair_id USING ERRCODE = 'no_data_found';
+        END IF;
+        RETURN false;
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
+    VALUES (clock_timestamp(), session_user, 'stop_' || v_action, '{}', stop_repair.note,
+            jsonb_build_object('repair_id', stop_repair.repair_id));
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION appstore.stop_repair(repair_id bigint, note text) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.submit_transaction(body bytea) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
@@ -1506,29 +2254,6 @@ CREATE VIEW appstore.entitlements AS
 
 ALTER TABLE appstore.entitlements OWNER TO appstore_owner;
 
-CREATE TABLE appstore.outcomes (
-    event_id bigint NOT NULL,
-    source text NOT NULL,
-    received_at timestamp with time zone NOT NULL,
-    settled_at timestamp with time zone NOT NULL,
-    run integer NOT NULL,
-    attempts integer NOT NULL,
-    result text NOT NULL,
-    reason text,
-    last_error text,
-    notification_type text,
-    subtype text,
-    notification_uuid text,
-    environment text,
-    bundle_id text,
-    transaction_id text,
-    original_transaction_id text,
-    CONSTRAINT outcomes_reason_where_needed CHECK (((reason IS NOT NULL) OR (result <> ALL (ARRAY['unhandled'::text, 'rejected'::text, 'failed'::text, 'discarded'::text])))),
-    CONSTRAINT outcomes_result_is_known CHECK ((result = ANY (ARRAY['applied'::text, 'superseded'::text, 'no_effect'::text, 'duplicate'::text, 'unhandled'::text, 'rejected'::text, 'failed'::text, 'discarded'::text])))
-);
-
-ALTER TABLE appstore.outcomes OWNER TO appstore_owner;
-
 CREATE VIEW appstore.failed AS
  SELECT o.event_id,
     o.source,
@@ -1581,10 +2306,24 @@ CREATE TABLE appstore.inbox_default (
     body bytea NOT NULL,
     CONSTRAINT inbox_body_within_limits CHECK (((octet_length(body) >= 1) AND (octet_length(body) <= 4194304))),
     CONSTRAINT inbox_source_is_a_name CHECK ((source ~ '^[a-z][a-z0-9_]{0,62}$'::text))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', toast.autovacuum_vacuum_scale_factor='0.02');
 ALTER TABLE ONLY appstore.inbox_default ALTER COLUMN body SET STORAGE EXTERNAL;
 
 ALTER TABLE appstore.inbox_default OWNER TO appstore_owner;
+
+CREATE TABLE appstore.inbox_first (
+    event_id bigint DEFAULT nextval('appstore.inbox_event_id'::regclass) NOT NULL,
+    source text NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    body bytea NOT NULL,
+    CONSTRAINT inbox_body_within_limits CHECK (((octet_length(body) >= 1) AND (octet_length(body) <= 4194304))),
+    CONSTRAINT inbox_source_is_a_name CHECK ((source ~ '^[a-z][a-z0-9_]{0,62}$'::text))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', toast.autovacuum_vacuum_scale_factor='0.02');
+ALTER TABLE ONLY appstore.inbox_first ALTER COLUMN body SET STORAGE EXTERNAL;
+
+ALTER TABLE appstore.inbox_first OWNER TO appstore_owner;
 
 CREATE TABLE appstore.inbox_in_flight (
     lane uuid NOT NULL,
@@ -1593,6 +2332,26 @@ CREATE TABLE appstore.inbox_in_flight (
 );
 
 ALTER TABLE appstore.inbox_in_flight OWNER TO appstore_owner;
+
+CREATE VIEW appstore.inbox_partitions AS
+ SELECT (c.relname)::text AS partition,
+    b.from_id,
+    b.to_id,
+    COALESCE((b.to_id <= s.last_value), false) AS is_past,
+    pg_total_relation_size((c.oid)::regclass) AS bytes
+   FROM ((((pg_inherits h
+     JOIN pg_class c ON ((c.oid = h.inhrelid)))
+     CROSS JOIN appstore.inbox_event_id s)
+     CROSS JOIN LATERAL ( SELECT pg_get_expr(c.relpartbound, c.oid) AS bound) e)
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN (e.bound = 'DEFAULT'::text) THEN NULL::bigint
+                    ELSE COALESCE(("substring"(e.bound, 'FROM \(''?(\d+)''?\)'::text))::bigint, (0)::bigint)
+                END AS from_id,
+            ("substring"(e.bound, 'TO \(''?(\d+)''?\)'::text))::bigint AS to_id) b)
+  WHERE (h.inhparent = ('appstore.inbox'::regclass)::oid);
+
+ALTER TABLE appstore.inbox_partitions OWNER TO appstore_owner;
 
 CREATE TABLE appstore.inbox_ready (
     event_id bigint NOT NULL,
@@ -1692,6 +2451,50 @@ CREATE TABLE appstore.owner_links (
 );
 
 ALTER TABLE appstore.owner_links OWNER TO appstore_owner;
+
+CREATE TABLE appstore.partition_checks (
+    partition text NOT NULL,
+    began_at timestamp with time zone NOT NULL,
+    checked_to bigint NOT NULL,
+    kept bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    not_before timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL
+);
+
+ALTER TABLE appstore.partition_checks OWNER TO appstore_owner;
+
+ALTER TABLE appstore.repairs ALTER COLUMN repair_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.repairs_repair_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE appstore.retention (
+    is_only boolean DEFAULT true NOT NULL,
+    bodies interval,
+    outcomes interval,
+    rejected_bodies interval DEFAULT '1 day'::interval NOT NULL,
+    rejected_outcomes interval DEFAULT '30 days'::interval NOT NULL,
+    partition_events bigint DEFAULT 10000000 NOT NULL,
+    CONSTRAINT retention_bodies_a_day CHECK ((bodies >= '1 day'::interval)),
+    CONSTRAINT retention_is_one_row CHECK (is_only),
+    CONSTRAINT retention_outcomes_outlive_bodies CHECK (((outcomes IS NULL) OR ((bodies IS NOT NULL) AND (outcomes >= bodies)))),
+    CONSTRAINT retention_partition_events_sensible CHECK (((partition_events >= 1000) AND (partition_events <= 1000000000))),
+    CONSTRAINT retention_rejected_bodies_an_hour CHECK ((rejected_bodies >= '01:00:00'::interval)),
+    CONSTRAINT retention_rejected_outcomes_outlive_bodies CHECK ((rejected_outcomes >= rejected_bodies))
+);
+
+ALTER TABLE appstore.retention OWNER TO appstore_owner;
+
+CREATE TABLE appstore.retention_walks (
+    walk text NOT NULL,
+    settled_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    event_id bigint DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE appstore.retention_walks OWNER TO appstore_owner;
 
 CREATE TABLE appstore.schema_migrations (
     version integer NOT NULL,
@@ -1895,6 +2698,8 @@ ALTER TABLE appstore.unmatched OWNER TO appstore_owner;
 
 ALTER TABLE ONLY appstore.inbox ATTACH PARTITION appstore.inbox_default DEFAULT;
 
+ALTER TABLE ONLY appstore.inbox ATTACH PARTITION appstore.inbox_first FOR VALUES FROM (MINVALUE) TO ('10000000');
+
 ALTER TABLE ONLY appstore.inbox ALTER COLUMN event_id SET DEFAULT nextval('appstore.inbox_event_id'::regclass);
 
 ALTER TABLE ONLY appstore.api_keys
@@ -1921,6 +2726,9 @@ ALTER TABLE ONLY appstore.inbox
 ALTER TABLE ONLY appstore.inbox_default
     ADD CONSTRAINT inbox_default_pkey PRIMARY KEY (event_id);
 
+ALTER TABLE ONLY appstore.inbox_first
+    ADD CONSTRAINT inbox_first_pkey PRIMARY KEY (event_id);
+
 ALTER TABLE ONLY appstore.inbox_in_flight
     ADD CONSTRAINT inbox_in_flight_pkey PRIMARY KEY (lane);
 
@@ -1945,11 +2753,23 @@ ALTER TABLE ONLY appstore.outcomes
 ALTER TABLE ONLY appstore.owner_links
     ADD CONSTRAINT owner_links_pkey PRIMARY KEY (original_transaction_id, environment, linked_at);
 
+ALTER TABLE ONLY appstore.partition_checks
+    ADD CONSTRAINT partition_checks_pkey PRIMARY KEY (partition);
+
 ALTER TABLE ONLY appstore.products
     ADD CONSTRAINT products_pkey PRIMARY KEY (product_id, entitlement);
 
 ALTER TABLE ONLY appstore.refund_statements
     ADD CONSTRAINT refund_statements_pkey PRIMARY KEY (notification_uuid, environment);
+
+ALTER TABLE ONLY appstore.repairs
+    ADD CONSTRAINT repairs_pkey PRIMARY KEY (repair_id);
+
+ALTER TABLE ONLY appstore.retention
+    ADD CONSTRAINT retention_pkey PRIMARY KEY (is_only);
+
+ALTER TABLE ONLY appstore.retention_walks
+    ADD CONSTRAINT retention_walks_pkey PRIMARY KEY (walk);
 
 ALTER TABLE ONLY appstore.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
@@ -1981,11 +2801,15 @@ CREATE INDEX orders_not_paid ON appstore.orders USING btree (environment, no) WH
 
 CREATE INDEX orders_without_user ON appstore.orders USING btree (environment, origin_no) WHERE ((user_id IS NULL) AND (status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])));
 
+CREATE INDEX outcome_history_by_replaced_at ON appstore.outcome_history USING btree (replaced_at);
+
 CREATE INDEX outcomes_by_contract ON appstore.outcomes USING btree (original_transaction_id, environment) WHERE (original_transaction_id IS NOT NULL);
 
 CREATE INDEX outcomes_needing_attention ON appstore.outcomes USING btree (result, settled_at) WHERE (result = ANY (ARRAY['failed'::text, 'rejected'::text, 'unhandled'::text, 'discarded'::text]));
 
 CREATE INDEX refund_statements_by_transaction ON appstore.refund_statements USING btree (transaction_id, environment, signed_date);
+
+CREATE INDEX repairs_unfinished ON appstore.repairs USING btree (next_step_at) WHERE (state = ANY (ARRAY['requested'::text, 'running'::text]));
 
 CREATE INDEX submissions_by_contract ON appstore.submissions USING btree (original_transaction_id, environment);
 
@@ -2000,6 +2824,8 @@ CREATE INDEX transactions_by_period ON appstore.transactions USING btree (period
 CREATE INDEX transactions_of_later_token ON appstore.transactions USING btree (original_transaction_id, environment) WHERE (app_account_token <> first_token);
 
 ALTER INDEX appstore.inbox_pkey ATTACH PARTITION appstore.inbox_default_pkey;
+
+ALTER INDEX appstore.inbox_pkey ATTACH PARTITION appstore.inbox_first_pkey;
 
 GRANT USAGE ON SCHEMA appstore TO appstore_ingest;
 GRANT USAGE ON SCHEMA appstore TO appstore_worker;
@@ -2018,6 +2844,9 @@ GRANT SELECT ON TABLE appstore.transactions TO appstore_viewer;
 
 REVOKE ALL ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions) TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.age(walk text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.age(walk text) TO appstore_worker;
 
 REVOKE ALL ON FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) TO appstore_api;
@@ -2040,6 +2869,12 @@ GRANT ALL ON FUNCTION appstore.api_subscription(environment text, original_trans
 REVOKE ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) TO appstore_worker;
 
+GRANT SELECT ON TABLE appstore.repairs TO appstore_operator;
+GRANT SELECT ON TABLE appstore.repairs TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.repairs TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.carry_on_repair(r appstore.repairs) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION appstore.chain_link(digest bytea, line text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.chain_link(digest bytea, line text) TO appstore_operator;
 GRANT ALL ON FUNCTION appstore.chain_link(digest bytea, line text) TO appstore_viewer;
@@ -2051,6 +2886,9 @@ REVOKE ALL ON FUNCTION appstore.consumption_answered(environment text, transacti
 GRANT ALL ON FUNCTION appstore.consumption_answered(environment text, transaction_id text) TO appstore_operator;
 GRANT ALL ON FUNCTION appstore.consumption_answered(environment text, transaction_id text) TO appstore_backend;
 
+REVOKE ALL ON FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigint) TO appstore_operator;
+
 REVOKE ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) TO appstore_backend;
 
@@ -2060,10 +2898,35 @@ GRANT ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_id
 REVOKE ALL ON FUNCTION appstore.discard(event_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.discard(event_id bigint, reason text) TO appstore_operator;
 
+REVOKE ALL ON FUNCTION appstore.discard(why text, outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.discard(why text, outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean) TO appstore_operator;
+
+REVOKE ALL ON FUNCTION appstore.discard_settled(event_ids bigint[], settled_before timestamp with time zone, actor text, reason text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.drop_aged_partition() FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.drop_aged_partition() TO appstore_worker;
+
 REVOKE ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO appstore_operator;
 GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO appstore_viewer;
 GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO appstore_backend;
+
+REVOKE ALL ON FUNCTION appstore.events_not_exactly_once() FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.events_not_exactly_once() TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.events_not_exactly_once() TO appstore_viewer;
+
+GRANT SELECT,INSERT ON TABLE appstore.outcomes TO appstore_worker;
+GRANT SELECT ON TABLE appstore.outcomes TO appstore_operator;
+GRANT SELECT ON TABLE appstore.outcomes TO appstore_viewer;
+
+REVOKE ALL ON FUNCTION appstore.fits(o appstore.outcomes, f appstore.repair_filter) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.forget(user_id text, note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.forget(user_id text, note text) TO appstore_operator;
+
+REVOKE ALL ON FUNCTION appstore.is_junk(o appstore.outcomes) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.keep_house() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) TO appstore_operator;
@@ -2084,10 +2947,25 @@ GRANT ALL ON FUNCTION appstore.payer(p_environment text, p_no uuid) TO appstore_
 REVOKE ALL ON FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) TO appstore_worker;
 
+REVOKE ALL ON FUNCTION appstore.posted_by(body bytea) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.prepare_partitions() FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.prepare_partitions() TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.put_back(event_ids bigint[], settled_before timestamp with time zone, actor text, spread interval) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION appstore.receive(bodies bytea[], source text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.receive(bodies bytea[], source text) TO appstore_ingest;
 
 REVOKE ALL ON FUNCTION appstore.record_owner_link(environment text, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.repair_conditions(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.repair_step() FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.repair_step() TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.request_repair(action text, filter jsonb, note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.request_repair(action text, filter jsonb, note text) TO appstore_operator;
 
 REVOKE ALL ON FUNCTION appstore.requeue(event_id bigint, note text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.requeue(event_id bigint, note text) TO appstore_operator;
@@ -2107,6 +2985,9 @@ GRANT ALL ON FUNCTION appstore.state_digest(environment text) TO appstore_viewer
 REVOKE ALL ON FUNCTION appstore.state_digest_parts(environment text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.state_digest_parts(environment text) TO appstore_operator;
 GRANT ALL ON FUNCTION appstore.state_digest_parts(environment text) TO appstore_viewer;
+
+REVOKE ALL ON FUNCTION appstore.stop_repair(repair_id bigint, note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.stop_repair(repair_id bigint, note text) TO appstore_operator;
 
 REVOKE ALL ON FUNCTION appstore.submit_transaction(body bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.submit_transaction(body bytea) TO appstore_api;
@@ -2187,10 +3068,6 @@ GRANT SELECT ON TABLE appstore.entitlements TO appstore_operator;
 GRANT SELECT ON TABLE appstore.entitlements TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.entitlements TO appstore_backend;
 
-GRANT SELECT,INSERT ON TABLE appstore.outcomes TO appstore_worker;
-GRANT SELECT ON TABLE appstore.outcomes TO appstore_operator;
-GRANT SELECT ON TABLE appstore.outcomes TO appstore_viewer;
-
 GRANT SELECT ON TABLE appstore.failed TO appstore_operator;
 GRANT SELECT ON TABLE appstore.failed TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.failed TO appstore_worker;
@@ -2200,6 +3077,10 @@ GRANT SELECT ON TABLE appstore.inbox TO appstore_worker;
 GRANT SELECT,INSERT,DELETE ON TABLE appstore.inbox_in_flight TO appstore_worker;
 GRANT SELECT ON TABLE appstore.inbox_in_flight TO appstore_operator;
 GRANT SELECT ON TABLE appstore.inbox_in_flight TO appstore_viewer;
+
+GRANT SELECT ON TABLE appstore.inbox_partitions TO appstore_operator;
+GRANT SELECT ON TABLE appstore.inbox_partitions TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.inbox_partitions TO appstore_worker;
 
 GRANT SELECT,DELETE,UPDATE ON TABLE appstore.inbox_ready TO appstore_worker;
 GRANT SELECT ON TABLE appstore.inbox_ready TO appstore_operator;
@@ -2220,6 +3101,20 @@ GRANT SELECT ON TABLE appstore.outcome_history TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.owner_links TO appstore_worker;
 GRANT SELECT ON TABLE appstore.owner_links TO appstore_operator;
 GRANT SELECT ON TABLE appstore.owner_links TO appstore_viewer;
+
+GRANT SELECT ON TABLE appstore.retention TO appstore_operator;
+GRANT SELECT ON TABLE appstore.retention TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.retention TO appstore_worker;
+
+GRANT UPDATE(bodies) ON TABLE appstore.retention TO appstore_operator;
+
+GRANT UPDATE(outcomes) ON TABLE appstore.retention TO appstore_operator;
+
+GRANT UPDATE(rejected_bodies) ON TABLE appstore.retention TO appstore_operator;
+
+GRANT UPDATE(rejected_outcomes) ON TABLE appstore.retention TO appstore_operator;
+
+GRANT UPDATE(partition_events) ON TABLE appstore.retention TO appstore_operator;
 
 GRANT SELECT ON TABLE appstore.schema_migrations TO appstore_worker;
 GRANT SELECT ON TABLE appstore.schema_migrations TO appstore_operator;

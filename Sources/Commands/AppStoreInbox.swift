@@ -11,7 +11,7 @@ package struct AppStoreInbox: AsyncParsableCommand {
             """,
         subcommands: [
             MigrateCommand.self, IngestCommand.self, WorkerCommand.self, StatusCommand.self, VerifyCommand.self, ExplainCommand.self,
-            ReplayCommand.self, KeyCommand.self, TriggerCommand.self, DemoCommand.self,
+            RequeueCommand.self, DiscardCommand.self, ReplayCommand.self, KeyCommand.self, TriggerCommand.self, DemoCommand.self,
         ]
     )
 

@@ -33,6 +33,15 @@ struct RoleTests {
         // The right is asked for before the first row is.
         case answerRequest = "SELECT appstore.consumption_answered('Production', '1') WHERE false"
         case digest = "SELECT appstore.state_digest('Production')"
+        case requestRepair = "SELECT appstore.stop_repair(1) WHERE false"
+        case carryOutRepair = "SELECT appstore.repair_step()"
+        case age = "SELECT appstore.age('rejected_bodies')"
+        case dropPartition = "SELECT appstore.drop_aged_partition()"
+        case preparePartitions = "SELECT appstore.prepare_partitions()"
+        case putBack = "SELECT appstore.put_back('{}', now(), 'somebody', '0')"
+        case changeAges = "UPDATE appstore.retention SET bodies = '90 days'"
+        case readRepairs = "SELECT FROM appstore.repairs"
+        case forget = "SELECT appstore.forget('nobody')"
         case makeTable = "CREATE TABLE appstore.mine ()"
         case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
         case makeTemporary = "CREATE TABLE public.mine ()"
@@ -40,18 +49,24 @@ struct RoleTests {
 
     static let allowed: [(role: String, deeds: Set<Deed>)] = [
         ("appstore_ingest", [.receive]),
-        ("appstore_worker", [.readBodies, .claim, .settle, .readOutcomes, .readStatus, .readBooks, .changeBooks, .derive, .readUnmatched]),
+        (
+            "appstore_worker",
+            [
+                .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readBooks, .changeBooks, .derive, .readUnmatched,
+                .carryOutRepair, .age, .dropPartition, .preparePartitions, .readRepairs,
+            ]
+        ),
         (
             "appstore_operator",
             [
                 .readOutcomes, .readStatus, .readBooks, .requeue, .timeline, .readEntitlements, .readRequests, .readUnmatched,
-                .answerRequest,
+                .answerRequest, .requestRepair, .changeAges, .readRepairs, .forget,
                 .digest,
             ]
         ),
         (
             "appstore_viewer",
-            [.readOutcomes, .readStatus, .readBooks, .timeline, .readEntitlements, .readRequests, .readUnmatched, .digest]
+            [.readOutcomes, .readStatus, .readBooks, .timeline, .readEntitlements, .readRequests, .readUnmatched, .digest, .readRepairs]
         ),
         ("appstore_backend", [.createOrder, .readEntitlements, .readRequests, .answerRequest]),
     ]

@@ -30,7 +30,7 @@ struct WorkerCommand: AsyncParsableCommand {
 
         let pool = ConnectionPool(
             options: try ConnectionOptions(settings.database, command: "worker"),
-            configuration: ConnectionPool.Configuration(maxConnections: settings.concurrency),
+            configuration: ConnectionPool.Configuration(maxConnections: settings.concurrency + 1),  // one for maintenance
             logger: logger
         )
         let watchdog = Watchdog(notifier: notifier)
@@ -44,7 +44,7 @@ struct WorkerCommand: AsyncParsableCommand {
         notifier.ready(status: "keeping the books of \(settings.apps.map(\.bundleID).joined(separator: ", "))")
         logger.notice("worker is running", metadata: ["worker.concurrency": "\(settings.concurrency)"])
         try await ServiceGroup.running(
-            [pool, service, StoppingNotice(notifier: notifier)],
+            [pool, MaintenanceService(pool: pool, logger: logger), service, StoppingNotice(notifier: notifier)],
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger
         )

@@ -1,0 +1,17 @@
+import ArgumentParser
+
+/// `appstore-inbox discard`: ends events that shall not run.
+struct DiscardCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "discard",
+        abstract: "Ends events that failed, were rejected or unhandled; by number also waiting ones.",
+        discussion: RepairOptions.discussion
+    )
+
+    @OptionGroup var options: RepairOptions
+    @Option(help: "Why; it becomes the reason of their outcomes.") var note: String
+
+    func run() async throws {
+        try await options.run(.discard, note: note)
+    }
+}

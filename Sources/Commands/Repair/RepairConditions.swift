@@ -1,0 +1,28 @@
+import AppStore
+import ArgumentParser
+
+/// Which settled events a repair is about: those that every given condition fits.
+struct RepairConditions: ParsableArguments {
+    @Option(help: "What became of them: failed, rejected, unhandled, discarded, applied, superseded, no_effect or duplicate.")
+    var outcome: String?
+    @Option(help: "Why, such as merge_failed or wrong_bundle.") var reason: String?
+    @Option(help: "Apple's notificationType.") var type: String?
+    @Option(help: "Apple's subtype.") var subtype: String?
+    @Option(help: "The app's bundle id.") var app: String?
+    @Option(help: "Production or Sandbox.") var environment: String?
+    @Option(help: ArgumentHelp("Received at this instant or later, such as 2026-01-31T12:00:00Z.", valueName: "INSTANT")) var from: String?
+    @Option(help: ArgumentHelp("Received before this instant.", valueName: "INSTANT")) var before: String?
+
+    /// The conditions by the names that SQL has for them.
+    var filter: JSONObject {
+        let named = [
+            ("outcome", outcome), ("reason", reason), ("notification_type", type), ("subtype", subtype), ("bundle_id", app),
+            ("environment", environment), ("received_from", from), ("received_before", before),
+        ]
+        return JSONObject(named.compactMap { name, text in text.map { (name, .string($0)) } })
+    }
+
+    var isEmpty: Bool {
+        [outcome, reason, type, subtype, app, environment, from, before].allSatisfy { $0 == nil }
+    }
+}

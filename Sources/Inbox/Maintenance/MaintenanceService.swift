@@ -1,0 +1,76 @@
+package import Logging
+package import Postgres
+import ServiceLifecycle
+
+/// Keeps house beside the live path: one task after the other, on one connection of the pool. Any number of workers may run it; in
+/// PostgreSQL a repair is in one worker's hands at a time, and so is each step of ageing.
+package struct MaintenanceService: Service {
+    private let pool: ConnectionPool
+    private let logger: Logger
+
+    package init(pool: ConnectionPool, logger: Logger) {
+        self.pool = pool
+        self.logger = logger
+    }
+
+    /// Runs until graceful shutdown, then ends after the step in flight.
+    package func run() async throws {
+        let clock = ContinuousClock()
+        var generator = SystemRandomNumberGenerator()
+        var schedule = MaintenanceSchedule(now: clock.now, using: &generator)
+        var failing: Set<MaintenanceTask> = []
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            let (task, instant) = schedule.next
+            if instant > clock.now {
+                await rest(until: instant, clock)
+                continue
+            }
+            let ending = await step(task, &failing)
+            schedule.ended(task, ending, at: clock.now, using: &generator)
+        }
+    }
+
+    private func step(_ task: MaintenanceTask, _ failing: inout Set<MaintenanceTask>) async -> MaintenanceSchedule.Ending {
+        do {
+            let step = try await pool.withConnection { try await task.step(on: $0) }
+            if failing.remove(task) != nil { logger.notice("maintenance goes on", metadata: metadata(task)) }
+            guard let step else { return .nothingToDo }
+            MaintenanceMetrics.record(step, of: task)
+            logger.log(
+                level: task == .preparePartitions || step.did.hasPrefix("detached") ? .notice : .debug,
+                "maintenance step",
+                metadata: metadata(task).merging(["maintenance.did": "\(step.did)", "maintenance.rows": "\(step.rows)"]) { $1 }
+            )
+            return step.hasMore ? .moreToDo : .nothingToDo
+        } catch let error as PostgresError where error.isSerializationConflict {
+            // The live path comes first; nothing was changed.
+            logger.debug("maintenance waits for others", metadata: metadata(task))
+            return .inTheWay
+        } catch is CancellationError where Task.isCancelled {
+            return .nothingToDo
+        } catch {
+            MaintenanceMetrics.recordFailure(of: task)
+            // Said once, not at each attempt.
+            logger.log(
+                level: failing.insert(task).inserted ? .warning : .debug,
+                "maintenance step failed and will be tried again",
+                metadata: metadata(task).merging(["error": "\(error)"]) { $1 }
+            )
+            return .inTheWay
+        }
+    }
+
+    private func metadata(_ task: MaintenanceTask) -> Logger.Metadata {
+        ["maintenance.task": "\(task.rawValue)"]
+    }
+
+    private func rest(until instant: ContinuousClock.Instant, _ clock: ContinuousClock) async {
+        await cancelWhenGracefulShutdown {
+            do {
+                try await Task.sleep(until: instant, clock: clock)
+            } catch {
+                // Cut short by the shutdown, which the loop looks at next.
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import AppStore
+import Foundation
+import Postgres
+import PostgresTesting
+import StoreSimulator
+import Testing
+
+extension EndToEnd {
+    /// `appstore-inbox requeue` and `discard`.
+    @Suite struct RepairCommandTests {
+        /// An installation with that many rejected events in its inbox.
+        private func withRejected(_ count: Int, _ body: (Installation, [String: String]) async throws -> Void) async throws {
+            try await Installation.lend { installation in
+                try await installation.books.execute(
+                    """
+                    WITH stored AS (
+                        INSERT INTO appstore.inbox (source, received_at, body)
+                        SELECT 'notification_v2', now(), '\\x7b7d' FROM generate_series(1, \(count)) RETURNING *
+                    )
+                    INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
+                    SELECT event_id, source, received_at, now(), 1, 1, 'rejected', 'no_signed_payload' FROM stored
+                    """
+                )
+                try await body(installation, ["APPSTORE_INBOX_DATABASE_URL": installation.database.url(user: "appstore_operator")])
+            }
+        }
+
+        @Test func `a few events are counted, requeued and discarded at once`() async throws {
+            try await withRejected(30) { installation, settings in
+                let counted = try await Program.run(["requeue", "--outcome", "rejected", "--dry-run", "--json"], settings: settings)
+                #expect(counted.ending == .exit(0), "\(counted.errors)")
+                #expect(try counted.json().number("events") == "30")
+                let named = try await Program.run(["requeue", "1", "3-5", "--note", "look again"], settings: settings)
+                #expect((named.ending, named.output) == (.exit(0), "4 events are requeued.\n"))
+                let discarded = try await Program.run(["discard", "--reason", "no_signed_payload", "--note", "junk"], settings: settings)
+                #expect((discarded.ending, discarded.output) == (.exit(0), "26 events are discarded.\n"))
+                #expect(
+                    try await installation.books.values(
+                        "SELECT concat_ws(' ', actor, action, cardinality(event_ids), note) FROM appstore.audit_log ORDER BY audit_id"
+                    ).suffix(2) == ["appstore_operator requeue 1 look again", "appstore_operator discard 26 junk"]
+                )
+            }
+        }
+
+        @Test func `many events are requeued by the worker while the command shows how far it is`() async throws {
+            let shop = try Shop()
+            try await withRejected(2500) { installation, settings in
+                _ = try await installation.startWorker(for: shop)
+                let done = try await Program.run(["requeue", "--outcome", "rejected", "--json"], settings: settings)
+                #expect(done.ending == .exit(0), "\(done.errors)")
+                let last = try JSONDocument(String(done.output.split(separator: "\n").last ?? ""))
+                #expect((last.text("state"), last.number("repaired")) == ("done", "2500"))
+                try await eventually("all have run twice") {
+                    try await installation.books.value(Int.self, "SELECT count(*) FROM appstore.outcomes WHERE run = 2") == 2500
+                }
+            }
+        }
+
+        @Test func `what cannot be done says why, and ends as the others do`() async throws {
+            try await withRejected(1) { installation, settings in
+                for (arguments, code, words) in [
+                    (["requeue", "99"], 1, "99"), (["requeue"], 2, "--outcome"), (["requeue", "x"], 2, "\"x\""),
+                    (["requeue", "--outcome", "lost"], 2, "lost"), (["requeue", "1", "--outcome", "failed"], 2, "either"),
+                    (["discard", "1"], 2, "--note"), (["requeue", "--outcome", "failed", "--from", "noon"], 2, "timestamp"),
+                ] {
+                    let result = try await Program.run(arguments, settings: settings)
+                    #expect(result.ending == .exit(Int32(code)), "\(arguments): \(result.errors)")
+                    #expect((result.errors + result.output).contains(words), "\(arguments): \(result.errors)\(result.output)")
+                }
+                let viewer = ["APPSTORE_INBOX_DATABASE_URL": installation.database.url(user: "appstore_viewer")]
+                #expect(try await Program.run(["requeue", "--outcome", "rejected"], settings: viewer).ending == .exit(1))
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Inbox
+import InboxTesting
+import Postgres
+import PostgresTesting
+
+/// A database with settled and waiting events, made by SQL.
+enum MaintenanceBench {
+    /// Events 1… of which each has an outcome, received and settled so long ago.
+    static func settled(_ count: Int, result: String, labels: Bool = true, age: String = "2 days", in database: TestDatabase) async throws {
+        try await database.withConnection { connection in
+            try await connection.runScript(
+                """
+                WITH stored AS (
+                    INSERT INTO appstore.inbox (source, received_at, body)
+                    SELECT 'notification_v2', now() - interval '\(age)', '\\x01' FROM generate_series(1, \(count)) RETURNING *
+                )
+                INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, bundle_id,
+                                               notification_type)
+                SELECT event_id, source, received_at, received_at, 1, 1, '\(result)', 'by_test',
+                       \(labels ? "'com.example.app', 'TEST'" : "NULL, NULL")
+                FROM stored;
+                """
+            )
+        }
+    }
+
+    /// Takes one step as the worker would.
+    static func step(_ task: MaintenanceTask, in database: TestDatabase) async throws -> MaintenanceTask.Step? {
+        try await database.withConnection(user: "appstore_worker") { try await task.step(on: $0) }
+    }
+
+    /// Takes steps until there is nothing to do, and says what they did. Requests do not wait for their pace.
+    static func finish(_ task: MaintenanceTask, in database: TestDatabase) async throws -> [MaintenanceTask.Step] {
+        var steps: [MaintenanceTask.Step] = []
+        while let step = try await step(task, in: database) {
+            steps.append(step)
+            if !step.hasMore { break }
+            if task == .repair { try await hurry(database) }
+        }
+        return steps
+    }
+
+    /// What waits becomes due so late that it does not stand in the way, and the next step of each request is due.
+    static func hurry(_ database: TestDatabase) async throws {
+        try await execute(
+            """
+            UPDATE appstore.inbox_ready SET run_at = now() + interval '1 day';
+            UPDATE appstore.repairs SET next_step_at = now() WHERE finished_at IS NULL;
+            """,
+            in: database
+        )
+    }
+
+    static func execute(_ script: String, in database: TestDatabase) async throws {
+        try await database.withConnection { try await $0.runScript(script) }
+    }
+
+    static func asOperator(_ database: TestDatabase, _ statement: Statement) async throws -> Int64? {
+        try await database.withConnection(user: "appstore_operator") { connection in
+            try await connection.query(statement).first?.decode(0, as: Int64?.self)
+        }
+    }
+}
