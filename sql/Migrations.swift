@@ -27,8 +27,9 @@ package struct Migration: Sendable {
         Migration(10, "m0010_create_api", PackageResources.m0010_create_api_sql),
         Migration(11, "m0011_create_state_digest", PackageResources.m0011_create_state_digest_sql),
         Migration(12, "m0012_create_repairs", PackageResources.m0012_create_repairs_sql),
-        Migration(13, "m0013_partition_inbox", PackageResources.m0013_partition_inbox_sql),
-        Migration(14, "m0014_create_forget", PackageResources.m0014_create_forget_sql),
+        Migration(13, "m0013_carry_out_repairs", PackageResources.m0013_carry_out_repairs_sql),
+        Migration(14, "m0014_partition_inbox", PackageResources.m0014_partition_inbox_sql),
+        Migration(15, "m0015_create_forget", PackageResources.m0015_create_forget_sql),
     ]
 
     /// Creates the cluster's roles and their time-outs; safe to run again.

@@ -36,9 +36,9 @@ struct UnexpectedSuccess: Error {
     let value: String
 }
 
-/// Waits until a condition holds, for at most ten seconds.
+/// Waits until a condition holds, for at most half a minute.
 func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + .seconds(30)
     while try await !condition() {
         guard ContinuousClock.now < deadline else { throw Overdue(what: what) }
         await Task.yield()
