@@ -39,6 +39,32 @@ extension EndToEnd {
             }
         }
 
+        @Test func `somebody notices that notifications stopped`() async throws {
+            var shop = try Shop()
+            let bodies = try shop.bodies(shop.purchases(1))
+            try await Installation.lend { installation in
+                let viewer = ["APPSTORE_INBOX_DATABASE_URL": installation.database.url(user: "appstore_viewer")]
+                let never = try await Program.run(["status", "--max-silence", "3600"], settings: viewer)
+                #expect(never.ending == .exit(1))
+                #expect(never.output.contains("no notification has come yet"), "\(never.output)")
+
+                let ingest = try await installation.startIngest()
+                _ = try await ingest.client.post(bodies)
+                _ = try await installation.startWorker(for: shop)
+                _ = try await installation.books.settled(1)
+                let lately = try await Program.run(["status", "--max-silence", "3600"], settings: viewer)
+                #expect(lately.ending == .exit(0), "\(lately.errors)")
+
+                // Two hours later, and junk has come meanwhile: that is no sign of life.
+                try await installation.books.execute("UPDATE appstore.outcomes SET received_at = received_at - interval '2 hours'")
+                _ = try await ingest.client.post([Array(#"{"signedPayload":"YQ.YQ.YQ"}"#.utf8)])
+                _ = try await installation.books.settled(2)
+                let silent = try await Program.run(["status", "--max-silence", "3600", "--json"], settings: viewer)
+                #expect(silent.ending == .exit(1))
+                #expect(try silent.json().number("lastNotificationSeconds").flatMap(Int.init) ?? 0 >= 7200)
+            }
+        }
+
         @Test func `status counts what waits`() async throws {
             var shop = try Shop()
             let bodies = try shop.bodies(shop.purchases(3))

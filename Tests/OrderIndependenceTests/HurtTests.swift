@@ -9,8 +9,8 @@ import Testing
 
 /// What hurts people who keep such books by hand, each as a test. The property tests imply most of it; these say it in words.
 ///
-/// Not here, for the parts are not there yet: an OCSP outage that looks like a bad signature (nothing is asked over the network while
-/// verifying), a 401 of Apple's API from clock skew (nothing calls it), and nobody noticing that notifications stopped.
+/// Elsewhere: that an OCSP outage is no bad signature (AppStoreVerificationTests, NetworkTests), and that somebody notices when
+/// notifications stop (EndToEndTests, OperatorCommandTests). Not yet: a 401 of Apple's API from clock skew, for nothing calls it.
 struct HurtTests {
     private let token = UUID()
 

@@ -8,20 +8,28 @@ struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Shows what waits in the inbox and what became of the rest.",
-        discussion:
-            "Needs a role that may read, such as appstore_viewer. Exit codes: 0 shown, 1 the database could not be asked, 78 wrong settings."
+        discussion: """
+            Needs a role that may read, such as appstore_viewer. With --max-silence a monitor notices that notifications have stopped. Exit \
+            codes: 0 shown, 1 the database could not be asked or the silence is too long, 78 wrong settings.
+            """
     )
 
     @Flag(help: "Print one JSON object.") var json = false
+    @Option(help: "Fail when no genuine notification has come for so many seconds.") var maxSilence: Int64?
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var service: ServiceOptions
 
     func run() async throws {
         let reader = try service.reader(database)
         let options = try ConnectionOptions(DatabaseSettings(reader), command: "status")
-        let connection = try await Connection.open(options, logger: try Logger.service("status", reader))
+        let logger = try Logger.service("status", reader)
+        let connection = try await Connection.open(options, logger: logger)
         let status = try await InboxStatus.read(from: connection)
         await connection.close()
         print(json ? String(decoding: JSONSerializer.serialize(status.json), as: UTF8.self) : status.text)
+        if let maxSilence, status.silence.map({ $0 > maxSilence }) ?? true {
+            logger.error("no notification for too long", metadata: ["status.max-silence": "\(maxSilence) s"])
+            throw ExitCode.failure
+        }
     }
 }
