@@ -19,7 +19,7 @@ import Testing
             for _ in 0..<64 {
                 group.addTask { try await pool.withConnection { _ = try await $0.execute("SELECT FROM pg_advisory_lock_shared(1)") } }
             }
-            try await eventually("64 statements that wait for the lock") {
+            try await eventually("64 statements that wait for the lock", within: .seconds(30)) {
                 try await admin.query(
                     """
                     SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted

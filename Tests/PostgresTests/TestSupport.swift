@@ -36,9 +36,9 @@ struct UnexpectedSuccess: Error {
     let value: String
 }
 
-/// Waits until a condition holds, for at most half a minute.
-func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(30)
+/// Waits until a condition holds, for at most ten seconds unless told otherwise.
+func eventually(_ what: String, within limit: Duration = .seconds(10), _ condition: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + limit
     while try await !condition() {
         guard ContinuousClock.now < deadline else { throw Overdue(what: what) }
         await Task.yield()
