@@ -34,6 +34,14 @@ static inline X509 *COpenSSL_sk_X509_value(const STACK_OF(X509) *stack, int inde
 
 static inline EVP_PKEY *COpenSSL_EC_gen(const char *group) { return EVP_EC_gen(group); }
 
+// Computes multiples of the group's generator for later use. Returns 1 when they are there. OpenSSL 3 deprecates it without a replacement.
+static inline int COpenSSL_EC_GROUP_precompute(EC_GROUP *group) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return EC_GROUP_precompute_mult(group, NULL) == 1 && EC_GROUP_have_precompute_mult(group) == 1;
+#pragma GCC diagnostic pop
+}
+
 static inline long COpenSSL_BIO_get_mem_data(BIO *bio, char **data) { return BIO_get_mem_data(bio, data); }
 
 // A password callback that gives none: libcrypto's default one would ask on the terminal.

@@ -21,6 +21,11 @@ struct ChainCacheTests {
         #expect(cache.chain(for: header, at: TestStore.notBefore)?.anchor == store.root)
     }
 
+    @Test func `what was remembered and what was not is counted`() throws {
+        for _ in 0..<3 { try verify(Payloads.notification()) }
+        #expect((cache.counts.hits, cache.counts.misses) == (2, 1))
+    }
+
     @Test func `a remembered chain is tested against each signedDate`() throws {
         try verify(Payloads.notification())
         let header = Base64URL.encode(JSONSerializer.serialize(store.header))

@@ -1,5 +1,6 @@
-import OpenSSL
 import Testing
+
+@testable import OpenSSL
 
 /// Project Wycheproof's signatures, right and wrong in every way that implementations have got wrong.
 ///
@@ -27,6 +28,13 @@ struct WycheproofTests {
     @Test func `r and s side by side are verified as Wycheproof says`() throws {
         try check("ecdsa_secp256r1_sha256_p1363_test") { key, item in
             key.verifyES256(signature: item.sig.bytes, message: item.msg.bytes[...])
+        }
+    }
+
+    @Test func `a table of the key's point comes to the same verdicts`() throws {
+        try check("ecdsa_secp256r1_sha256_p1363_test") { key, item in
+            guard ECDSASignature.isWellFormed(raw: item.sig.bytes), let table = PointTable(of: key.handle) else { return false }
+            return table.verify(wellFormed: item.sig.bytes, digest: Digest.sha256(item.msg.bytes))
         }
     }
 

@@ -1,0 +1,119 @@
+import Randomness
+import Testing
+
+@testable import OpenSSL
+
+/// Verification with a table against libcrypto's own, and the numbers that could tell them apart.
+struct PointTableTests {
+    private let order = HexBytes("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551").bytes
+    private let zero = [UInt8](repeating: 0, count: 32)
+
+    @Test func `a number times its inverse is one`() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var generator = SeededGenerator(seed: seed)
+        let powersOfTwo = stride(from: 0, to: 64, by: 7).map { power in
+            Array(zero.dropLast(8)) + (0..<8).map { UInt8(truncatingIfNeeded: (UInt64(1) << UInt64(power)) >> UInt64(56 - 8 * $0)) }
+        }
+        let edges = [Array(zero.dropLast()) + [3], Array(order.dropLast()) + [0x50], [0x7f] + Array(order.dropFirst())]
+        let random = (0..<60).map { _ in [0x3f] + generator.bytes(31) }
+        for number in edges + powersOfTwo + random {
+            let inverse = Scalar256(bigEndian: number).inverse
+            #expect(product(number, inverse.bigEndian) == Array(zero.dropLast()) + [1], "seed \(seed): \(number)")
+            #expect(inverse.inverse.bigEndian == number, "seed \(seed): \(number)")
+        }
+    }
+
+    @Test func `genuine signatures verify, and not with one bit changed`() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var generator = SeededGenerator(seed: seed)
+        let key = try PrivateKey.generate(.p256)
+        let table = try #require(PointTable(of: key.publicKey.handle))
+        for _ in 0..<100 {
+            let message = generator.bytes(40)
+            let digest = Digest.sha256(message)
+            var signature = try key.signES256(message)
+            #expect(table.verify(wellFormed: signature, digest: digest))
+            var otherDigest = digest
+            otherDigest[Int.random(in: 0..<32, using: &generator)] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            #expect(!table.verify(wellFormed: signature, digest: otherDigest), "seed \(seed)")
+            signature[Int.random(in: 0..<64, using: &generator)] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            if ECDSASignature.isWellFormed(raw: signature) {
+                #expect(!table.verify(wellFormed: signature, digest: digest), "seed \(seed)")
+            }
+        }
+        let stranger = try PrivateKey.generate(.p256).signES256([1])
+        #expect(!table.verify(wellFormed: stranger, digest: Digest.sha256([1])))
+    }
+
+    /// With the base point for a public key, both products lie on one line through it, so that sums of equal and opposite points can be made.
+    @Test func `sums of equal and of opposite points are told from others`() throws {
+        let key = try PublicKey(der: HexBytes(basePointKey).bytes)
+        let table = try #require(PointTable(of: key.handle))
+        // r is the x coordinate of 2 G, so that e = r makes both products equal; with s = e + r over k = 2 the signature is genuine.
+        let r = HexBytes("7cf27b188d034f7e8a52380304b51ac3c08969e277f21b35a60b48fc47669978").bytes
+        #expect(table.verify(wellFormed: r + r, digest: r))
+        #expect(!table.verify(wellFormed: r + r, digest: zero))
+        // e = -r: the sum is the point at infinity, whatever s is.
+        let opposite = difference(order, r)
+        #expect(!table.verify(wellFormed: r + r, digest: opposite))
+        #expect(!table.verify(wellFormed: r + Array(zero.dropLast()) + [1], digest: opposite))
+    }
+
+    @Test func `a key that is used often goes on verifying, by many threads at once`() async throws {
+        let key = try PrivateKey.generate(.p256)
+        let message = Array("a message".utf8)
+        let signature = try key.signES256(message)
+        let forged = try PrivateKey.generate(.p256).signES256(message)
+        let uses = PublicKey.usesBeforeTable
+        let (genuine, fooled) = await withTaskGroup(of: (Int, Int).self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let genuine = (0..<uses / 2).count { _ in key.publicKey.verifyES256(signature: signature, message: message[...]) }
+                    return (genuine, (0..<10).count { _ in key.publicKey.verifyES256(signature: forged, message: message[...]) })
+                }
+            }
+            return await group.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
+        }
+        #expect(genuine == uses * 2)
+        #expect(fooled == 0)
+    }
+
+    private let basePointKey = """
+        3059301306072a8648ce3d020106082a8648ce3d030107034200046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296\
+        4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5
+        """
+
+    /// The product modulo n, by shifting and adding.
+    private func product(_ x: [UInt8], _ y: [UInt8]) -> [UInt8] {
+        var sum = zero
+        for byte in x {
+            for bit in (0..<8).reversed() {
+                sum = added(sum, sum)
+                if byte >> UInt8(bit) & 1 == 1 { sum = added(sum, y) }
+            }
+        }
+        return sum
+    }
+
+    private func added(_ x: [UInt8], _ y: [UInt8]) -> [UInt8] {
+        var carry = 0
+        var sum = zero
+        for index in (0..<32).reversed() {
+            let value = Int(x[index]) + Int(y[index]) + carry
+            sum[index] = UInt8(truncatingIfNeeded: value)
+            carry = value >> 8
+        }
+        return carry == 1 || !sum.lexicographicallyPrecedes(order) ? difference(sum, order) : sum
+    }
+
+    private func difference(_ x: [UInt8], _ y: [UInt8]) -> [UInt8] {
+        var borrow = 0
+        var result = zero
+        for index in (0..<32).reversed() {
+            let value = Int(x[index]) - Int(y[index]) - borrow
+            borrow = value < 0 ? 1 : 0
+            result[index] = UInt8(truncatingIfNeeded: value)
+        }
+        return result
+    }
+}
