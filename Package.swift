@@ -32,6 +32,7 @@ let package = Package(
         // System libraries, each with one importer.
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CMalloc"),
         .target(name: "Postgres", dependencies: ["CLibPQ", logging, serviceLifecycle]),
         .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
 
@@ -55,10 +56,16 @@ let package = Package(
         .target(name: "LedgerStore", dependencies: ["AppStore", "Ledger", "Postgres"]),
         .target(name: "Handlers", dependencies: ["AppStore", "AppStoreVerification", "Ledger"]),
 
+        // Counters in Prometheus' text format.
+        .target(name: "Prometheus", dependencies: [metrics]),
+
         // The two daemons.
         .target(
             name: "HTTPServing",
-            dependencies: ["AppStore", hummingbird, hummingbirdCore, httpTypes, logging, metrics, nioCore, nioHTTP1, serviceLifecycle]
+            dependencies: [
+                "AppStore", "Prometheus", hummingbird, hummingbirdCore, httpTypes, logging, metrics, nioCore, nioHTTP1, nioPosix,
+                serviceLifecycle,
+            ]
         ),
         .target(
             name: "Ingest",
@@ -83,22 +90,35 @@ let package = Package(
         ),
         .target(name: "Systemd", dependencies: [logging]),
 
+        // Private PostgreSQL clusters for benchmarks and tests.
+        .target(name: "PrivateCluster"),
+
         // A make-believe App Store, and the program.
         .target(name: "Randomness"),
         .target(name: "StoreSimulator", dependencies: ["AppStore", "OpenSSL", "Randomness"]),
         .target(
+            name: "Benchmarks",
+            dependencies: [
+                "AppStore", "AppStoreVerification", "Inbox", "OpenSSL", "Postgres", "PrivateCluster", "Randomness", "Schema",
+                "StoreSimulator", logging,
+            ]
+        ),
+        .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "AppStoreVerification", "HTTPServing", "Handlers", "Inbox", "Ingest", "Ledger", "OpenSSL", "Postgres", "Schema",
-                "ShopAPI", "StoreSimulator", "Systemd", "Worker", argumentParser, configuration, logging, nioCore, nioHTTP1, nioPosix,
-                serviceLifecycle, unixSignals,
+                "AppStore", "AppStoreVerification", "Benchmarks", "CMalloc", "HTTPServing", "Handlers", "Inbox", "Ingest", "Ledger",
+                "OpenSSL",
+                "Postgres", "Prometheus", "Schema", "ShopAPI", "StoreSimulator", "Systemd", "Worker", argumentParser, configuration,
+                logging,
+                metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
             ]
         ),
         .executableTarget(name: "appstore-inbox", dependencies: ["Commands"]),
 
         // Support for tests: a private cluster, databases with the schema in them, facts made by hand.
-        .target(name: "PostgresTesting", dependencies: ["Postgres", logging], path: "Tests/PostgresTesting"),
+        .target(name: "PostgresTesting", dependencies: ["Postgres", "PrivateCluster", logging], path: "Tests/PostgresTesting"),
         .target(name: "HTTPServingTesting", dependencies: [nioCore, nioPosix], path: "Tests/HTTPServingTesting"),
+        .target(name: "PrometheusTesting", path: "Tests/PrometheusTesting"),
         .target(name: "InboxTesting", dependencies: ["Postgres", "PostgresTesting", "Schema", logging], path: "Tests/InboxTesting"),
         .target(name: "LedgerTesting", dependencies: ["AppStore", "Ledger"], path: "Tests/LedgerTesting"),
         // Notifications that are really signed and verified; whole lives of customers, with a model of what the books must say of them.
@@ -113,15 +133,39 @@ let package = Package(
             path: "Tests/LivesTesting"
         ),
 
+        // The built program, its clients and its databases.
+        .target(
+            name: "EndToEndTesting",
+            dependencies: ["AppStore", "OpenSSL", "Postgres", "PostgresTesting", "StoreSimulator"],
+            path: "Tests/EndToEndTesting"
+        ),
+
         .testTarget(name: "AppStoreTests", dependencies: ["Randomness", "AppStore"]),
         .testTarget(name: "AppStoreVerificationTests", dependencies: ["Randomness", "AppStore", "AppStoreVerification", "OpenSSL"]),
         .testTarget(
+            name: "BenchmarksTests",
+            dependencies: ["AppStore", "Benchmarks", "PrivateCluster", "Randomness", "appstore-inbox"]
+        ),
+        .testTarget(
+            name: "ChaosTests",
+            dependencies: [
+                "AppStore", "EndToEndTesting", "LivesTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrivateCluster", "Randomness",
+                "StoreSimulator", "appstore-inbox",
+            ]
+        ),
+        .testTarget(
             name: "CommandsTests",
-            dependencies: ["AppStore", "AppStoreVerification", "Commands", argumentParser, logging]
+            dependencies: [
+                "AppStore", "AppStoreVerification", "Commands", "HTTPServing", "Inbox", "Ingest", "Postgres", "Prometheus",
+                "PrometheusTesting", "ShopAPI", argumentParser, logging, metrics,
+            ]
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["AppStore", "OpenSSL", "Postgres", "PostgresTesting", "StoreSimulator", "appstore-inbox"]
+            dependencies: [
+                "AppStore", "EndToEndTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting", "StoreSimulator",
+                "appstore-inbox",
+            ]
         ),
         .testTarget(
             name: "HandlersTests",
@@ -129,18 +173,24 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPServingTests",
-            dependencies: ["AppStore", "HTTPServing", "HTTPServingTesting", "Randomness", logging, nioCore, nioEmbedded, nioHTTP1]
+            dependencies: [
+                "AppStore", "HTTPServing", "HTTPServingTesting", "Prometheus", "PrometheusTesting", "Randomness", logging, metrics, nioCore,
+                nioEmbedded, nioHTTP1, serviceLifecycle,
+            ]
         ),
-        .testTarget(name: "InboxIntakeTests", dependencies: ["Inbox", logging, serviceLifecycle]),
+        .testTarget(name: "InboxIntakeTests", dependencies: ["Inbox", "Prometheus", "PrometheusTesting", logging, serviceLifecycle]),
         .testTarget(
             name: "InboxTests",
-            dependencies: ["Inbox", "InboxTesting", "Postgres", "PostgresTesting", logging, serviceLifecycle]
+            dependencies: [
+                "Inbox", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting", logging, metrics,
+                serviceLifecycle,
+            ]
         ),
         .testTarget(
             name: "IngestTests",
             dependencies: [
-                "HTTPServing", "HTTPServingTesting", "Inbox", "Ingest", "Migrations", "Postgres", "PostgresTesting", "Schema", logging,
-                serviceLifecycle,
+                "HTTPServing", "HTTPServingTesting", "Inbox", "Ingest", "Migrations", "Postgres", "PostgresTesting", "Prometheus",
+                "PrometheusTesting", "Schema", logging, serviceLifecycle,
             ]
         ),
         .testTarget(
@@ -151,7 +201,7 @@ let package = Package(
         ),
         .testTarget(name: "InterfaceTests", dependencies: ["InboxTesting", "Postgres", "PostgresTesting"]),
         .testTarget(name: "LedgerTests", dependencies: ["Randomness", "AppStore", "Ledger", "LedgerTesting"]),
-        .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL"]),
+        .testTarget(name: "OpenSSLTests", dependencies: ["Randomness", "OpenSSL"]),
         .testTarget(name: "OperatorCommandsTests", dependencies: ["AppStore", "Commands", "Ledger", "Randomness"]),
         .testTarget(
             name: "OrderIndependenceTests",
@@ -160,7 +210,31 @@ let package = Package(
                 "Postgres", "PostgresTesting", "Randomness", "StoreSimulator", "Worker", logging, serviceLifecycle,
             ]
         ),
+        .testTarget(
+            name: "PgBouncerTests",
+            dependencies: [
+                "AppStore", "HTTPServing", "HTTPServingTesting", "Inbox", "InboxTesting", "Postgres", "PostgresTesting", "PrivateCluster",
+                "ShopAPI", "SignedTesting", "StoreSimulator", "Worker", logging, serviceLifecycle,
+            ]
+        ),
+        .testTarget(
+            name: "PlanTests",
+            dependencies: [
+                "AppStore", "Inbox", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting", logging,
+            ]
+        ),
+        // A worker that marked bodies kill or hang.
+        .executableTarget(
+            name: "PoisonedWorker",
+            dependencies: ["Inbox", "Postgres", "Worker", logging, serviceLifecycle, unixSignals],
+            path: "Tests/PoisonedWorker"
+        ),
+        .testTarget(
+            name: "PoisonTests",
+            dependencies: ["InboxTesting", "PoisonedWorker", "Postgres", "PostgresTesting", "PrivateCluster"]
+        ),
         .testTarget(name: "PostgresTests", dependencies: ["Randomness", "Postgres", "PostgresTesting", logging, serviceLifecycle]),
+        .testTarget(name: "PrometheusTests", dependencies: ["Prometheus", "PrometheusTesting", "Randomness", metrics]),
         .testTarget(name: "SchemaTests", dependencies: ["InboxTesting", "Migrations", "Postgres", "PostgresTesting", "Schema"]),
         .testTarget(
             name: "ShopAPITests",
