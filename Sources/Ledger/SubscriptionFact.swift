@@ -7,7 +7,8 @@ package struct SubscriptionFact: Sendable {
     /// The renewal info's signed date, else the notification's.
     package let version: Version
     package let status: Status?
-    package let renewalInfo: JWSRenewalInfoDecodedPayload?
+    private let shared: SharedValue<JWSRenewalInfoDecodedPayload?>
+    package var renewalInfo: JWSRenewalInfoDecodedPayload? { _read { yield shared.value } }
 
     /// - Parameter hash: of the decoded payload that the version's date was taken from; the status is made part of it here, since two
     ///   notifications may carry the same renewal info with different ones.
@@ -21,7 +22,7 @@ package struct SubscriptionFact: Sendable {
         self.key = key
         version = Version(signedDate: signedDate, hash: hash + withUnsafeBytes(of: (status?.rawValue ?? 0).bigEndian) { Array($0) })
         self.status = status
-        self.renewalInfo = renewalInfo
+        shared = SharedValue(renewalInfo)
     }
 
     /// Takes the other fact's place if that is of a higher version.

@@ -10,8 +10,9 @@ package struct TransactionFact: Sendable {
     package let bundleID: String
     package let productID: String
     package let purchaseDate: Timestamp
+    private let shared: SharedValue<JWSTransactionDecodedPayload>
     /// All of it, as Apple said it.
-    package let payload: JWSTransactionDecodedPayload
+    package var payload: JWSTransactionDecodedPayload { _read { yield shared.value } }
 
     /// Throws ``IncompleteFact`` when a member is missing without which no book can be kept.
     package init(_ payload: JWSTransactionDecodedPayload, environment: AppStoreEnvironment, version: Version) throws(IncompleteFact) {
@@ -25,7 +26,7 @@ package struct TransactionFact: Sendable {
         productID = try required(payload.productId, "productId")
         purchaseDate = try required(payload.purchaseDate, "purchaseDate")
         self.version = version
-        self.payload = payload
+        shared = SharedValue(payload)
     }
 
     /// Whether the charge belongs to a contract.

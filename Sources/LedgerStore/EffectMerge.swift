@@ -4,7 +4,7 @@ import Postgres
 
 /// How effects are recorded: those that exist stay as they are. Rows are looked up by `LATERAL (… OFFSET 0)`, which no plan turns round.
 enum EffectMerge {
-    /// Takes order and user as the books have them now.
+    /// Takes order and user as the books have them now. Returns environment, kind and effect_key of those that are new.
     static func insert(_ entries: [(effect: Effect, eventID: Int64)]) -> Statement {
         let effects = entries.map(\.effect)
         return """
@@ -29,10 +29,11 @@ enum EffectMerge {
             ) AS m ON true
             ORDER BY u.effect_key, u.kind, u.environment
             ON CONFLICT (effect_key, kind, environment) DO NOTHING
+            RETURNING environment::text, kind, effect_key
             """
     }
 
-    /// Returns environment, kind, effect_key and event_id: which event brought each effect, in this batch or before.
+    /// Returns environment, kind, effect_key and event_id: which event brought each effect.
     static func origins(_ keys: [EffectKey]) -> Statement {
         """
         SELECT e.environment::text, e.kind, e.effect_key, e.event_id

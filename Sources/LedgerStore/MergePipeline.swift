@@ -23,13 +23,18 @@ struct MergePipeline {
     /// Runs them one after the other in one round trip.
     func run(in transaction: Transaction) async throws -> MergeAnswer {
         var answer = MergeAnswer()
-        guard !steps.isEmpty else { return answer }
+        try await run(in: transaction, into: &answer)
+        return answer
+    }
+
+    /// The same, for what an earlier answer is still to say.
+    func run(in transaction: Transaction, into answer: inout MergeAnswer) async throws {
+        guard !steps.isEmpty else { return }
         for (rows, step) in zip(try await transaction.pipeline(steps.map(\.statement)), steps) {
             for row in rows {
                 try step.take(&answer, row)
             }
         }
-        return answer
     }
 }
 

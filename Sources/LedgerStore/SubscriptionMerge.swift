@@ -14,21 +14,20 @@ enum SubscriptionMerge {
 
     /// Returns environment and original_transaction_id of the rows that moved.
     static func statement(_ facts: [SubscriptionFact]) -> Statement {
-        let infos = facts.map(\.renewalInfo)
         return """
             INSERT INTO appstore.subscriptions AS s (\(unsafeRaw: columns.joined(separator: ", ")))
             SELECT \(unsafeRaw: columns.map { "u." + $0 }.joined(separator: ", "))
             FROM unnest(
                 \(facts.map(\.key.environment.rawValue)), \(facts.map(\.key.id)), \(facts.map(\.status?.rawValue)),
-                \(infos.map { $0?.productId }), \(infos.map { $0?.autoRenewProductId }), \(infos.map { $0?.autoRenewStatus?.rawValue }),
-                \(infos.map { $0?.expirationIntent?.rawValue }), \(infos.map { $0?.isInBillingRetryPeriod }),
-                \(infos.map { $0?.priceIncreaseStatus?.rawValue }), \(infos.map { PostgresTimestamp($0?.gracePeriodExpiresDate) }),
-                \(infos.map { PostgresTimestamp($0?.renewalDate) }), \(infos.map { $0?.renewalPrice }), \(infos.map { $0?.currency }),
-                \(infos.map { $0?.offerType?.rawValue }), \(infos.map { $0?.offerIdentifier }),
-                \(infos.map { $0?.offerDiscountType?.rawValue }), \(infos.map { $0?.offerPeriod }),
-                \(infos.map { $0?.eligibleWinBackOfferIds.map(JSONText.init(strings:)) }),
-                \(infos.map { PostgresTimestamp($0?.recentSubscriptionStartDate) }), \(infos.map { $0?.appAccountToken }),
-                \(infos.map { $0?.appTransactionId }), \(infos.map { $0?.renewalBillingPlanType?.rawValue }),
+                \(facts.map { $0.renewalInfo?.productId }), \(facts.map { $0.renewalInfo?.autoRenewProductId }), \(facts.map { $0.renewalInfo?.autoRenewStatus?.rawValue }),
+                \(facts.map { $0.renewalInfo?.expirationIntent?.rawValue }), \(facts.map { $0.renewalInfo?.isInBillingRetryPeriod }),
+                \(facts.map { $0.renewalInfo?.priceIncreaseStatus?.rawValue }), \(facts.map { PostgresTimestamp($0.renewalInfo?.gracePeriodExpiresDate) }),
+                \(facts.map { PostgresTimestamp($0.renewalInfo?.renewalDate) }), \(facts.map { $0.renewalInfo?.renewalPrice }), \(facts.map { $0.renewalInfo?.currency }),
+                \(facts.map { $0.renewalInfo?.offerType?.rawValue }), \(facts.map { $0.renewalInfo?.offerIdentifier }),
+                \(facts.map { $0.renewalInfo?.offerDiscountType?.rawValue }), \(facts.map { $0.renewalInfo?.offerPeriod }),
+                \(facts.map { $0.renewalInfo?.eligibleWinBackOfferIds.map(JSONText.init(strings:)) }),
+                \(facts.map { PostgresTimestamp($0.renewalInfo?.recentSubscriptionStartDate) }), \(facts.map { $0.renewalInfo?.appAccountToken }),
+                \(facts.map { $0.renewalInfo?.appTransactionId }), \(facts.map { $0.renewalInfo?.renewalBillingPlanType?.rawValue }),
                 \(facts.map { PostgresTimestamp($0.version.signedDate) }), \(facts.map(\.version.hash))
             ) AS u (\(unsafeRaw: columns.joined(separator: ", ")))
             ORDER BY u.environment, u.original_transaction_id

@@ -32,23 +32,22 @@ enum TransactionMerge {
     /// Returns environment, transaction_id and payload_hash of the rows that moved.
     static func statement(_ registers: [TransactionRegister]) -> Statement {
         let facts = registers.map(\.latest)
-        let payloads = facts.map(\.payload)
         return """
             INSERT INTO appstore.transactions AS t (\(unsafeRaw: (columns + guessed).joined(separator: ", ")))
             SELECT \(unsafeRaw: columns.map { "u." + $0 }.joined(separator: ", ")), u.period_no, u.first_token
             FROM unnest(
                 \(facts.map(\.key.environment.rawValue)), \(facts.map(\.key.id)),
-                \(facts.map(\.originalTransactionID)), \(payloads.map(\.webOrderLineItemId)), \(facts.map(\.bundleID)),
-                \(facts.map(\.productID)), \(payloads.map(\.type?.rawValue)), \(payloads.map(\.subscriptionGroupIdentifier)),
-                \(facts.map { PostgresTimestamp($0.purchaseDate) }), \(payloads.map { PostgresTimestamp($0.originalPurchaseDate) }),
-                \(payloads.map { PostgresTimestamp($0.expiresDate) }), \(payloads.map(\.quantity)),
-                \(payloads.map(\.appAccountToken)), \(payloads.map(\.inAppOwnershipType?.rawValue)),
-                \(payloads.map { PostgresTimestamp($0.revocationDate) }), \(payloads.map(\.revocationReason?.rawValue)),
-                \(payloads.map(\.revocationType?.rawValue)), \(payloads.map(\.revocationPercentage)), \(payloads.map(\.isUpgraded)),
-                \(payloads.map(\.offerType?.rawValue)), \(payloads.map(\.offerIdentifier)),
-                \(payloads.map(\.offerDiscountType?.rawValue)), \(payloads.map(\.offerPeriod)), \(payloads.map(\.storefront)),
-                \(payloads.map(\.storefrontId)), \(payloads.map(\.transactionReason?.rawValue)), \(payloads.map(\.currency)),
-                \(payloads.map(\.price)), \(payloads.map(\.appTransactionId)), \(payloads.map(\.billingPlanType?.rawValue)),
+                \(facts.map(\.originalTransactionID)), \(facts.map(\.payload.webOrderLineItemId)), \(facts.map(\.bundleID)),
+                \(facts.map(\.productID)), \(facts.map(\.payload.type?.rawValue)), \(facts.map(\.payload.subscriptionGroupIdentifier)),
+                \(facts.map { PostgresTimestamp($0.purchaseDate) }), \(facts.map { PostgresTimestamp($0.payload.originalPurchaseDate) }),
+                \(facts.map { PostgresTimestamp($0.payload.expiresDate) }), \(facts.map(\.payload.quantity)),
+                \(facts.map(\.payload.appAccountToken)), \(facts.map(\.payload.inAppOwnershipType?.rawValue)),
+                \(facts.map { PostgresTimestamp($0.payload.revocationDate) }), \(facts.map(\.payload.revocationReason?.rawValue)),
+                \(facts.map(\.payload.revocationType?.rawValue)), \(facts.map(\.payload.revocationPercentage)), \(facts.map(\.payload.isUpgraded)),
+                \(facts.map(\.payload.offerType?.rawValue)), \(facts.map(\.payload.offerIdentifier)),
+                \(facts.map(\.payload.offerDiscountType?.rawValue)), \(facts.map(\.payload.offerPeriod)), \(facts.map(\.payload.storefront)),
+                \(facts.map(\.payload.storefrontId)), \(facts.map(\.payload.transactionReason?.rawValue)), \(facts.map(\.payload.currency)),
+                \(facts.map(\.payload.price)), \(facts.map(\.payload.appTransactionId)), \(facts.map(\.payload.billingPlanType?.rawValue)),
                 \(facts.map(\.periodNumber)), \(facts.map(\.isSubscription)),
                 \(facts.map { PostgresTimestamp($0.version.signedDate) }), \(facts.map(\.version.hash)),
                 \(registers.map { PostgresTimestamp($0.firstSignedDate) }), \(registers.map(\.firstToken?.token)),
