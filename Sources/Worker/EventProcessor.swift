@@ -9,9 +9,11 @@ package import Postgres
 /// What the worker does with claimed events, notifications and what clients post alike: verify, interpret, merge.
 package struct EventProcessor: Sendable {
     private let verifier: Verifier
+    private let metrics: VerificationMetrics
 
-    package init(verifier: Verifier) {
+    package init(verifier: Verifier, metrics: VerificationMetrics = VerificationMetrics()) {
         self.verifier = verifier
+        self.metrics = metrics
     }
 
     /// A claimed event after everything that can be known without the database.
@@ -26,7 +28,7 @@ package struct EventProcessor: Sendable {
     package func prepare(_ events: [ClaimedEvent]) async -> [Prepared] {
         await withTaskGroup(of: (Int, Prepared).self) { group in
             for (index, event) in events.enumerated() {
-                group.addTask { (index, prepare(event)) }
+                group.addTask { (index, metrics.measure { prepare(event) }) }
             }
             var prepared = [Prepared?](repeating: nil, count: events.count)
             for await (index, value) in group {

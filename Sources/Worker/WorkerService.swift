@@ -3,16 +3,22 @@ package import Logging
 import Postgres
 import ServiceLifecycle
 
-/// The worker's loops: each takes one batch after the other on a connection of its own, and rests when nothing is due or the database
-/// is away. Run as many services as you like; they share nothing but PostgreSQL.
+/// The worker's loops: each takes one batch after the other on a connection of its own. When nothing is due, one of them polls, less and less
+/// often, and calls the others when there is more than it can do. Beside them, somebody looks for batches of processes that died.
+///
+/// Run as many services as you like; they share nothing but PostgreSQL.
 package struct WorkerService: Service {
     /// How the loops run.
     package struct Configuration: Sendable {
         /// Batches in flight, at least 1.
         package var concurrency: Int
-        /// How long a loop rests at first, and at most, while nothing is due.
+        /// How long the loop that polls rests at first, and at most, while nothing is due; each time a random part of it.
         package var minimumRest: Duration = .milliseconds(5)
         package var maximumRest: Duration = .milliseconds(250)
+        /// How long the others sleep at most: each has to show now and then that it is alive.
+        package var maximumSleep: Duration = .seconds(5)
+        /// How often to look for lost batches.
+        package var lookPause: Duration = .seconds(1)
 
         package init(concurrency: Int) {
             self.concurrency = concurrency
@@ -23,6 +29,7 @@ package struct WorkerService: Service {
     private let configuration: Configuration
     private let heartbeat: Heartbeat
     private let logger: Logger
+    private let rota = Rota()
 
     /// How the loops show that they go round.
     package struct Heartbeat: Sendable {
@@ -52,7 +59,10 @@ package struct WorkerService: Service {
 
     /// Runs until graceful shutdown, then ends after the batches in flight.
     package func run() async throws {
+        // First of all: the process before this one may have died of an event that would be the next one's death, too.
+        await look()
         await withTaskGroup { group in
+            group.addTask { await lookout() }
             for index in 0..<configuration.concurrency {
                 group.addTask { await loop(index) }
             }
@@ -71,17 +81,19 @@ package struct WorkerService: Service {
                 if failures > 0 { logger.notice("batches are committed again", metadata: ["worker.failures": "\(failures)"]) }
                 failures = 0
                 outage.reset()
-                WorkerMetrics.record(report)
-                if report.events == 0 {
+                if report.events > 0 {
+                    rest.reset()
+                    rota.worked(index, isFull: report.isFull)
+                    logger.debug("batch settled", metadata: ["batch.events": "\(report.events)", "batch.retries": "\(report.retries)"])
+                } else if rota.isOnDuty(index) {
                     await pause(&rest)
                 } else {
                     rest.reset()
-                    logger.debug("batch settled", metadata: ["batch.events": "\(report.events)", "batch.retries": "\(report.retries)"])
+                    await cancelWhenGracefulShutdown { await rota.sleep(index, atMost: configuration.maximumSleep) }
                 }
             } catch is CancellationError where Task.isCancelled {
                 return
             } catch {
-                WorkerMetrics.recordLostBatch()
                 failures += 1
                 // Said once, not at each attempt of an outage.
                 logger.log(
@@ -94,10 +106,33 @@ package struct WorkerService: Service {
         }
     }
 
+    private func lookout() async {
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            let start = ContinuousClock.now
+            await look()
+            // A snapshot that is held for long makes a look slow; it is never to cost more than a hundredth of a core.
+            await pause(for: max(configuration.lookPause, (.now - start) * 100) * Double.random(in: 0.8...1.2))
+        }
+    }
+
+    private func look() async {
+        do {
+            _ = try await queue.lookForLostBatches()
+        } catch is CancellationError where Task.isCancelled {
+            return
+        } catch {
+            // During an outage the loops say so.
+            logger.debug("lost batches could not be looked for", metadata: ["error": "\(error)"])
+        }
+    }
+
     /// Waits for the back-off's next delay, or until the service is to shut down.
     private func pause(_ backoff: inout Backoff) async {
         var generator = SystemRandomNumberGenerator()
-        let delay = backoff.next(using: &generator)
+        await pause(for: backoff.next(using: &generator))
+    }
+
+    private func pause(for delay: Duration) async {
         await cancelWhenGracefulShutdown {
             do {
                 try await Task.sleep(for: delay)

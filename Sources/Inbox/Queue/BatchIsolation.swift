@@ -6,24 +6,27 @@ import Postgres
 struct BatchIsolation<Prepared: Sendable> {
     let merge: InboxQueue<Prepared>.Merge
     let transaction: Transaction
+    let metrics: QueueMetrics
     let logger: Logger
 
-    /// How often a batch is repeated when it only lost against another one.
-    private static var maximumRepeats: Int { 5 }
+    /// How often a batch is repeated when it only lost against another one. A conflict that lasts longer is treated as any other error: the
+    /// events that it is about back off, instead of keeping the head of the queue busy for ever.
+    private static var maximumRepeats: Int { 3 }
 
     /// One settlement for each prepared event, in order. Throws only what says that the transaction itself is lost.
     func settlements(for prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
         do {
             return try await merging(prepared)
-        } catch let error as PostgresError where error.isConnectionLoss || error.isSerializationConflict {
+        } catch let error as PostgresError where error.endsBatch {
             throw error
         } catch let error as CancellationError {
             throw error
         } catch {
             guard prepared.count > 1 else {
                 logger.error("event could not be merged", metadata: ["error": "\(error)"])
-                return [.retry(reason: "merge_failed", error: String(describing: error), labels: OutcomeLabels())]
+                return [.retry(reason: Self.reason(of: error), error: String(describing: error), labels: OutcomeLabels())]
             }
+            metrics.split()
             logger.warning("batch is split around an error", metadata: ["batch.events": "\(prepared.count)", "error": "\(error)"])
             let middle = prepared.startIndex + prepared.count / 2
             return try await settlements(for: prepared[..<middle]) + settlements(for: prepared[middle...])
@@ -41,5 +44,19 @@ struct BatchIsolation<Prepared: Sendable> {
                 logger.debug("batch is repeated after a conflict", metadata: ["batch.repeats": "\(repeats)", "error": "\(error)"])
             }
         }
+    }
+
+    private static func reason(of error: any Error) -> String {
+        guard let error = error as? PostgresError else { return "merge_failed" }
+        if error.isSerializationConflict { return "conflict" }
+        return error.sqlState == .queryCanceled ? "timed_out" : "merge_failed"
+    }
+}
+
+extension PostgresError {
+    /// Whether the batch is to be forgotten, because the error is about its transaction and not about an event in it. A statement that was
+    /// cancelled after its time-out (57014) is an event's fault; a server that shuts down (57P01 to 57P03) is nobody's.
+    fileprivate var endsBatch: Bool {
+        isConnectionLoss || code == .timeout || code == .closed || sqlState == .readOnlyTransaction || sqlState == .idleInTransactionTimeout
     }
 }

@@ -2,32 +2,74 @@ import Postgres
 
 /// The statements of a claim: which events a transaction takes, and how it lets them go.
 enum ClaimedBatch {
-    /// Takes due events, longest waiting first, that no other transaction holds: at most `limit`, and bodies of at most `bytes` together
-    /// (one larger body still comes alone).
-    static func claim(limit: Int, bytes: Int, in transaction: Transaction) async throws -> [ClaimedEvent] {
-        let rows = try await transaction.query(
-            """
-            WITH due AS MATERIALIZED ( -- 1. lock
-                SELECT r.event_id, r.run_at, r.attempts, r.bytes
-                FROM appstore.inbox_ready AS r
-                WHERE r.run_at <= statement_timestamp()
-                ORDER BY r.run_at, r.event_id
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED
-            ), measured AS ( -- 2. keep to the byte budget; what is over it is let go with this transaction
-                SELECT due.*, sum(due.bytes) OVER (ORDER BY due.run_at, due.event_id) - due.bytes AS bytes_before
-                FROM due
-            )
-            SELECT m.event_id, m.attempts, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body -- 3. bodies
-            FROM measured AS m
-            CROSS JOIN LATERAL ( -- a lookup for each, whatever the planner thinks of the sizes
-                SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = m.event_id OFFSET 0
-            ) AS i
-            WHERE m.bytes_before = 0 OR m.bytes_before + m.bytes <= \(bytes)
-            ORDER BY m.run_at, m.event_id
-            """
+    /// The advisory lock that the transaction holds from its claim to its end; see ``CrashMarkers``.
+    typealias Lane = Int64
+
+    /// Takes due events, longest waiting first, that no other transaction holds and that are not suspect: at most `limit`, and bodies of at
+    /// most `bytes` together (one larger body still comes alone).
+    ///
+    /// - Parameter mark: nothing waits before it; see ``LowWaterMark``.
+    static func claim(limit: Int, bytes: Int, from mark: QueuePosition, lane: Lane) -> Statement {
+        """
+        WITH due AS MATERIALIZED ( -- 1. lock
+            SELECT r.event_id, r.run_at, r.attempts, r.bytes
+            FROM appstore.inbox_ready AS r
+            WHERE r.run_at <= statement_timestamp() AND (r.run_at, r.event_id) >= (\(mark.runAt), \(mark.eventID)) AND NOT r.is_suspect
+            ORDER BY r.run_at, r.event_id
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ), measured AS ( -- 2. keep to the byte budget; what is over it is let go with this transaction
+            SELECT due.*, sum(due.bytes) OVER (ORDER BY due.run_at, due.event_id) - due.bytes AS bytes_before
+            FROM due
         )
-        return try rows.map { row in
+        SELECT m.event_id, m.attempts, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body, -- 3. bodies
+               (SELECT pg_advisory_xact_lock(\(lane))) AS lane -- once, and only if there are events
+        FROM measured AS m
+        CROSS JOIN LATERAL ( -- a lookup for each, whatever the planner thinks of the sizes
+            SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = m.event_id OFFSET 0
+        ) AS i
+        WHERE m.bytes_before = 0 OR m.bytes_before + m.bytes <= \(bytes)
+        ORDER BY m.run_at, m.event_id
+        """
+    }
+
+    /// Takes the least suspicious event of those that have to run alone.
+    static func claimSuspect(lane: Lane) -> Statement {
+        """
+        WITH due AS MATERIALIZED (
+            SELECT r.event_id, r.attempts
+            FROM appstore.inbox_ready AS r
+            WHERE r.is_suspect AND r.run_at <= statement_timestamp()
+            ORDER BY r.deaths, r.run_at, r.event_id
+            LIMIT 1
+            FOR UPDATE SKIP LOCKED
+        )
+        SELECT due.event_id, due.attempts, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body,
+               (SELECT pg_advisory_xact_lock(\(lane))) AS lane
+        FROM due
+        CROSS JOIN LATERAL (
+            SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = due.event_id OFFSET 0
+        ) AS i
+        """
+    }
+
+    /// Looks for the first event of the queue, held or not, without locking anything.
+    static func probe(from mark: QueuePosition) -> Statement {
+        """
+        SELECT first.run_at, first.event_id, statement_timestamp() AS probed_at,
+               pg_snapshot_xmin(seen)::text::bigint AS xmin, pg_snapshot_xmax(seen)::text::bigint AS xmax
+        FROM pg_current_snapshot() AS seen
+        LEFT JOIN LATERAL (
+            SELECT r.run_at, r.event_id FROM appstore.inbox_ready AS r
+            WHERE (r.run_at, r.event_id) >= (\(mark.runAt), \(mark.eventID))
+            ORDER BY r.run_at, r.event_id
+            LIMIT 1
+        ) AS first ON true
+        """
+    }
+
+    static func events(_ rows: Rows) throws -> [ClaimedEvent] {
+        try rows.map { row in
             ClaimedEvent(
                 eventID: try row.decode("event_id"),
                 source: try row.decode("source"),
@@ -37,6 +79,20 @@ enum ClaimedBatch {
                 body: try row.decode("body")
             )
         }
+    }
+
+    static func probe(_ rows: Rows, from mark: QueuePosition) throws -> LowWaterMark.Probe {
+        let row = rows[0]
+        var probe = LowWaterMark.Probe(
+            from: mark,
+            at: try row.decode("probed_at"),
+            xmin: try row.decode("xmin"),
+            xmax: try row.decode("xmax")
+        )
+        if let runAt = try row.decode("run_at", as: PostgresTimestamp?.self) {
+            probe.first = QueuePosition(runAt: runAt, eventID: try row.decode("event_id"))
+        }
+        return probe
     }
 
     /// Records outcomes and takes their events out of the queue.
@@ -66,6 +122,11 @@ enum ClaimedBatch {
         ]
     }
 
+    /// Takes the batch's crash marker away, if it has one.
+    static func unmark(_ lane: Lane) -> Statement {
+        "DELETE FROM appstore.inbox_in_flight WHERE lane = \(lane)"
+    }
+
     /// Sends events back to wait. Their rows are locked by the claim, so that a plain UPDATE cannot meet another in the wrong order.
     static func postpone(_ retries: [(event: ClaimedEvent, delay: Duration, error: String)]) -> [Statement] {
         guard !retries.isEmpty else { return [] }
@@ -87,7 +148,7 @@ enum ClaimedBatch {
 }
 
 extension Duration {
-    fileprivate var wholeMilliseconds: Int64 {
+    var wholeMilliseconds: Int64 {
         components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

@@ -28,4 +28,9 @@ package struct ClaimedEvent: Sendable {
         self.attempts = attempts
         self.body = body
     }
+
+    /// What has to be known of it once it has been prepared.
+    var withoutBody: ClaimedEvent {
+        ClaimedEvent(eventID: eventID, source: source, receivedAt: receivedAt, claimedAt: claimedAt, attempts: attempts, body: [])
+    }
 }

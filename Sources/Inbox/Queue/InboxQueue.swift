@@ -4,59 +4,80 @@ package import Postgres
 /// Takes events off the inbox in batches. A batch is one transaction: claim, prepare, merge, settle, commit; a crash anywhere before the
 /// commit leaves every event where it was.
 package struct InboxQueue<Prepared: Sendable>: Sendable {
-    /// How much one batch may take and how failures are retried.
-    package struct Configuration: Sendable {
-        /// Events in a batch, at least 1.
-        package var batchEvents = 100
-        /// Bytes of bodies in a batch.
-        package var batchBytes = 8 << 20
-        package var retry = RetryPolicy()
-
-        package init() {}
-    }
-
     /// Work on claimed events that touches nothing: one value for each event, in order. What is wrong with an event is part of its value.
     package typealias Prepare = @Sendable ([ClaimedEvent]) async -> [Prepared]
     /// Writes prepared events into the books, inside the batch's transaction; one settlement for each, in order. It may be called again
     /// with fewer of them after an error, whose writes have been rolled back by then.
     package typealias Merge = @Sendable ([Prepared], Transaction) async throws -> [Settlement]
 
-    private let pool: ConnectionPool
-    private let configuration: Configuration
-    private let prepare: Prepare
-    private let merge: Merge
-    private let logger: Logger
+    let pool: ConnectionPool
+    let configuration: QueueConfiguration
+    let metrics: QueueMetrics
+    let prepare: Prepare
+    let merge: Merge
+    let logger: Logger
+    let markers: CrashMarkers
+    let memory: QueueMemory
+    private let gate = SoloGate()
 
+    package typealias Configuration = QueueConfiguration
+
+    /// - Parameter pool: lends a connection to each batch in flight. One more to the same database, for crash markers, is the queue's own.
     package init(
         pool: ConnectionPool,
         configuration: Configuration,
         logger: Logger,
+        metrics: QueueMetrics = QueueMetrics(),
         prepare: @escaping Prepare,
         merge: @escaping Merge
     ) {
         self.pool = pool
         self.configuration = configuration
-        self.logger = logger
+        self.metrics = metrics
         self.prepare = prepare
         self.merge = merge
+        self.logger = logger
+        markers = CrashMarkers(side: pool.side(patience: configuration.markerPatience), logger: logger)
+        memory = QueueMemory(patience: Patience(minimum: configuration.patience, maximum: configuration.maximumPatience))
     }
 
-    /// Takes one batch and says how it went; it is empty when nothing was due. Throws ``PostgresError`` when the database could
-    /// not be asked or did not commit; the events then stay in the queue.
+    /// Takes one batch and says how it went; it is empty when nothing was due. While suspects are due, it takes some of them instead, one by
+    /// one and with no other batch of this process in flight.
+    ///
+    /// - Throws: ``PostgresError`` when the database could not be asked or did not commit; the events then stay in the queue.
     package func takeBatch() async throws -> BatchReport {
-        try await pool.withTransaction { transaction in
-            let events = try await ClaimedBatch.claim(
-                limit: configuration.batchEvents,
-                bytes: configuration.batchBytes,
-                in: transaction
+        if memory.suspectsAreDue, let report = try await gate.alone({ try await takeSuspects($0) }), report.events > 0 { return report }
+        return try await gate.together { try await run(Batch(kind: .company, stay: $0)) }
+    }
+
+    /// Looks for batches whose process died, by kill, crash or hang, and has their events run alone. To be called when a process starts and
+    /// about once a second.
+    package func lookForLostBatches() async throws -> LossReport {
+        let report = try await markers.lookForLostBatches(configuration.lossRules)
+        memory.suspectsAreDue = report.suspectsAreDue
+        metrics.found(report)
+        if report.lost > 0 {
+            logger.warning(
+                "batches were lost, their events run alone",
+                metadata: [
+                    "queue.lost": "\(report.lost)", "queue.suspects": "\(report.suspects)", "queue.deaths": "\(report.deaths)",
+                    "queue.failed": "\(report.failed)",
+                ]
             )
-            guard !events.isEmpty else { return BatchReport() }
-            let prepared = await prepare(events)
-            let isolation = BatchIsolation(merge: merge, transaction: transaction, logger: logger)
-            let settlements = try await isolation.settlements(for: prepared[...])
-            let plan = SettlementPlan(events: events, settlements: settlements, retry: configuration.retry)
-            _ = try await transaction.pipeline(ClaimedBatch.settle(plan.outcomes) + ClaimedBatch.postpone(plan.retries))
-            return plan.report
         }
+        return report
+    }
+
+    /// As many as fit into a part of a second, so that others are not kept waiting for long.
+    private func takeSuspects(_ stay: SoloGate.Stay) async throws -> BatchReport {
+        let end = ContinuousClock.now + .milliseconds(250)
+        var total = BatchReport()
+        repeat {
+            let report = try await run(Batch(kind: .alone, stay: stay))
+            total.add(report)
+            if report.events == 0 { memory.suspectsAreDue = false }
+            if report.events == 0 || report.givenUp > 0 { break }
+        } while ContinuousClock.now < end
+        return total
     }
 }

@@ -1,5 +1,5 @@
 /// Which events of a batch are done and which wait for another attempt.
-struct SettlementPlan {
+struct SettlementPlan: Sendable {
     private(set) var outcomes: [(event: ClaimedEvent, attempts: Int, outcome: Outcome, error: String?)] = []
     private(set) var retries: [(event: ClaimedEvent, delay: Duration, error: String)] = []
 
@@ -26,19 +26,4 @@ struct SettlementPlan {
         for settled in outcomes { report.results[settled.outcome.result, default: 0] += 1 }
         return report
     }
-}
-
-/// How a batch went.
-package struct BatchReport: Sendable, Hashable {
-    /// Settled events by result.
-    package var results: [Outcome.Result: Int] = [:]
-    /// Events that wait for another attempt.
-    package var retries = 0
-
-    package init(retries: Int = 0) {
-        self.retries = retries
-    }
-
-    /// All events that the batch took.
-    package var events: Int { results.values.reduce(retries, +) }
 }

@@ -40,9 +40,7 @@ extension ConnectionThread {
         }
         guard let token else { return [] }
         do throws(PostgresError) {
-            if active != nil, link.transactionStatus == PQTRANS_IDLE {
-                throw PostgresError(.misuse, "the transaction was ended by a statement in it")
-            }
+            if active != nil, link.transactionStatus == PQTRANS_IDLE { throw PostgresError.endedByStatement }
             let control = try token.takePending()
             active = token
             return control
@@ -87,14 +85,19 @@ extension ConnectionThread {
         }
     }
 
-    /// COMMIT, alone behind its own sync, so that its answer is about nothing else.
+    /// COMMIT, alone behind its own sync, so that its answer is about nothing else; before it, what was left to travel with it.
     private mutating func commit(_ token: TransactionToken, _ request: Request) throws(ExchangeFailure) -> [Rows] {
+        var steps: [PipelineStep]
+        do throws(ExchangeFailure) {
+            steps = try farewell(of: token)
+        } catch {
+            if token.end() { active = nil }
+            throw error
+        }
         guard token.end() else { return [] }
         defer { active = nil }
-        guard link.transactionStatus != PQTRANS_IDLE else {
-            throw .refused(PostgresError(.misuse, "the transaction was ended by a statement in it"))
-        }
-        let steps = [PipelineStep(command: .query, statement: "COMMIT", purpose: .answer), .synchronize(.control)]
+        guard !steps.isEmpty || link.transactionStatus != PQTRANS_IDLE else { throw .refused(.endedByStatement) }
+        steps += [PipelineStep(command: .query, statement: "COMMIT", purpose: .answer), .synchronize(.control)]
         var tag = ""
         do throws(ExchangeFailure) {
             _ = try settled(request) { thread throws(ConversationFailure) in
@@ -109,6 +112,14 @@ extension ConnectionThread {
         }
         guard let warning = link.notices.warnings.first else { return [] }
         throw .refused(PostgresError(.commitUncertain, "COMMIT brought a warning: \(warning.message)", sqlState: warning.sqlState))
+    }
+
+    private mutating func farewell(of token: TransactionToken) throws(ExchangeFailure) -> [PipelineStep] {
+        let statements = token.takeFarewell()
+        guard !statements.isEmpty else { return [] }
+        var steps = try claimTransaction(token).map(PipelineStep.control)
+        for statement in statements { steps += prepared.steps(for: statement) }
+        return steps + [.synchronize(.control)]
     }
 
     /// A statement of its own commits at its sync, where only a warning tells that a synchronous standby was not waited for.
@@ -147,4 +158,8 @@ extension ConnectionThread {
             logger.error("cancel request could not be sent", metadata: [LogKey.error: "\(error)"])
         }
     }
+}
+
+extension PostgresError {
+    fileprivate static var endedByStatement: PostgresError { PostgresError(.misuse, "the transaction was ended by a statement in it") }
 }

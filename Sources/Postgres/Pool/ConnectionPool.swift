@@ -6,10 +6,11 @@ import Synchronization
 ///
 /// A connection that broke, timed out, was left in a transaction, or died while it was idle is not lent again.
 package final class ConnectionPool: Service {
-    private let options: ConnectionOptions
+    let options: ConnectionOptions
     private let configuration: Configuration
-    private let logger: Logger
+    let logger: Logger
     private let state: Mutex<State>
+    private let tally = Mutex(Counts())
 
     private typealias State = PoolState<Connection, CheckedContinuation<PoolGrant<Connection>, any Error>>
 
@@ -19,6 +20,9 @@ package final class ConnectionPool: Service {
         self.logger = logger
         state = Mutex(State(limit: configuration.maxConnections))
     }
+
+    /// What has happened to the connections so far.
+    package var counts: Counts { tally.withLock(\.self) }
 
     /// Closes idle connections in time, and at graceful shutdown all of them: idle ones at once, lent ones when they come back.
     package func run() async throws {
@@ -108,13 +112,16 @@ extension ConnectionPool {
         do {
             connection = try Connection.start(options, logger: logger)
         } catch {
+            tally.withLock { $0.failed += 1 }
             releaseSlot()
             throw error
         }
         do {
             try await connection.awaitOpening()
+            tally.withLock { $0.opened += 1 }
             return connection
         } catch {
+            tally.withLock { $0.failed += 1 }
             connection.whenEnded { self.releaseSlot() }
             throw error
         }
@@ -147,6 +154,7 @@ extension ConnectionPool {
     }
 
     private func discard(_ connection: Connection) {
+        tally.withLock { $0.lost += 1 }
         connection.abandon()
         releaseSlot()
     }

@@ -6,6 +6,7 @@ import Synchronization
 final class TransactionToken: Sendable {
     private struct State {
         var pending: [Statement] = ["BEGIN"]
+        var farewell: [Statement] = []
         var hasBegun = false
         var hasEnded = false
     }
@@ -38,6 +39,19 @@ final class TransactionToken: Sendable {
 
     func dropPending() {
         state.withLock { $0.pending.removeAll() }
+    }
+
+    /// Has statements travel with COMMIT.
+    func sendOff(with statements: [Statement]) {
+        state.withLock { $0.farewell += statements }
+    }
+
+    /// Takes out what travels with COMMIT.
+    func takeFarewell() -> [Statement] {
+        state.withLock { state in
+            defer { state.farewell.removeAll() }
+            return state.farewell
+        }
     }
 
     /// Ends the transaction; returns whether the server knows of it.

@@ -1,0 +1,121 @@
+import Postgres
+
+extension LostBatches {
+    /// What is to be written because of lost batches.
+    struct Consequences {
+        private let rules: Rules
+        private let events: [Int64: Event]
+        private var closed: [ClaimedBatch.Lane] = []
+        private var respited: [(lane: ClaimedBatch.Lane, eventID: Int64)] = []
+        private(set) var suspects: Set<Int64> = []
+        private(set) var deaths: [(event: Event, delay: Duration, reason: String)] = []
+        private(set) var failures: [(event: Event, reason: String)] = []
+
+        init(rules: Rules, events: [Int64: Event]) {
+            self.rules = rules
+            self.events = events
+        }
+
+        var lost: Int { closed.count + respited.count }
+
+        mutating func add(_ verdict: Verdict, of marker: Marker) {
+            switch verdict {
+            case .later:
+                return
+            case .respite(let eventID):
+                respited.append((marker.lane, eventID))
+                return
+            case .suspects(let eventIDs):
+                suspects.formUnion(eventIDs)
+            case .death(let eventID, let reason):
+                guard let event = events[eventID] else { return }
+                var generator = SystemRandomNumberGenerator()
+                if let delay = rules.deaths.delay(afterFailures: event.deaths + 1, using: &generator) {
+                    deaths.append((event, delay, reason))
+                } else {
+                    failures.append((event, reason))
+                }
+            }
+            closed.append(marker.lane)
+        }
+
+        var statements: [Statement] {
+            let failed = failures.map { event, reason in
+                (
+                    event: event.claimed, attempts: event.claimed.attempts + 1, outcome: Outcome(.failed, reason: reason),
+                    error: Optional(Self.account(of: reason, deaths: event.deaths + 1))
+                )
+            }
+            return [suspicion, postponement, respite, closing] + ClaimedBatch.settle(failed)
+        }
+
+        private static func account(of reason: String, deaths: Int) -> String {
+            "\(reason): \(deaths) times the worker had only this event in its hands"
+        }
+
+        /// Every writer of the queue names a time that is not in the past: the low-water mark relies on it.
+        private var suspicion: Statement {
+            """
+            UPDATE appstore.inbox_ready SET is_suspect = true, run_at = greatest(run_at, clock_timestamp())
+            WHERE event_id = ANY (\(suspects.sorted()))
+            """
+        }
+
+        private var postponement: Statement {
+            let ids = deaths.map(\.event.claimed.eventID)
+            let errors = deaths.map { Self.account(of: $0.reason, deaths: $0.event.deaths + 1) }
+            return """
+                WITH dead AS MATERIALIZED (
+                    SELECT * FROM unnest(\(ids), \(deaths.map(\.delay.wholeMilliseconds)), \(errors)) AS dead (event_id, delay, error)
+                )
+                UPDATE appstore.inbox_ready AS r
+                SET attempts = r.attempts + 1, deaths = r.deaths + 1, is_suspect = true,
+                    (last_error, run_at) = (SELECT dead.error, clock_timestamp() + dead.delay * interval '1 millisecond'
+                                            FROM dead WHERE dead.event_id = r.event_id)
+                WHERE r.event_id = ANY (\(ids))
+                """
+        }
+
+        /// Nobody is to run it before it is judged.
+        private var respite: Statement {
+            """
+            WITH lost AS (
+                UPDATE appstore.inbox_in_flight SET lost_at = clock_timestamp() WHERE lane = ANY (\(respited.map(\.lane)))
+            )
+            UPDATE appstore.inbox_ready
+            SET run_at = greatest(run_at, clock_timestamp() + \((rules.grace + .seconds(2)).wholeMilliseconds) * interval '1 millisecond')
+            WHERE event_id = ANY (\(respited.map(\.eventID)))
+            """
+        }
+
+        private var closing: Statement {
+            "DELETE FROM appstore.inbox_in_flight WHERE lane = ANY (\(closed))"
+        }
+    }
+}
+
+/// What a look for lost batches found.
+package struct LossReport: Sendable, Hashable {
+    /// Batches that ended without a commit although their process said nothing.
+    package var lost = 0
+    /// Events that run alone from now on.
+    package var suspects = 0
+    /// Deaths of a process, or batches given up, that are one event's fault.
+    package var deaths = 0
+    /// Events that had their last death.
+    package var failed = 0
+    /// Whether an event that has to run alone was due before the look, or is now.
+    package var suspectsAreDue: Bool
+
+    init(suspectsAreDue: Bool) {
+        self.suspectsAreDue = suspectsAreDue
+    }
+
+    mutating func add(_ consequences: LostBatches.Consequences) {
+        lost += consequences.lost
+        suspects += consequences.suspects.count
+        deaths += consequences.deaths.count + consequences.failures.count
+        failed += consequences.failures.count
+        suspectsAreDue = suspectsAreDue || !consequences.suspects.isEmpty
+    }
+}

@@ -1,0 +1,80 @@
+import Postgres
+
+/// Below which position nothing waits and nothing ever will: where a claim may begin, so that it does not walk over the index entries of
+/// events that were settled long ago and that a held snapshot keeps from being removed.
+///
+/// It is an optimisation, never the truth. Events do not commit in the order of their positions, and what another batch holds is invisible to
+/// a claim and comes back when that batch is rolled back. So the mark follows two looks at the queue, *probes*, that lock nothing:
+/// 1. A probe names a candidate: the first event that it sees, but no later than a second ago. Every writer gives an event a time that is not
+///    in the past; the second is for what may lie between his look at the clock and his first write.
+/// 2. A probe for which every transaction that the first one could have missed has ended makes it the mark, or the first event that it
+///    sees itself, if that comes before: what a rollback brought back.
+///
+/// What even that does not foresee, such as a database clock that was set back, is found by a sweep: a probe from the very beginning.
+struct LowWaterMark: Sendable {
+    /// A look at the queue.
+    struct Probe: Sendable {
+        /// Where it began.
+        var from: QueuePosition
+        /// The first event from there on, held or not; nil if there is none.
+        var first: QueuePosition?
+        /// When, by the database's clock.
+        var at: PostgresTimestamp
+        /// Every transaction below this had ended (`pg_snapshot_xmin`).
+        var xmin: Int64
+        /// No transaction from this on had begun (`pg_snapshot_xmax`).
+        var xmax: Int64
+    }
+
+    private struct Candidate {
+        var position: QueuePosition
+        var xmax: Int64
+    }
+
+    /// Where a claim begins.
+    private(set) var position = QueuePosition.start
+    private var candidate: Candidate?
+    private var nextProbe: ContinuousClock.Instant?
+    private var nextSweep: ContinuousClock.Instant?
+
+    /// How far behind the database's clock the mark stays, in microseconds.
+    private static var slack: Int64 { 1_000_000 }
+    private static var probePause: Duration { .milliseconds(20) }
+    private static var sweepPause: Duration { .seconds(60) }
+
+    /// Where a probe that is due now is to begin, or nil when none is.
+    mutating func probe(at now: ContinuousClock.Instant) -> QueuePosition? {
+        if let nextProbe, now < nextProbe { return nil }
+        nextProbe = now + Self.probePause
+        if let nextSweep, now < nextSweep { return position }
+        nextSweep = now + Self.sweepPause
+        return .start
+    }
+
+    /// Draws the conclusions from a probe. Probes may come in any order.
+    mutating func observe(_ probe: Probe) {
+        // It began at a mark that a sweep has lowered since, so it has missed what the sweep found.
+        guard probe.from <= position else { return }
+        if let first = probe.first, first < position {
+            position = first
+            candidate = nil
+            return
+        }
+        if let confirmed = candidate, probe.xmin >= confirmed.xmax {
+            position = max(position, min(confirmed.position, probe.first ?? confirmed.position))
+            candidate = nil
+        }
+        if candidate == nil {
+            let recent = QueuePosition(
+                runAt: PostgresTimestamp(microsecondsSince2000: probe.at.microsecondsSince2000 - Self.slack),
+                eventID: .min
+            )
+            candidate = Candidate(position: min(probe.first ?? recent, recent), xmax: probe.xmax)
+        }
+    }
+
+    /// Begins anew, after the connection was lost: the next one may lead to a server with another clock and other transactions.
+    mutating func forget() {
+        self = LowWaterMark()
+    }
+}

@@ -1,0 +1,62 @@
+package import Metrics
+import Postgres
+
+/// What the queue counts: its batches, and what became of their events.
+package struct QueueMetrics: Sendable {
+    private let outcomes: OutcomeCounters
+    private let retries: Counter
+    private let splits: Counter
+    private let lost: Counter
+    private let suspects: Counter
+    private let deaths: Counter
+    private let batchEvents: Recorder
+    private let batchDuration: Timer
+    private let delay: Timer
+
+    /// - Parameter types: the notification types that are told apart; every other one is `other`, since anyone at Apple may invent more.
+    package init(types: Set<String> = [], factory: any MetricsFactory = MetricsSystem.factory) {
+        outcomes = OutcomeCounters(types: types, factory: factory)
+        retries = Counter(label: "appstore_inbox_worker_retries_total", factory: factory)
+        splits = Counter(label: "appstore_inbox_worker_batch_splits_total", factory: factory)
+        lost = Counter(label: "appstore_inbox_worker_batches_lost_total", factory: factory)
+        suspects = Counter(label: "appstore_inbox_worker_suspects_total", factory: factory)
+        deaths = Counter(label: "appstore_inbox_worker_deaths_total", factory: factory)
+        batchEvents = Recorder(label: "appstore_inbox_worker_batch_events", factory: factory)
+        batchDuration = Timer(label: "appstore_inbox_worker_batch_seconds", factory: factory)
+        delay = Timer(label: "appstore_inbox_worker_delay_seconds", factory: factory)
+    }
+
+    /// A batch was committed, so long after its claim began.
+    func committed(_ plan: SettlementPlan, after duration: Duration) {
+        let events = plan.outcomes.count + plan.retries.count
+        guard events > 0 else { return }
+        outcomes.count(plan.outcomes.map(\.outcome))
+        retries.increment(by: plan.retries.count)
+        batchEvents.record(events)
+        batchDuration.record(duration: duration)
+        for settled in plan.outcomes { delay.record(duration: settled.event.age + duration) }
+    }
+
+    /// A batch was split around an error.
+    func split() {
+        splits.increment()
+    }
+
+    /// Batches of processes that died were found.
+    func found(_ report: LossReport) {
+        suspects.increment(by: report.suspects)
+        deaths.increment(by: report.deaths)
+    }
+
+    /// A batch was not committed; its events stay in the queue.
+    func batchLost() {
+        lost.increment()
+    }
+}
+
+extension ClaimedEvent {
+    /// How long ago it had been received when it was claimed, both by the database's clock.
+    fileprivate var age: Duration {
+        .microseconds(max(0, claimedAt.microsecondsSince2000 - receivedAt.microsecondsSince2000))
+    }
+}

@@ -1,0 +1,198 @@
+import Foundation
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import Inbox
+
+/// What a claim reads, and that it misses nothing.
+struct InboxQueueClaimTests {
+    private func queue(_ pool: ConnectionPool, batchEvents: Int) -> InboxQueue<Int64> {
+        var configuration = QueueConfiguration()
+        configuration.batchEvents = batchEvents
+        return InboxQueue(
+            pool: pool,
+            configuration: configuration,
+            logger: .silent,
+            prepare: { $0.map(\.eventID) },
+            merge: { ids, _ in ids.map { _ in .outcome(Outcome(.applied)) } }
+        )
+    }
+
+    /// Pages that the locking step of a claim touches, by the plan that a worker would keep for ever.
+    private func pages(of limit: Int, from mark: QueuePosition, on connection: Connection) async throws -> Int {
+        let claim = ClaimedBatch.claim(limit: limit, bytes: 8 << 20, from: mark, lane: 1)
+        return try await connection.withTransaction { transaction in
+            try await transaction.execute("PREPARE claim (timestamptz, bigint, bigint, bigint, bigint) AS \(unsafeRaw: claim.sql)")
+            let instant = "timestamptz '2000-01-01 00:00+00' + \(mark.runAt.microsecondsSince2000) * interval '1 microsecond'"
+            let from = mark == .start ? "'-infinity'" : instant
+            // In the order of the statement's binds: mark, limit, lane, bytes.
+            let plan = try await transaction.query(
+                "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE claim (\(unsafeRaw: from), \(unsafeRaw: "\(mark.eventID)"), \(unsafeRaw: "\(limit)"), 1, 8000000)"
+            )
+            try await transaction.execute("DEALLOCATE claim")
+            let text: JSONText = try plan[0].decode(0)
+            return try Self.pages(ofStep: "CTE due", in: text)
+        }
+    }
+
+    private static func pages(ofStep name: String, in plan: JSONText) throws -> Int {
+        var nodes = [try JSONSerialization.jsonObject(with: Data(plan.text.utf8))]
+        while let node = nodes.popLast() {
+            if let list = node as? [Any] { nodes += list }
+            guard let object = node as? [String: Any] else { continue }
+            if object["Subplan Name"] as? String == name {
+                let hit = try #require(object["Shared Hit Blocks"] as? Int)
+                return hit + (try #require(object["Shared Read Blocks"] as? Int))
+            }
+            nodes += object.values
+        }
+        throw CancellationError()
+    }
+
+    @Test(arguments: ["never analyzed", "huge", "empty"])
+    func `a claim reads no more behind twenty thousand dead entries that a snapshot holds, and before waiting ones`(
+        statistics: String
+    ) async throws {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection { connection in
+            try await connection.runScript(
+                """
+                WITH stored AS (
+                    INSERT INTO appstore.inbox (source, received_at, body) SELECT 'notification_v2', now(), '\\x01' FROM generate_series(1, 32000)
+                    RETURNING event_id
+                )
+                INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+                SELECT event_id, CASE WHEN event_id <= 24000 THEN now() - interval '1 hour' + event_id * interval '1 millisecond'
+                                      ELSE now() + interval '1 hour' END, 1
+                FROM stored;
+                """
+            )
+            if statistics == "empty" {
+                try await connection.runScript(
+                    "UPDATE pg_class SET relpages = 0, reltuples = 0 WHERE oid = 'appstore.inbox_ready'::regclass"
+                )
+            } else if statistics == "huge" {
+                try await connection.runScript(
+                    "UPDATE pg_class SET relpages = 1e6, reltuples = 1e8 WHERE oid = 'appstore.inbox_ready'::regclass"
+                )
+            }
+        }
+        let pool = try database.pool(user: "appstore_worker")
+        try await database.withConnection { holder in
+            try await holder.withTransaction { snapshot in
+                try await snapshot.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                _ = try await snapshot.query("SELECT count(*) FROM appstore.outcomes")
+
+                let queue = queue(pool, batchEvents: 1000)
+                for _ in 0..<20 { _ = try await queue.takeBatch() }
+                // The mark follows at a distance.
+                let settled = try await database.withConnection { connection in
+                    try await connection.query("SELECT run_at, event_id FROM appstore.inbox_ready ORDER BY run_at, event_id LIMIT 1")
+                }
+                let target = QueuePosition(runAt: try settled[0].decode(0), eventID: try settled[0].decode(1))
+                let small = self.queue(pool, batchEvents: 10)
+                while small.memory.nextClaim().mark < target { _ = try await small.takeBatch() }
+
+                try await database.withConnection(user: "appstore_worker") { connection in
+                    for limit in [1, 100, 200] {
+                        let mark = small.memory.nextClaim().mark
+                        #expect(try await pages(of: limit, from: mark, on: connection) <= 2 * limit + 50, "claim of \(limit)")
+                    }
+                    let unmarked = try await pages(of: 1, from: .start, on: connection)
+                    #expect(unmarked > 52, "without the mark \(unmarked) pages: then this test shows nothing")
+                }
+            }
+        }
+        await pool.close()
+    }
+
+    /// Inserts that commit late and out of order or not at all, claims that are rolled back, several queues with a mark each: for some
+    /// seconds, in which there is no sweep.
+    @Test func `no event is stranded behind a mark, whatever is open meanwhile`() async throws {
+        let database = try await InboxDatabase.make()
+        let pool = try database.pool(user: "postgres", connections: 12)
+        let failures = Atomic(0)
+        let queues = (0..<3).map { index in
+            var configuration = QueueConfiguration()
+            configuration.batchEvents = 5
+            return InboxQueue<Int64>(
+                pool: pool,
+                configuration: configuration,
+                logger: .silent,
+                prepare: { $0.map(\.eventID) },
+                merge: { ids, _ in
+                    if Int.random(in: 0..<4) == 0 {
+                        failures.add(1, ordering: .relaxed)
+                        throw CancellationError()
+                    }
+                    return ids.map { _ in .outcome(Outcome(.applied)) }
+                }
+            )
+        }
+        let inserters = Countdown(from: 6)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    for _ in 0..<40 { try await Self.insert(in: pool) }
+                    inserters.step()
+                }
+            }
+            for queue in queues {
+                group.addTask {
+                    while !inserters.isOver {
+                        do { _ = try await queue.takeBatch() } catch is CancellationError {}
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        // Whatever is left is to be found by each queue from its own mark.
+        #expect(queues.allSatisfy { $0.memory.nextClaim().mark > .start })
+        #expect(failures.load(ordering: .relaxed) > 0)
+        for queue in queues {
+            let ready = try await database.lines("SELECT count(*)::text FROM appstore.inbox_ready")
+            let mark = queue.memory.nextClaim().mark
+            let visible = try await database.lines(
+                """
+                SELECT count(*)::text FROM appstore.inbox_ready WHERE (run_at, event_id) >= (\(mark.runAt), \(mark.eventID))
+                """
+            )
+            #expect(visible == ready)
+        }
+        #expect(try await database.eventsNotExactlyOnce() == [])
+        await pool.close()
+    }
+
+    /// Inserts a few events in a transaction that stays open for a random while and may be rolled back.
+    private static func insert(in pool: ConnectionPool) async throws {
+        struct RolledBack: Error {}
+        do {
+            try await pool.withTransaction { transaction in
+                for _ in 0..<3 {
+                    try await transaction.execute("SELECT appstore.receive(\([[UInt8(1)], [UInt8(2)]]))")
+                    try await transaction.execute("SELECT pg_sleep(\(unsafeRaw: "\(Double.random(in: 0...0.05))"))")
+                }
+                if Int.random(in: 0..<5) == 0 { throw RolledBack() }
+            }
+        } catch is RolledBack {
+            // As meant.
+        }
+    }
+}
+
+private final class Countdown: Sendable {
+    private let left: Atomic<Int>
+
+    init(from count: Int) {
+        left = Atomic(count)
+    }
+
+    var isOver: Bool { left.load(ordering: .relaxed) == 0 }
+
+    func step() {
+        left.subtract(1, ordering: .relaxed)
+    }
+}

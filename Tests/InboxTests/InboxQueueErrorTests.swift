@@ -1,0 +1,96 @@
+import Inbox
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// What a batch does about the database's errors, by their class. The body of an event is the error that its merge raises.
+struct InboxQueueErrorTests {
+    private func withQueue(attempts: Int = 3, _ body: (TestDatabase, InboxQueue<ClaimedEvent>) async throws -> Void) async throws {
+        let database = try await InboxDatabase.make()
+        let pool = try database.pool(user: "appstore_worker")
+        var configuration = QueueConfiguration()
+        configuration.retry = RetryPolicy(maximumAttempts: attempts, baseDelay: .seconds(3600), maximumDelay: .seconds(3600))
+        let queue = InboxQueue<ClaimedEvent>(pool: pool, configuration: configuration, logger: .silent, prepare: { $0 }) {
+            events,
+            transaction in
+            for event in events where event.body != Array("fine".utf8) {
+                let state = String(decoding: event.body, as: UTF8.self)
+                try await transaction.execute("DO $$ BEGIN RAISE EXCEPTION 'by test' USING ERRCODE = '\(unsafeRaw: state)'; END $$")
+            }
+            return events.map { _ in .outcome(Outcome(.applied)) }
+        }
+        try await body(database, queue)
+        #expect(try await database.eventsNotExactlyOnce() == [])
+        await pool.close()
+    }
+
+    private func receive(_ words: [String], in database: TestDatabase) async throws {
+        let bodies = words.map { Array($0.utf8) }
+        try await database.withConnection(user: "appstore_ingest") { connection in
+            _ = try await connection.execute("SELECT appstore.receive(\(bodies))")
+        }
+    }
+
+    /// One of each class that an event's merge can cause; 40… and 55P03 never end here.
+    @Test(arguments: [
+        ("22012", "merge_failed"), ("23505", "merge_failed"), ("42P01", "merge_failed"), ("53200", "merge_failed"),
+        ("54001", "merge_failed"),
+        ("57014", "timed_out"), ("58030", "merge_failed"), ("XX000", "merge_failed"), ("P0001", "merge_failed"), ("40001", "conflict"),
+        ("40P01", "conflict"), ("55P03", "conflict"),
+    ])
+    func `an error in one event's merge is that event's, and its neighbours settle in the same batch`(
+        state: String,
+        reason: String
+    ) async throws {
+        try await withQueue { database, queue in
+            try await receive(["fine", "fine", state, "fine", "fine"], in: database)
+            let report = try await queue.takeBatch()
+            #expect(report.results == [.applied: 4])
+            #expect(report.retries == 1)
+            #expect(try await queue.takeBatch().events == 0, "it waits, and does not keep the head of the queue busy")
+        }
+        try await withQueue(attempts: 1) { database, queue in
+            try await receive(["fine", state], in: database)
+            _ = try await queue.takeBatch()
+            let failed = try await database.lines(
+                "SELECT concat_ws('|', reason, attempts, last_error LIKE '%\(unsafeRaw: state)%') FROM appstore.failed"
+            )
+            #expect(failed == ["\(reason)|1|t"])
+        }
+    }
+
+    @Test(arguments: ["57P01", "08006"])
+    func `an error about the connection is nobody's`(state: String) async throws {
+        try await withQueue { database, queue in
+            try await receive(["fine", state, "fine"], in: database)
+            await #expect(throws: PostgresError.self) { try await queue.takeBatch() }
+            let waiting = try await database.lines(
+                "SELECT concat_ws('|', count(*), sum(attempts)) FROM appstore.inbox_ready WHERE NOT is_suspect"
+            )
+            #expect(waiting == ["3|0"])
+        }
+    }
+
+    @Test func `a batch whose COMMIT has no answer is forgotten and taken again, and nobody is to blame`() async throws {
+        try await withQueue { database, queue in
+            try await receive(["fine", "fine"], in: database)
+            try await database.withConnection { connection in
+                try await connection.runScript(
+                    """
+                    CREATE FUNCTION appstore.hang_up() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+                        $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+                    ALTER FUNCTION appstore.hang_up() OWNER TO postgres;
+                    CREATE CONSTRAINT TRIGGER hang_up AFTER INSERT ON appstore.outcomes DEFERRABLE INITIALLY DEFERRED
+                        FOR EACH ROW EXECUTE FUNCTION appstore.hang_up();
+                    """
+                )
+            }
+            await #expect { try await queue.takeBatch() } throws: { ($0 as? PostgresError)?.code == .commitUncertain }
+            try await database.withConnection { _ = try await $0.execute("DROP TRIGGER hang_up ON appstore.outcomes") }
+            #expect(try await queue.lookForLostBatches().suspects == 0, "this process lives and says so")
+            #expect(try await queue.takeBatch().results == [.applied: 2])
+            #expect(try await database.lines("SELECT attempts::text FROM appstore.outcomes") == ["1", "1"])
+        }
+    }
+}
