@@ -1,3 +1,6 @@
+import Glibc
+import NIOCore
+
 /// Why a server cannot be set up.
 package struct ServerError: Error, CustomStringConvertible {
     /// What kind of failure it is.
@@ -38,6 +41,8 @@ package struct ServerError: Error, CustomStringConvertible {
     }
 
     static func cannotListen(_ address: ListenAddress, _ cause: any Error) -> ServerError {
-        ServerError(code: .cannotListen, message: "cannot listen at \(address): \(cause)", cause: cause)
+        let isTaken = (cause as? IOError)?.errnoCode == EADDRINUSE
+        let reason = isTaken ? "the address is taken, by another process or another listener" : "\(cause)"
+        return ServerError(code: .cannotListen, message: "cannot listen at \(address): \(reason)", cause: cause)
     }
 }

@@ -43,7 +43,7 @@ struct IntakeTests {
                 senders.addTask { try await intake.submit([0], source: "notification_v2") }
                 let first = try await database.nextCall()
                 for index in 1...63 { senders.addTask { try await intake.submit([UInt8(index)], source: "notification_v2") } }
-                while intake.waitingEvents < 63 { await Task.yield() }
+                while intake.backlog.events < 63 { await Task.yield() }
                 first.commit()
                 let second = try await database.nextCall()
                 #expect(second.bodies.count == 63)
@@ -72,7 +72,7 @@ struct IntakeTests {
             async let first: IntakeError? = failure(of: intake, [1])
             let call = try await database.nextCall()
             async let second: IntakeError? = failure(of: intake, [2])
-            while intake.waitingEvents < 1 { await Task.yield() }
+            while intake.backlog.events < 1 { await Task.yield() }
             call.fail()
             #expect(await first?.code == .notCommitted)
             #expect(await second?.code == .unavailable)
@@ -118,13 +118,13 @@ struct IntakeTests {
                 let first = try await database.nextCall()
                 await withThrowingTaskGroup(of: Int64.self) { leaving in
                     leaving.addTask { try await intake.submit([2], source: "notification_v2") }
-                    while intake.waitingEvents < 1 { await Task.yield() }
+                    while intake.backlog.events < 1 { await Task.yield() }
                     leaving.cancelAll()
                     await #expect(throws: CancellationError.self) { for try await _ in leaving {} }
                 }
-                #expect(intake.waitingEvents == 0)
+                #expect(intake.backlog.events == 0)
                 senders.addTask { try await intake.submit([3], source: "notification_v2") }
-                while intake.waitingEvents < 1 { await Task.yield() }
+                while intake.backlog.events < 1 { await Task.yield() }
                 first.commit()
                 let second = try await database.nextCall()
                 #expect(second.bodies == [[3]])
@@ -171,7 +171,7 @@ struct IntakeTests {
             async let first = intake.submit([1], source: "notification_v2")
             let firstCall = try await database.nextCall()
             async let second = intake.submit([2], source: "notification_v2")
-            while intake.waitingEvents < 1 { await Task.yield() }
+            while intake.backlog.events < 1 { await Task.yield() }
             await shutdown()
             while !intake.isDraining { await Task.yield() }
             #expect(await failure(of: intake, [3])?.code == .shuttingDown)

@@ -24,9 +24,13 @@ enum MaintenanceBench {
         }
     }
 
-    /// Takes one step as the worker would.
-    static func step(_ task: MaintenanceTask, in database: TestDatabase) async throws -> MaintenanceTask.Step? {
-        try await database.withConnection(user: "appstore_worker") { try await task.step(on: $0) }
+    /// Takes one step as the worker would, or as somebody whose role has no time-outs.
+    static func step(
+        _ task: MaintenanceTask,
+        as user: String = "appstore_worker",
+        in database: TestDatabase
+    ) async throws -> MaintenanceTask.Step? {
+        try await database.withConnection(user: user) { try await task.step(on: $0) }
     }
 
     /// Takes steps until there is nothing to do, and says what they did. Requests do not wait for their pace.

@@ -151,13 +151,11 @@ struct MaintenanceRetentionTests {
         try await database.withConnection(user: "appstore_worker") { reader in
             try await reader.withTransaction { transaction in
                 _ = try await transaction.query("SELECT count(*) FROM appstore.inbox")
-                let clock = ContinuousClock()
-                let start = clock.now
+                // Without a time-out of its own the step would wait for the end of this transaction: a superuser has none.
                 let error = await #expect(throws: PostgresError.self) {
-                    _ = try await MaintenanceBench.finish(task, in: database)
+                    while try await MaintenanceBench.step(task, as: "postgres", in: database) != nil {}
                 }
                 #expect(error?.sqlState == .lockNotAvailable)
-                #expect(clock.now - start < .seconds(9), "the role alone would wait for 10 s")
             }
         }
         #expect(try await counts(database) == ["1500 bodies, 1500 outcomes, 0 waiting"])

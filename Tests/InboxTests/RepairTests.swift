@@ -83,4 +83,26 @@ struct RepairTests {
         #expect(outcome == ["discarded|a test of ours|\(event == 2 ? 1 : 2)"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
+
+    @Test func `events are discarded by what became of them, after a look at how many`() async throws {
+        let database = try await makeDatabase()
+        let filter = "'junk', reason => 'wrong_bundle', bundle_id => 'com.example.app', received_before => now() + interval '1 hour'"
+        #expect(try await asOperator(database, "SELECT appstore.discard(\(unsafeRaw: filter), dry_run => true)") == 1)
+        #expect(try await database.lines("SELECT count(*)::text FROM appstore.audit_log") == ["0"])
+        #expect(try await asOperator(database, "SELECT appstore.discard(\(unsafeRaw: filter))") == 1)
+        #expect(try await asOperator(database, "SELECT appstore.discard(\(unsafeRaw: filter))") == 0)
+        #expect(
+            try await database.lines("SELECT concat_ws('|', event_id, result, reason, run) FROM appstore.outcomes ORDER BY event_id") == [
+                "1|applied|1", "2|discarded|junk|2",
+            ]
+        )
+        #expect(
+            try await database.lines("SELECT concat_ws('|', actor, action, event_ids, note, filter ->> 'reason') FROM appstore.audit_log")
+                == [
+                    "appstore_operator|discard|{2}|junk|wrong_bundle"
+                ]
+        )
+        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_ready") == ["3"])
+        #expect(try await database.eventsNotExactlyOnce() == [])
+    }
 }

@@ -26,6 +26,20 @@ import Testing
         }
     }
 
+    @Test func `connections that are opened, refused and lost are counted`() async throws {
+        try await withPool(ConnectionPool.Configuration(maxConnections: 1)) { pool, database in
+            for _ in 0..<3 { _ = try await pool.withConnection { try await $0.backend() } }
+            #expect(pool.counts == ConnectionPool.Counts(opened: 1, failed: 0, lost: 0))
+            _ = try? await pool.withConnection { try await $0.query("SELECT pg_terminate_backend(pg_backend_pid())") }
+            #expect(pool.counts == ConnectionPool.Counts(opened: 1, failed: 0, lost: 1))
+            _ = try await pool.withConnection { try await $0.backend() }
+            #expect(pool.counts == ConnectionPool.Counts(opened: 2, failed: 0, lost: 1))
+        }
+        let nowhere = ConnectionPool(options: try ConnectionOptions("host=/nonexistent"), logger: .silent)
+        for _ in 0..<2 { _ = await #expect(throws: PostgresError.self) { try await nowhere.withConnection { try await $0.backend() } } }
+        #expect(nowhere.counts == ConnectionPool.Counts(opened: 0, failed: 2, lost: 0))
+    }
+
     @Test func `who waits too long is told so, and leaves the line`() async throws {
         let configuration = ConnectionPool.Configuration(maxConnections: 1, acquireTimeout: .seconds(1.5))
         try await withPool(configuration) { pool, _ in

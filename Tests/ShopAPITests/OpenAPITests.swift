@@ -75,7 +75,7 @@ extension ShopRoutes {
                 store: ShopStore(pool: pool, logger: log.logger),
                 admission: Admission(memoryLimit: 1, hourlyLimit: 1),
                 maximumBytes: 1,
-                refusals: RefusalMetrics(label: "refused")
+                metrics: APIMetrics()
             )
         }
     }

@@ -1,6 +1,7 @@
 import HTTPServing
 import Logging
 import Postgres
+import Prometheus
 import ServiceLifecycle
 import ShopAPI
 import Systemd
@@ -30,6 +31,7 @@ extension IngestCommand {
     static func api(
         _ api: IngestSettings.API,
         _ settings: IngestSettings,
+        registry: MetricRegistry,
         logger: Logger,
         onBound: @escaping @Sendable (Int?) async -> Void
     ) throws -> [any Service] {
@@ -38,12 +40,13 @@ extension IngestCommand {
             configuration: ConnectionPool.Configuration(maxConnections: 8, acquireTimeout: .seconds(3)),
             logger: logger
         )
+        registry.observe(pool, as: "api")
         var configuration = APIServer.Configuration(listen: api.listen)
         configuration.limits = ListenerLimits(settings)
         // With the key's scope beside it a body must still fit into the inbox, which takes 4 MiB.
         configuration.limits.maximumBodyBytes = min(settings.bodyLimit, 1_048_576)
         // A backend asks little at once, and the memory of the process is meant for notifications.
         configuration.limits.maximumBytesInMemory = max(configuration.limits.maximumBodyBytes, settings.memoryLimit / 4)
-        return [pool, try APIServer(configuration: configuration, pool: pool, logger: logger, onBound: onBound)]
+        return [pool, try APIServer(configuration: configuration, pool: pool, logger: logger, metrics: registry, onBound: onBound)]
     }
 }

@@ -5,6 +5,7 @@ import Inbox
 import Ingest
 import Logging
 import Postgres
+import Prometheus
 import ServiceLifecycle
 import Systemd
 
@@ -29,6 +30,7 @@ struct IngestCommand: AsyncParsableCommand {
         let settings = try IngestSettings(reader)
         let logger = try Logger.service("ingest", reader)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, logger: logger)
+        let registry = MetricRegistry(MetricCatalogue.ingest)
 
         let intakeConfiguration = Intake.Configuration()
         let pool = ConnectionPool(
@@ -36,7 +38,8 @@ struct IngestCommand: AsyncParsableCommand {
             configuration: ConnectionPool.Configuration(maxConnections: intakeConfiguration.maximumBatchesInFlight + 1),
             logger: logger
         )
-        let intake = Intake(pool: pool, configuration: intakeConfiguration, logger: logger)
+        registry.observe(pool, as: "ingest")
+        let intake = Intake(pool: pool, configuration: intakeConfiguration, logger: logger, metrics: registry)
         let heartbeat = Watchdog(notifier: notifier).loop()
         let ready = Readiness<Listener>(settings.api == nil ? [.ingest] : [.ingest, .api]) { ports in
             Self.announce(settings, ports, notifier: notifier, logger: logger)
@@ -45,12 +48,16 @@ struct IngestCommand: AsyncParsableCommand {
             configuration: IngestServer.Configuration(settings),
             intake: intake,
             logger: logger,
+            registry: registry,
             heartbeat: heartbeat.beat
         ) { ports in
             Self.report(ports, settings, logger: logger)
             await ready.bound(.ingest, to: ports.notifications)
         }
-        let api = try settings.api.map { try Self.api($0, settings, logger: logger) { await ready.bound(.api, to: $0) } } ?? []
+        let api =
+            try settings.api.map { api in
+                try Self.api(api, settings, registry: registry, logger: logger) { await ready.bound(.api, to: $0) }
+            } ?? []
         // In the order of dependency: the last is the first to shut down.
         try await ServiceGroup.running(
             [pool, intake] + api + [server, StoppingNotice(notifier: notifier)],

@@ -14,6 +14,12 @@ struct LogStyle: Sendable, Equatable {
         hasPriority = isJournal
     }
 
+    /// Why a process ends, for people: in the journal each line is an error.
+    static func lastWords(_ message: String, isJournal: Bool) -> String {
+        let priority = isJournal ? "<\(Logger.Level.error.journalPriority)>" : ""
+        return message.split(separator: "\n").map { "\(priority)\($0)\n" }.joined()
+    }
+
     func line(level: Logger.Level, label: String, message: String, metadata: Logger.Metadata, at time: Timestamp) -> String {
         var line = hasPriority ? "<\(level.journalPriority)>" : ""
         if isJSON {

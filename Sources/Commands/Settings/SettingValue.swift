@@ -38,6 +38,11 @@ enum SettingValue {
         }
     }
 
+    /// An address, or nil for `off`.
+    static func addressOrOff(_ text: String) throws(InvalidSettingValue) -> ListenAddress? {
+        text == "off" ? nil : try address(text)
+    }
+
     static func integer(in range: ClosedRange<Int>) -> @Sendable (String) throws(InvalidSettingValue) -> Int {
         { text throws(InvalidSettingValue) in
             guard let number = Int(text), range.contains(number) else {

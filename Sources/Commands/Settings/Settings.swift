@@ -40,7 +40,7 @@ enum Settings {
         "admin-listen",
         value: "HOST:PORT|unix:PATH",
         default: "127.0.0.1:9090",
-        summary: "where /livez and /readyz answer in any case",
+        summary: "where /livez, /readyz and /metrics of ingest answer in any case",
         parse: SettingValue.address
     )
     static let apiListen = Setting(
@@ -122,6 +122,13 @@ enum Settings {
         summary: "certificates trusted beside Apple's, for tests: PEM or DER, for Sandbox unless Production is written out",
         parse: SettingValue.extraRoots
     )
+    static let workerAdminListen = Setting(
+        "worker-admin-listen",
+        value: "HOST:PORT|unix:PATH|off",
+        default: "off",
+        summary: "where /livez, /readyz and /metrics of a worker answer; each worker of a machine needs an address of its own",
+        parse: SettingValue.addressOrOff
+    )
     static let concurrency = Setting(
         "concurrency",
         value: "1…64",
@@ -132,7 +139,7 @@ enum Settings {
     static let batchSize = Setting(
         "batch-size",
         value: "1…1000",
-        default: "64",
+        default: "200",
         summary: "the most events in one transaction",
         parse: SettingValue.integer(in: 1...1000)
     )
@@ -176,8 +183,8 @@ enum Settings {
         ] + common
     static let worker =
         database + [
-            apps.description, environments.description, extraRoots.description, concurrency.description, batchSize.description,
-            maximumAttempts.description,
+            apps.description, environments.description, extraRoots.description, workerAdminListen.description, concurrency.description,
+            batchSize.description, maximumAttempts.description,
         ] + common
 
     /// Each setting once, for checking names: a configuration file may serve both daemons.

@@ -5,6 +5,7 @@ struct WorkerOptions: SettingsOptions {
     @Option(help: Settings.apps.description.help) private var apps: String?
     @Option(help: Settings.environments.description.help) private var environments: String?
     @Option(help: Settings.extraRoots.description.help) private var extraRoots: String?
+    @Option(help: Settings.workerAdminListen.description.help) private var workerAdminListen: String?
     @Option(help: Settings.concurrency.description.help) private var concurrency: String?
     @Option(help: Settings.batchSize.description.help) private var batchSize: String?
     @Option(help: Settings.maximumAttempts.description.help) private var maxAttempts: String?
@@ -13,8 +14,8 @@ struct WorkerOptions: SettingsOptions {
 
     var flags: [String: String] {
         Self.collect([
-            "apps": apps, "environments": environments, "extra-roots": extraRoots, "concurrency": concurrency, "batch-size": batchSize,
-            "max-attempts": maxAttempts,
+            "apps": apps, "environments": environments, "extra-roots": extraRoots, "worker-admin-listen": workerAdminListen,
+            "concurrency": concurrency, "batch-size": batchSize, "max-attempts": maxAttempts,
         ])
     }
 }

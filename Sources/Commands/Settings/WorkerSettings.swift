@@ -1,5 +1,6 @@
 import AppStore
 import AppStoreVerification
+import HTTPServing
 
 /// The settings of `appstore-inbox worker`.
 struct WorkerSettings: Sendable {
@@ -9,6 +10,8 @@ struct WorkerSettings: Sendable {
     /// The environments that count; at least one.
     let environments: Set<AppStoreEnvironment>
     let extraRoots: [ExtraRoot]
+    /// Where `/livez`, `/readyz` and `/metrics` answer; nil when they do not.
+    let adminListen: ListenAddress?
     /// Batches in flight.
     let concurrency: Int
     /// Events in one batch.
@@ -23,6 +26,7 @@ struct WorkerSettings: Sendable {
         apps = try reader.required(Settings.apps)
         environments = try reader.required(Settings.environments)
         extraRoots = try reader.required(Settings.extraRoots)
+        adminListen = try reader.required(Settings.workerAdminListen)
         concurrency = try reader.required(Settings.concurrency)
         batchSize = try reader.required(Settings.batchSize)
         maximumAttempts = try reader.required(Settings.maximumAttempts)

@@ -1,58 +1,62 @@
 import AppStore
+import Inbox
 import Postgres
 
-/// The inbox in numbers, all of one instant.
+/// The inbox in numbers: what metrics show, and what became of everything that is settled.
 struct InboxStatus {
-    /// Events that are due.
-    let ready: Int64
-    /// Events that wait for their next attempt.
-    let waiting: Int64
-    /// Seconds for which the longest waiting event has been without outcome; nil when there is none.
-    let oldestUnsettledAge: Int64?
-    /// Seconds since the last genuine notification came in; nil when there has been none. Anyone can post junk, so that it does not count.
-    let silence: Int64?
-    /// Settled events by result.
+    let statistics: InboxStatistics
+    /// Settled events by result, counted to the last one.
     let results: [(result: String, events: Int64)]
 
     static func read(from connection: Connection) async throws -> InboxStatus {
         let answers = try await connection.pipeline([
-            """
-            SELECT count(*) FILTER (WHERE state = 'ready') AS ready, count(*) FILTER (WHERE state = 'waiting') AS waiting,
-                   floor(extract(epoch FROM clock_timestamp() - min(received_at)))::bigint AS oldest
-            FROM appstore.inbox_status WHERE state <> 'settled'
-            """,
-            "SELECT result, count(*) AS events FROM appstore.outcomes GROUP BY result ORDER BY result",
-            """
-            SELECT floor(extract(epoch FROM clock_timestamp() - o.received_at))::bigint AS silence FROM appstore.outcomes AS o
-            WHERE o.source LIKE 'notification%' AND o.result NOT IN ('rejected', 'failed', 'discarded')
-            ORDER BY o.event_id DESC LIMIT 1
-            """,
+            InboxStatistics.statement, "SELECT result, count(*) AS events FROM appstore.outcomes GROUP BY result ORDER BY result",
         ])
-        let queue = answers[0][answers[0].startIndex]
         return InboxStatus(
-            ready: try queue.decode("ready"),
-            waiting: try queue.decode("waiting"),
-            oldestUnsettledAge: try queue.decode("oldest"),
-            silence: try answers[2].first?.decode("silence"),
+            statistics: try InboxStatistics(answers[0][answers[0].startIndex]),
             results: try answers[1].map { (try $0.decode("result"), try $0.decode("events")) }
         )
     }
 
-    /// `{"ready": …, "waiting": …, "oldestUnsettledSeconds": …, "lastNotificationSeconds": …, "outcomes": {"applied": …}}`.
+    /// Seconds since the last genuine notification came in; nil when there has been none.
+    var silence: Int64? { statistics.silence?.components.seconds }
+
+    /// `{"ready": …, "waiting": …, "unsettled": …, …, "outcomes": {"applied": …}}`; ages in whole seconds.
     var json: JSONObject {
         [
-            "ready": .number(JSONNumber(ready)), "waiting": .number(JSONNumber(waiting)),
-            "oldestUnsettledSeconds": oldestUnsettledAge.map { .number(JSONNumber($0)) } ?? .null,
-            "lastNotificationSeconds": silence.map { .number(JSONNumber($0)) } ?? .null,
-            "outcomes": .object(JSONObject(results.map { ($0.result, .number(JSONNumber($0.events))) })),
+            "ready": .count(statistics.ready), "waiting": .count(statistics.waiting), "unsettled": .count(statistics.unsettled),
+            "countedTo": .count(InboxStatistics.countedTo), "suspects": .count(statistics.suspects), "failed": .count(statistics.failed),
+            "overdueSeconds": .seconds(statistics.overdue), "oldestUnsettledSeconds": .seconds(statistics.oldestUnsettled),
+            "lastNotificationSeconds": .seconds(statistics.silence), "lostBatches": .count(statistics.lostBatches),
+            "partitions": .count(statistics.partitions), "oldestSnapshotSeconds": .seconds(statistics.snapshotAge),
+            "oldestSnapshotTransactions": .count(statistics.snapshotTransactions),
+            "outcomes": .object(JSONObject(results.map { ($0.result, .count($0.events)) })),
         ]
     }
 
     var text: String {
-        var lines = ["ready       \(ready)", "waiting     \(waiting)"]
-        if let oldestUnsettledAge { lines.append("oldest      \(oldestUnsettledAge) s without outcome") }
-        lines.append("silence     " + (silence.map { "\($0) s since the last notification" } ?? "no notification has come yet"))
-        lines += results.map { $0.result + String(repeating: " ", count: max(1, 12 - $0.result.count)) + "\($0.events)" }
+        var lines = [line("ready", Self.count(statistics.ready)), line("waiting", Self.count(statistics.waiting))]
+        if let overdue = statistics.overdue { lines.append(line("overdue", "\(overdue.components.seconds) s, the first that is ready")) }
+        if let oldest = statistics.oldestUnsettled { lines.append(line("oldest", "\(oldest.components.seconds) s without outcome")) }
+        lines.append(line("silence", silence.map { "\($0) s since the last notification" } ?? "no notification has come yet"))
+        if statistics.suspects > 0 { lines.append(line("suspects", "\(statistics.suspects) of a batch whose process died")) }
+        if let age = statistics.snapshotAge, age >= .seconds(60) {
+            lines.append(line("snapshot", "\(age.components.seconds) s old: dead rows cannot be removed"))
+        }
+        lines += results.map { line($0.result, "\($0.events)") }
         return lines.joined(separator: "\n")
     }
+
+    private func line(_ name: String, _ text: String) -> String {
+        name + String(repeating: " ", count: max(1, 12 - name.count)) + text
+    }
+
+    private static func count(_ events: Int64) -> String {
+        events < InboxStatistics.countedTo ? "\(events)" : "\(events) or more"
+    }
+}
+
+extension JSONValue {
+    fileprivate static func count(_ count: Int64) -> JSONValue { .number(JSONNumber(count)) }
+    fileprivate static func seconds(_ duration: Duration?) -> JSONValue { duration.map { .count($0.components.seconds) } ?? .null }
 }

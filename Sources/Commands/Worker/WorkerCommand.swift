@@ -1,9 +1,11 @@
+import AppStore
 import AppStoreVerification
 import ArgumentParser
 import FoundationEssentials
 import Inbox
 import Logging
 import Postgres
+import Prometheus
 import ServiceLifecycle
 import Systemd
 import Worker
@@ -27,24 +29,34 @@ struct WorkerCommand: AsyncParsableCommand {
         let logger = try Logger.service("worker", reader)
         for warning in settings.warnings { logger.warning("\(warning)") }
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, logger: logger)
+        let registry = MetricRegistry(MetricCatalogue.worker)
 
         let pool = ConnectionPool(
             options: try ConnectionOptions(settings.database, command: "worker"),
-            configuration: ConnectionPool.Configuration(maxConnections: settings.concurrency + 1),  // one for maintenance
+            // One for maintenance, one for the inbox's numbers.
+            configuration: ConnectionPool.Configuration(maxConnections: settings.concurrency + 2),
             logger: logger
         )
+        registry.observe(pool, as: "worker")
+        let collector = StatisticsCollector(pool: pool, logger: logger)
         let watchdog = Watchdog(notifier: notifier)
         let loops = (0..<settings.concurrency).map { _ in watchdog.loop() }
         let service = WorkerService(
-            queue: try queue(settings, pool: pool, logger: logger),
+            queue: try queue(settings, pool: pool, registry: registry, logger: logger),
             configuration: WorkerService.Configuration(concurrency: settings.concurrency),
             logger: logger,
             heartbeat: WorkerService.Heartbeat(beat: { loops[$0].beat() }, finish: { loops[$0].finish() })
         )
-        notifier.ready(status: "keeping the books of \(settings.apps.map(\.bundleID).joined(separator: ", "))")
-        logger.notice("worker is running", metadata: ["worker.concurrency": "\(settings.concurrency)"])
+        let announce: @Sendable () -> Void = {
+            notifier.ready(status: "keeping the books of \(settings.apps.map(\.bundleID).joined(separator: ", "))")
+            logger.notice("worker is running", metadata: ["worker.concurrency": "\(settings.concurrency)"])
+        }
+        let admin = Self.admin(settings, registry: registry, collector: collector, logger: logger, announce: announce)
+        if admin.isEmpty { announce() }
+        // In the order of dependency: the last is the first to shut down.
         try await ServiceGroup.running(
-            [pool, MaintenanceService(pool: pool, logger: logger), service, StoppingNotice(notifier: notifier)],
+            [pool] + admin + [collector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
+                + [service, StoppingNotice(notifier: notifier)],
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger
         )
@@ -54,9 +66,12 @@ struct WorkerCommand: AsyncParsableCommand {
     private func queue(
         _ settings: WorkerSettings,
         pool: ConnectionPool,
+        registry: MetricRegistry,
         logger: Logger
     ) throws -> InboxQueue<EventProcessor.Prepared> {
-        let processor = EventProcessor(verifier: try settings.verifier())
+        let verifier = try settings.verifier()
+        registry.observe(verifier)
+        let processor = EventProcessor(verifier: verifier, metrics: VerificationMetrics(factory: registry))
         var configuration = InboxQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = settings.batchSize
         configuration.retry = RetryPolicy(maximumAttempts: settings.maximumAttempts)
@@ -64,6 +79,7 @@ struct WorkerCommand: AsyncParsableCommand {
             pool: pool,
             configuration: configuration,
             logger: logger,
+            metrics: QueueMetrics(types: Set(NotificationMatrix.subtypes.keys.map(\.rawValue)), factory: registry),
             prepare: processor.prepare,
             merge: processor.merge
         )

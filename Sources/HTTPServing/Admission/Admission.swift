@@ -25,6 +25,9 @@ package final class Admission: Sendable {
         state.withLock { $0.recordAccepted(bytes: bytes, now: clock.now) }
     }
 
+    /// The bytes that are reserved for bodies now.
+    package var bytesInMemory: Int { state.withLock(\.reserved) }
+
     /// True when the process takes nothing new.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 

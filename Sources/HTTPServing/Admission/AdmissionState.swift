@@ -4,7 +4,7 @@ struct AdmissionState {
 
     private let memoryLimit: Int
     private let hourlyLimit: Int
-    private var reserved = 0
+    private(set) var reserved = 0
     private var accepted: RollingTotal
     private(set) var isClosed = false
 

@@ -85,7 +85,7 @@ extension ConnectionGuard {
 
     /// Answers a request that must not be read any further, and ends the connection.
     func refuse(_ problem: Problem, context: ChannelHandlerContext) {
-        refusals.count(problem)
+        metrics.refused(problem)
         releaseReservation()
         for part in problem.finalParts(isHead: head?.method == .HEAD, date: HTTPDate.string(from: .now)) {
             context.write(wrapOutboundOut(part), promise: nil)

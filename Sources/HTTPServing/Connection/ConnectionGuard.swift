@@ -14,7 +14,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     let admission: Admission
-    let refusals: RefusalMetrics
+    let metrics: ListenerMetrics
     let limits: ConnectionLimits
     let logger: Logger
     var state: ConnectionState
@@ -30,21 +30,23 @@ final class ConnectionGuard: ChannelDuplexHandler {
     var isReadHeld = false
     let timer = ConnectionTimer()
 
-    init(admission: Admission, refusals: RefusalMetrics, limits: ConnectionLimits, logger: Logger) {
+    init(admission: Admission, metrics: ListenerMetrics, limits: ConnectionLimits, logger: Logger) {
         self.admission = admission
-        self.refusals = refusals
+        self.metrics = metrics
         self.limits = limits
         self.logger = logger
         state = ConnectionState(limits: limits, now: .distantFuture)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        metrics.opened()
         state = ConnectionState(limits: limits, now: context.eventLoop.now)
         timer.start(context: context) { [unowned self] in timeReached(context: context) }
         timer.wake(at: state.deadline)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
+        metrics.closed()
         timer.stop()
         releaseReservation()
     }

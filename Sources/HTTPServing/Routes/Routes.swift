@@ -11,10 +11,10 @@ package struct Routes: HTTPResponder {
 
     private var fixed: [String: Methods] = [:]
     private var variable: [(template: PathTemplate, methods: Methods)] = []
-    private let refusals: RefusalMetrics
+    private let metrics: ListenerMetrics
 
-    package init(refusals: RefusalMetrics) {
-        self.refusals = refusals
+    package init(metrics: ListenerMetrics) {
+        self.metrics = metrics
     }
 
     /// Serves a path, whose variable segments are in braces; an endpoint for GET answers HEAD as well.
@@ -42,7 +42,7 @@ package struct Routes: HTTPResponder {
             let (endpoint, values) = try route(request)
             response = try await endpoint(request, values)
         } catch {
-            refusals.count(error)
+            metrics.refused(error)
             response = error.response
         }
         return request.method == .head ? response.createHeadResponse() : response

@@ -10,7 +10,7 @@ package struct HTTPListener: Service {
     private let limits: ListenerLimits
     private let routes: Routes
     private let admission: Admission
-    private let refusals: RefusalMetrics
+    private let metrics: ListenerMetrics
     private let eventLoopGroup: any EventLoopGroup
     private let logger: Logger
     private let onBound: @Sendable (Int?) async -> Void
@@ -25,7 +25,7 @@ package struct HTTPListener: Service {
         limits: ListenerLimits,
         routes: Routes,
         admission: Admission,
-        refusals: RefusalMetrics,
+        metrics: ListenerMetrics,
         eventLoopGroup: any EventLoopGroup,
         logger: Logger,
         onBound: @escaping @Sendable (Int?) async -> Void
@@ -34,7 +34,7 @@ package struct HTTPListener: Service {
         self.limits = limits
         self.routes = routes
         self.admission = admission
-        self.refusals = refusals
+        self.metrics = metrics
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
         self.onBound = onBound
@@ -59,9 +59,9 @@ package struct HTTPListener: Service {
         quietLogger.logLevel = max(logger.logLevel, .warning)
         return Application(
             responder: routes,
-            server: HTTPServerBuilder { [limits = limits.ofOneConnection, admission, refusals, logger] responder in
+            server: HTTPServerBuilder { [limits = limits.ofOneConnection, admission, metrics, logger] responder in
                 GuardedHTTP1Channel(responder: responder, limits: limits) {
-                    ConnectionGuard(admission: admission, refusals: refusals, limits: limits, logger: logger)
+                    ConnectionGuard(admission: admission, metrics: metrics, limits: limits, logger: logger)
                 }
             },
             configuration: ApplicationConfiguration(

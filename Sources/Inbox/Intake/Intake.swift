@@ -1,4 +1,5 @@
 package import Logging
+package import Metrics
 import ServiceLifecycle
 import Synchronization
 
@@ -15,17 +16,23 @@ package final class Intake: Service {
     let configuration: Configuration
     let receive: Receive
     let logger: Logger
-    let metrics = IntakeMetrics()
+    let metrics: IntakeMetrics
     private let clock = ContinuousClock()
     private let mailbox: Mutex<IntakeMailbox>
     private let backoff: Mutex<Backoff>
     private let latestID = Atomic<UInt64>(0)
 
     /// Creates an intake that commits only while `run()` runs.
-    package init(configuration: Configuration = Configuration(), logger: Logger, receive: @escaping Receive) {
+    package init(
+        configuration: Configuration = Configuration(),
+        logger: Logger,
+        metrics: any MetricsFactory = MetricsSystem.factory,
+        receive: @escaping Receive
+    ) {
         self.configuration = configuration
         self.receive = receive
         self.logger = logger
+        self.metrics = IntakeMetrics(factory: metrics)
         mailbox = Mutex(IntakeMailbox(state: IntakeState(configuration: configuration)))
         backoff = Mutex(Backoff(base: configuration.probeDelay.lowerBound, cap: configuration.probeDelay.upperBound))
     }
@@ -74,8 +81,24 @@ package final class Intake: Service {
         mailbox.withLock { $0.state.isStuck(now: clock.now) }
     }
 
-    /// How many bodies wait for a batch.
-    var waitingEvents: Int { mailbox.withLock { $0.state.waiting.count } }
+    /// What has been taken and is not committed yet.
+    package struct Backlog: Hashable, Sendable {
+        /// Bodies that wait for a batch.
+        package let events: Int
+        /// Their bytes.
+        package let bytes: Int
+        /// Batches that are being committed.
+        package let batchesInFlight: Int
+    }
+
+    /// What has been taken and is not committed yet.
+    package var backlog: Backlog {
+        mailbox.withLock { mailbox in
+            let state = mailbox.state
+            return Backlog(events: state.waiting.count, bytes: state.waitingBytes, batchesInFlight: state.inFlight.count)
+        }
+    }
+
     /// How many tasks wait to hear whether the database takes bodies.
     var waitingReaders: Int { mailbox.withLock { $0.readers.count } }
 

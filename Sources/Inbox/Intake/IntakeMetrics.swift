@@ -2,9 +2,15 @@ import Metrics
 
 /// What an intake counts.
 struct IntakeMetrics: Sendable {
-    private let batchEvents = Recorder(label: "appstore_inbox_ingest_batch_events")
-    private let committed = Timer(label: "appstore_inbox_ingest_commit_seconds", preferredDisplayUnit: .seconds)
-    private let failed = Counter(label: "appstore_inbox_ingest_commit_failures")
+    private let batchEvents: Recorder
+    private let committed: Timer
+    private let failed: Counter
+
+    init(factory: any MetricsFactory) {
+        batchEvents = Recorder(label: "appstore_inbox_ingest_batch_events", factory: factory)
+        committed = Timer(label: "appstore_inbox_ingest_commit_seconds", factory: factory)
+        failed = Counter(label: "appstore_inbox_ingest_commit_failures_total", factory: factory)
+    }
 
     /// Measures a commit: its size and time, or its failure.
     func measureCommit<Value>(events: Int, _ commit: () async throws -> Value) async throws -> Value {

@@ -49,7 +49,8 @@ struct MaintenanceSchedule {
         case .nothingToDo:
             rest = min((entries[task]?.rest ?? task.pause) * 2, task.longestRest)
         case .inTheWay:
-            rest = .seconds(5)
+            // Whoever is in the way may stay for hours, and an attempt may keep others waiting for a moment.
+            rest = min(max((entries[task]?.rest ?? task.pause) * 2, .seconds(5)), max(task.longestRest, .seconds(5)))
         }
         entries[task] = Entry(next: now + rest / 2 + rest / 2 * Double.random(in: 0...1, using: &generator), rest: rest)
     }

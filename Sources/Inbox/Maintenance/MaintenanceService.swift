@@ -1,4 +1,5 @@
 package import Logging
+package import Metrics
 package import Postgres
 import ServiceLifecycle
 
@@ -7,10 +8,12 @@ import ServiceLifecycle
 package struct MaintenanceService: Service {
     private let pool: ConnectionPool
     private let logger: Logger
+    private let metrics: MaintenanceMetrics
 
-    package init(pool: ConnectionPool, logger: Logger) {
+    package init(pool: ConnectionPool, logger: Logger, metrics: any MetricsFactory = MetricsSystem.factory) {
         self.pool = pool
         self.logger = logger
+        self.metrics = MaintenanceMetrics(factory: metrics)
     }
 
     /// Runs until graceful shutdown, then ends after the step in flight.
@@ -35,7 +38,7 @@ package struct MaintenanceService: Service {
             let step = try await pool.withConnection { try await task.step(on: $0) }
             if failing.remove(task) != nil { logger.notice("maintenance goes on", metadata: metadata(task)) }
             guard let step else { return .nothingToDo }
-            MaintenanceMetrics.record(step, of: task)
+            metrics.record(step, of: task)
             logger.log(
                 level: task == .preparePartitions || step.did.hasPrefix("detached") ? .notice : .debug,
                 "maintenance step",
@@ -49,7 +52,7 @@ package struct MaintenanceService: Service {
         } catch is CancellationError where Task.isCancelled {
             return .nothingToDo
         } catch {
-            MaintenanceMetrics.recordFailure(of: task)
+            metrics.recordFailure(of: task)
             // Said once, not at each attempt.
             logger.log(
                 level: failing.insert(task).inserted ? .warning : .debug,

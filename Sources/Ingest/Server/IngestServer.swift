@@ -4,9 +4,10 @@ package import Inbox
 package import Logging
 package import NIOCore
 import NIOPosix
+package import Prometheus
 import ServiceLifecycle
 
-/// The HTTP side of ingest: takes Apple's notifications on one listener and tells its health on both.
+/// The HTTP side of ingest: takes Apple's notifications on one listener and tells its health on both, its metrics on the second.
 package struct IngestServer: Service {
     /// The ports that were bound; nil for a Unix socket.
     package struct Ports: Hashable, Sendable {
@@ -14,7 +15,7 @@ package struct IngestServer: Service {
         package var admin: Int?
     }
 
-    private enum Listener: Hashable {
+    private enum Listener: String {
         case notifications, admin
     }
 
@@ -25,13 +26,14 @@ package struct IngestServer: Service {
     private let heartbeat: @Sendable () -> Void
     private let onReady: @Sendable (Ports) async -> Void
     private let admission: Admission
-    private let metrics = IngestMetrics()
-    private let refusals = RefusalMetrics(label: "appstore_inbox_ingest_refused")
+    private let registry: MetricRegistry
+    private let metrics: IngestMetrics
 
     /// Creates a server that listens while `run()` runs.
     ///
     /// - Parameters:
     ///   - intake: where bodies are stored; it must still run when this service shuts down.
+    ///   - registry: where it counts, and what it shows under `/metrics`.
     ///   - heartbeat: called while the event loops answer and the intake is not stuck.
     ///   - onReady: called once, when both listeners are bound.
     /// - Throws: `ServerError` when the configuration makes no sense.
@@ -40,6 +42,7 @@ package struct IngestServer: Service {
         intake: Intake,
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
+        registry: MetricRegistry = MetricRegistry([]),
         heartbeat: @escaping @Sendable () -> Void = {},
         onReady: @escaping @Sendable (Ports) async -> Void = { _ in }
     ) throws(ServerError) {
@@ -50,7 +53,13 @@ package struct IngestServer: Service {
         self.logger = logger
         self.heartbeat = heartbeat
         self.onReady = onReady
+        self.registry = registry
+        metrics = IngestMetrics(factory: registry)
         admission = Admission(memoryLimit: configuration.limits.maximumBytesInMemory, hourlyLimit: configuration.maximumBytesPerHour)
+        registry.observe("appstore_inbox_ingest_reserved_bytes") { [admission] in Double(admission.bytesInMemory) }
+        registry.observe("appstore_inbox_ingest_waiting_events") { Double(intake.backlog.events) }
+        registry.observe("appstore_inbox_ingest_waiting_bytes") { Double(intake.backlog.bytes) }
+        registry.observe("appstore_inbox_ingest_batches_in_flight") { Double(intake.backlog.batchesInFlight) }
     }
 
     /// Serves until graceful shutdown, and ends when the last request is answered or the grace is over.
@@ -73,10 +82,10 @@ package struct IngestServer: Service {
                     isStuck: { [intake] in intake.isStuck },
                     beat: heartbeat
                 ),
-                listener(at: configuration.adminListen, limits: adminLimits, admission: adminAdmission, routes: healthRoutes) {
+                listener(.admin, at: configuration.adminListen, limits: adminLimits, admission: adminAdmission) {
                     await ready.bound(.admin, to: $0)
                 },
-                listener(at: configuration.listen, limits: configuration.limits, admission: admission, routes: notificationRoutes) {
+                listener(.notifications, at: configuration.listen, limits: configuration.limits, admission: admission) {
                     await ready.bound(.notifications, to: $0)
                 },
             ],
@@ -91,38 +100,51 @@ package struct IngestServer: Service {
         }
     }
 
-    private var healthRoutes: Routes {
-        var routes = Routes(refusals: refusals)
-        HealthEndpoints(intake: intake, admission: admission).add(to: &routes)
-        return routes
+    private func addRoutes(of listener: Listener, to routes: inout Routes) {
+        HealthEndpoints(checkReadiness: checkReadiness).add(to: &routes)
+        switch listener {
+        case .admin:
+            MetricsEndpoint(registry: registry).add(to: &routes)
+        case .notifications:
+            let endpoint = NotificationEndpoint(
+                source: "notification_v2",
+                intake: intake,
+                admission: admission,
+                metrics: metrics,
+                maximumBytes: configuration.limits.maximumBodyBytes
+            )
+            routes.on(.post, "/apple/v2/notifications", endpoint.callAsFunction)
+        }
     }
 
-    private var notificationRoutes: Routes {
-        var routes = healthRoutes
-        let endpoint = NotificationEndpoint(
-            source: "notification_v2",
-            intake: intake,
-            admission: admission,
-            metrics: metrics,
-            maximumBytes: configuration.limits.maximumBodyBytes
-        )
-        routes.on(.post, "/apple/v2/notifications", endpoint.callAsFunction)
-        return routes
+    /// The process is ready when the database takes bodies and it takes requests.
+    @Sendable private func checkReadiness() async throws(Problem) {
+        if admission.isClosed { throw .shuttingDown }
+        do {
+            try await intake.checkReadiness()
+        } catch let error as IntakeError {
+            throw Problem(error)
+        } catch {
+            throw .shuttingDown
+        }
     }
 
     private func listener(
+        _ listener: Listener,
         at address: ListenAddress,
         limits: ListenerLimits,
         admission: Admission,
-        routes: Routes,
         onBound: @escaping @Sendable (Int?) async -> Void
     ) -> HTTPListener {
-        HTTPListener(
+        let metrics = ListenerMetrics(listener: listener.rawValue, factory: registry)
+        var routes = Routes(metrics: metrics)
+        addRoutes(of: listener, to: &routes)
+        return HTTPListener(
             address: address,
             limits: limits,
             routes: routes,
             admission: admission,
-            refusals: refusals,
+            metrics: metrics,
             eventLoopGroup: eventLoopGroup,
             logger: logger,
             onBound: onBound

@@ -1,7 +1,6 @@
 import HTTPServing
 import HTTPTypes
 import Hummingbird
-import Metrics
 
 /// What is served to the shop's own backend, and which verb a key needs for it.
 struct ShopRoutes: Sendable {
@@ -10,14 +9,14 @@ struct ShopRoutes: Sendable {
     let store: ShopStore
     let admission: Admission
     let maximumBytes: Int
-    let refusals: RefusalMetrics
+    let metrics: APIMetrics
 
     var routes: Routes {
         let orders = OrdersEndpoint(store: store, maximumBytes: maximumBytes)
         let transactions = TransactionsEndpoint(store: store, admission: admission, maximumBytes: maximumBytes)
         let reading = ReadingEndpoints(store: store)
         let owner = OwnerEndpoint(store: store, maximumBytes: maximumBytes)
-        var routes = Routes(refusals: refusals)
+        var routes = Routes(metrics: metrics.listener)
         add(.post, "/v1/orders", .createOrders, orders.make, to: &routes)
         add(.post, "/v1/transactions", .submitTransactions, transactions.submit, to: &routes)
         add(.get, "/v1/events/{id}", .readEvents, reading.event, to: &routes)
@@ -35,16 +34,13 @@ struct ShopRoutes: Sendable {
         _ endpoint: @escaping Endpoint,
         to routes: inout Routes
     ) {
-        let operation = "\(method.rawValue) \(path)"
+        let operation = metrics.operation("\(method.rawValue) \(path)")
         routes.on(method, path) { request, values throws(Problem) in
             let start = ContinuousClock.now
             let key = try await scope(of: request)
             try key.check(verb)
             let response = try await endpoint(Call(request: request, values: values, key: key))
-            let dimensions = [("operation", operation), ("status", "\(response.status.code)")]
-            Counter(label: "appstore_inbox_api_answered", dimensions: dimensions).increment()
-            Timer(label: "appstore_inbox_api_answer_seconds", dimensions: [("operation", operation)], preferredDisplayUnit: .seconds)
-                .record(duration: .now - start)
+            operation.answered(status: response.status.code, after: .now - start)
             return response
         }
     }

@@ -1,5 +1,6 @@
 package import HTTPServing
 package import Logging
+package import Metrics
 package import NIOCore
 import NIOPosix
 package import Postgres
@@ -27,7 +28,7 @@ package struct APIServer: Service {
     private let logger: Logger
     private let onBound: @Sendable (Int?) async -> Void
     private let admission: Admission
-    private let refusals = RefusalMetrics(label: "appstore_inbox_api_refused")
+    private let metrics: APIMetrics
     private let store: ShopStore
 
     /// Creates a server that listens while `run()` runs.
@@ -41,12 +42,14 @@ package struct APIServer: Service {
         pool: ConnectionPool,
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
+        metrics: any MetricsFactory = MetricsSystem.factory,
         onBound: @escaping @Sendable (Int?) async -> Void = { _ in }
     ) throws(ServerError) {
         try configuration.limits.validate()
         self.configuration = configuration
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
+        self.metrics = APIMetrics(factory: metrics)
         self.onBound = onBound
         admission = Admission(memoryLimit: configuration.limits.maximumBytesInMemory, hourlyLimit: .max)
         store = ShopStore(pool: pool, logger: logger)
@@ -61,14 +64,14 @@ package struct APIServer: Service {
             store: store,
             admission: admission,
             maximumBytes: configuration.limits.maximumBodyBytes,
-            refusals: refusals
+            metrics: metrics
         )
         let listener = HTTPListener(
             address: configuration.listen,
             limits: configuration.limits,
             routes: routes.routes,
             admission: admission,
-            refusals: refusals,
+            metrics: metrics.listener,
             eventLoopGroup: eventLoopGroup,
             logger: logger,
             onBound: onBound

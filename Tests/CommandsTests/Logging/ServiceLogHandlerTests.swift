@@ -69,6 +69,17 @@ import Testing
         #expect(lines.all.count == 1)
     }
 
+    @Test(arguments: zip([Logger.Level.trace, .debug, .info, .notice, .warning, .error, .critical], ["7", "7", "6", "5", "4", "3", "2"]))
+    func `each level has its priority in the journal, be it JSON or text`(level: Logger.Level, priority: String) {
+        for format in [LogSettings.Format.json, .text] { logger(format, isJournal: true, level: .trace).log(level: level, "x") }
+        #expect(lines.all.map { $0.prefix(3) } == ["<\(priority)>", "<\(priority)>"])
+    }
+
+    @Test func `the last words of a process are errors to the journal, line by line`() {
+        #expect(LogStyle.lastWords("listen: wrong\napps: missing", isJournal: true) == "<3>listen: wrong\n<3>apps: missing\n")
+        #expect(LogStyle.lastWords("listen: wrong\n", isJournal: false) == "listen: wrong\n")
+    }
+
     @Test func `an inherited JOURNAL_STREAM of another stream is not taken for the journal`() {
         #expect(!LogOutput.isJournal(environment: [:]))
         #expect(!LogOutput.isJournal(environment: ["JOURNAL_STREAM": "0:0"]))

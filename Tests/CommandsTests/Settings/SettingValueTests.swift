@@ -1,5 +1,6 @@
 import AppStore
 import AppStoreVerification
+import HTTPServing
 import Testing
 
 @testable import Commands
@@ -18,6 +19,14 @@ import Testing
     ])
     func `what is not a list of apps is refused`(text: String) {
         #expect(throws: InvalidSettingValue.self) { try SettingValue.apps(text) }
+    }
+
+    @Test func `an address may be off where nothing need be served`() throws {
+        #expect(try SettingValue.addressOrOff("off") == nil)
+        #expect(try SettingValue.addressOrOff("127.0.0.1:9091") == .tcp(host: "127.0.0.1", port: 9091))
+        for text in ["", "Off", "127.0.0.1", "9091"] {
+            #expect(throws: InvalidSettingValue.self, "\(text)") { try SettingValue.addressOrOff(text) }
+        }
     }
 
     @Test func `only the two environments of the App Store exist, spelt as Apple spells them`() throws {

@@ -13,8 +13,11 @@ final class GuardedConnection {
     private let halfClosure = HalfClosure()
     private var output = ""
 
-    init(limits: ConnectionLimits = ConnectionLimits(), admission: Admission = Admission(memoryLimit: 1 << 20, hourlyLimit: 1 << 30)) throws
-    {
+    init(
+        limits: ConnectionLimits = ConnectionLimits(),
+        admission: Admission = Admission(memoryLimit: 1 << 20, hourlyLimit: 1 << 30),
+        metrics: ListenerMetrics = ListenerMetrics(listener: "test")
+    ) throws {
         self.limits = limits
         self.admission = admission
         channel = EmbeddedChannel()
@@ -23,9 +26,8 @@ final class GuardedConnection {
         try pipeline.addHandler(halfClosure)
         try pipeline.addHandler(HTTPResponseEncoder())
         try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: decoderLimits)))
-        let refusals = RefusalMetrics(label: "refused")
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        try pipeline.addHandler(ConnectionGuard(admission: admission, refusals: refusals, limits: limits, logger: logger))
+        try pipeline.addHandler(ConnectionGuard(admission: admission, metrics: metrics, limits: limits, logger: logger))
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 80), promise: nil)
     }
 

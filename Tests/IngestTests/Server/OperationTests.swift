@@ -3,6 +3,8 @@ import HTTPServingTesting
 import Inbox
 import Logging
 import PostgresTesting
+import Prometheus
+import PrometheusTesting
 import Synchronization
 import Testing
 
@@ -25,6 +27,48 @@ struct OperationTests {
             let request = SampleNotification.post(SampleNotification.body())
             #expect(try await server.exchange(request, port: server.adminPort).status == 404)
             #expect(try await server.storedBodies().isEmpty)
+        }
+    }
+
+    @Test func `the second listener alone shows what the receiver did`() async throws {
+        try await RunningServer.run { server in
+            #expect(try await server.exchange(SampleNotification.post(SampleNotification.body())).status == 200)
+            let refused = " /apple/v2/notifications HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+            #expect(try await server.exchange("PUT" + refused).status == 405)
+            #expect(try await server.exchange("POST" + refused).status == 415)
+            #expect(try await server.exchange("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").status == 404)
+
+            let waiting = try await server.connect()
+            try await waiting.send(Self.livez)
+            #expect(try await waiting.response().status == 200)
+            let answer = try await server.exchange("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", port: server.adminPort)
+            #expect(answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+            let metrics = try ExposedMetrics(answer.body)
+            #expect(metrics.value("appstore_inbox_ingest_accepted_total") == 1)
+            #expect(metrics.value("appstore_inbox_ingest_accepted_bytes_total") == Double(SampleNotification.body().count))
+            #expect(metrics.count("appstore_inbox_ingest_commit_seconds") == 1)
+            #expect(metrics.value("appstore_inbox_ingest_batches_in_flight") == 0)
+            #expect(metrics.value("appstore_inbox_http_connections", ["listener": "admin"]) == 1)
+            #expect(try #require(metrics.value("appstore_inbox_http_connections", ["listener": "notifications"])) >= 1)
+            let refusals = metrics.families["appstore_inbox_http_refused_total"]?.samples.map(\.labels) ?? []
+            #expect(Set(refusals.map { $0["reason"] }) == ["method-not-allowed", "not-found", "unsupported-media-type"])
+            #expect(Set(refusals.map { $0["status"] }) == ["404", "405", "415"])
+            #expect(server.registry.undescribed == [])
+            waiting.close()
+        }
+    }
+
+    @Test func `a commit that fails is counted`() async throws {
+        try await RunningServer.run(intake: { $0.commitTimeout = .milliseconds(100) }) { server in
+            let lock = try await TableLock(server.database)
+            #expect(try await server.exchange(SampleNotification.post(SampleNotification.body())).status == 503)
+            try await lock.release()
+            let answer = try await server.exchange("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", port: server.adminPort)
+            let metrics = try ExposedMetrics(answer.body)
+            #expect(metrics.value("appstore_inbox_ingest_commit_failures_total") == 1)
+            #expect(metrics.value("appstore_inbox_ingest_accepted_total") == 0)
+            let refusal = ["listener": "notifications", "reason": "not-committed", "status": "503"]
+            #expect(metrics.value("appstore_inbox_http_refused_total", refusal) == 1)
         }
     }
 

@@ -5,6 +5,7 @@ import Logging
 import Migrations
 import Postgres
 import PostgresTesting
+import Prometheus
 import Schema
 import ServiceLifecycle
 
@@ -15,6 +16,7 @@ struct RunningServer {
     let ports: IngestServer.Ports
     let database: TestDatabase
     let group: ServiceGroup
+    let registry: MetricRegistry
 
     var port: Int { ports.notifications ?? 0 }
     var adminPort: Int { ports.admin ?? 0 }
@@ -40,11 +42,16 @@ struct RunningServer {
         let logger = Logger.silent
         let options = try ConnectionOptions(database.url(user: "appstore_ingest"))
         let pool = ConnectionPool(options: options, configuration: .init(maxConnections: 4), logger: logger)
-        let intake = Intake(pool: pool, configuration: intakeConfiguration, logger: logger)
+        let registry = MetricRegistry(.receiver)
+        let intake = Intake(pool: pool, configuration: intakeConfiguration, logger: logger, metrics: registry)
         let (ready, bound) = AsyncStream.makeStream(of: IngestServer.Ports.self)
-        let ingest = try IngestServer(configuration: serverConfiguration, intake: intake, logger: logger, heartbeat: heartbeat) {
-            bound.yield($0)
-        }
+        let ingest = try IngestServer(
+            configuration: serverConfiguration,
+            intake: intake,
+            logger: logger,
+            registry: registry,
+            heartbeat: heartbeat
+        ) { bound.yield($0) }
         let group = ServiceGroup(configuration: .init(services: [pool, intake, ingest], logger: logger))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
@@ -52,7 +59,7 @@ struct RunningServer {
                 try await group.run()
             }
             for await ports in ready {
-                try await body(RunningServer(ports: ports, database: database, group: group))
+                try await body(RunningServer(ports: ports, database: database, group: group, registry: registry))
                 break
             }
             await group.triggerGracefulShutdown()
@@ -115,5 +122,21 @@ extension TestDatabase {
         let rows = try await connection.query(statement)
         await connection.close()
         return rows
+    }
+}
+
+extension [MetricDescription] {
+    /// What a receiver counts; the words are the program's, which these tests are below of.
+    fileprivate static var receiver: [MetricDescription] {
+        let counters = [
+            "http_refused", "ingest_accepted", "ingest_accepted_bytes", "ingest_commit_failures",
+        ].map { MetricDescription("appstore_inbox_\($0)_total", .counter, "x") }
+        let gauges = [
+            "http_connections", "ingest_reserved_bytes", "ingest_waiting_events", "ingest_waiting_bytes", "ingest_batches_in_flight",
+        ].map { MetricDescription("appstore_inbox_\($0)", .gauge, "x") }
+        let histograms = ["ingest_accept_seconds", "ingest_batch_events", "ingest_commit_seconds"].map {
+            MetricDescription("appstore_inbox_\($0)", .histogram(bounds: [1]), "x")
+        }
+        return counters + gauges + histograms
     }
 }

@@ -1,0 +1,35 @@
+import HTTPServing
+import Inbox
+import Logging
+import NIOPosix
+import Prometheus
+import ServiceLifecycle
+
+extension WorkerCommand {
+    /// What answers those who watch the worker; nothing when it is off.
+    ///
+    /// - Parameter announce: called when the address is bound.
+    static func admin(
+        _ settings: WorkerSettings,
+        registry: MetricRegistry,
+        collector: StatisticsCollector,
+        logger: Logger,
+        announce: @escaping @Sendable () -> Void
+    ) -> [any Service] {
+        MetricCatalogue.expose(collector, in: registry)
+        guard let listen = settings.adminListen else { return [] }
+        let server = AdminServer(
+            listen: listen,
+            registry: registry,
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+            logger: logger
+        ) { () throws(Problem) in
+            // As metrics say it: the database answered when it was last asked for the inbox's numbers.
+            guard collector.latest != nil else { throw .databaseUnavailable(retryAfter: 5) }
+        } onBound: { port in
+            logger.notice("worker is listening", metadata: ["listen.admin": "\(listen)", "listen.admin.port": "\(port ?? 0)"])
+            announce()
+        }
+        return [server]
+    }
+}

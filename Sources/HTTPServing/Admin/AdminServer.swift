@@ -1,0 +1,60 @@
+package import Logging
+package import NIOCore
+package import Prometheus
+import ServiceLifecycle
+
+/// A listener for those who watch a process that serves nothing else: `/livez`, `/readyz` and `/metrics`.
+package struct AdminServer: Service {
+    private let listener: HTTPListener
+
+    /// Creates a server that listens while `run()` runs.
+    ///
+    /// - Parameters:
+    ///   - checkReadiness: throws why the process cannot do its work now.
+    ///   - onBound: called with the port, nil for a Unix socket, when the address is bound.
+    package init(
+        listen: ListenAddress,
+        registry: MetricRegistry,
+        eventLoopGroup: any EventLoopGroup,
+        logger: Logger,
+        checkReadiness: @escaping @Sendable () async throws(Problem) -> Void,
+        onBound: @escaping @Sendable (Int?) async -> Void
+    ) {
+        let metrics = ListenerMetrics(listener: "admin", factory: registry)
+        var routes = Routes(metrics: metrics)
+        HealthEndpoints(checkReadiness: checkReadiness).add(to: &routes)
+        MetricsEndpoint(registry: registry).add(to: &routes)
+        listener = HTTPListener(
+            address: listen,
+            limits: .admin,
+            routes: routes,
+            admission: .admin,
+            metrics: metrics,
+            eventLoopGroup: eventLoopGroup,
+            logger: logger,
+            onBound: onBound
+        )
+    }
+
+    /// Serves until graceful shutdown.
+    ///
+    /// - Throws: `ServerError` when the address cannot be bound.
+    package func run() async throws {
+        try await listener.run()
+    }
+}
+
+extension ListenerLimits {
+    /// Of a listener for those who watch: their requests have no bodies.
+    package static var admin: ListenerLimits {
+        var limits = ListenerLimits()
+        limits.maximumBodyBytes = 1024
+        limits.maximumConnections = 64
+        return limits
+    }
+}
+
+extension Admission {
+    /// Of a listener for those who watch: questions must be read even when the process takes nothing else.
+    package static var admin: Admission { Admission(memoryLimit: ListenerLimits.admin.maximumBodyBytes, hourlyLimit: .max) }
+}

@@ -1,0 +1,17 @@
+import HTTPTypes
+import Hummingbird
+package import Prometheus
+
+/// Shows the metrics of the process to Prometheus.
+package struct MetricsEndpoint: Sendable {
+    private let registry: MetricRegistry
+
+    package init(registry: MetricRegistry) {
+        self.registry = registry
+    }
+
+    /// Adds `/metrics`.
+    package func add(to routes: inout Routes) {
+        routes.on(.get, "/metrics") { [registry] _, _ in Response(text: registry.render(), mediaType: Exposition.mediaType) }
+    }
+}

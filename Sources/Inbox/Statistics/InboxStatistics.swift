@@ -1,0 +1,64 @@
+package import Postgres
+
+/// The inbox in numbers, all of one instant, as `appstore.inbox_statistics()` gives them: the one home of what metrics, readiness and
+/// `status` show. Counts stop at ``countedTo``. Durations are by the database's clock, and nil where nothing is that could be old.
+package struct InboxStatistics: Hashable, Sendable {
+    /// Events that are due.
+    package let ready: Int64
+    /// Events whose next attempt is later.
+    package let waiting: Int64
+    /// Events without outcome: the sum of both, or PostgreSQL's estimate where that is larger than can be counted.
+    package let unsettled: Int64
+    /// Events that were in a batch whose process died.
+    package let suspects: Int64
+    /// Dead letters.
+    package let failed: Int64
+    /// For how long the first ready event has been due.
+    package let overdue: Duration?
+    /// Since the arrival of the event without outcome that came first.
+    package let oldestUnsettled: Duration?
+    /// Since the arrival of the last genuine notification that was settled. Anyone can post junk, so that it does not count.
+    package let silence: Duration?
+    /// Batches whose process died, and whose events are not back in the queue yet.
+    package let lostBatches: Int64
+    /// Partitions of the inbox, the default one included.
+    package let partitions: Int64
+    /// The age of the oldest snapshot that keeps vacuum from removing dead rows.
+    package let snapshotAge: Duration?
+    /// The same in transactions.
+    package let snapshotTransactions: Int64
+    /// Whether the sessions of all roles were looked at for it.
+    package let seesAllSessions: Bool
+
+    /// A count that is as large means as many or more.
+    package static let countedTo: Int64 = 10_000
+
+    /// What asks for it; for roles worker, operator and viewer.
+    package static let statement = Statement(
+        name: "inbox_statistics",
+        """
+        SELECT s.ready, s.waiting, s.unsettled, s.suspects, s.failed, extract(epoch FROM s.overdue)::float8 AS overdue,
+               extract(epoch FROM s.oldest_unsettled)::float8 AS oldest_unsettled, extract(epoch FROM s.silence)::float8 AS silence,
+               s.lost_batches, s.partitions, extract(epoch FROM s.snapshot_age)::float8 AS snapshot_age, s.snapshot_transactions,
+               s.sees_all_sessions
+        FROM appstore.inbox_statistics() AS s
+        """
+    )
+
+    /// Reads the answer to ``statement``.
+    package init(_ row: Row) throws {
+        ready = try row.decode("ready")
+        waiting = try row.decode("waiting")
+        unsettled = try row.decode("unsettled")
+        suspects = try row.decode("suspects")
+        failed = try row.decode("failed")
+        overdue = try row.decode("overdue", as: Double?.self).map { .seconds($0) }
+        oldestUnsettled = try row.decode("oldest_unsettled", as: Double?.self).map { .seconds($0) }
+        silence = try row.decode("silence", as: Double?.self).map { .seconds($0) }
+        lostBatches = try row.decode("lost_batches")
+        partitions = try row.decode("partitions")
+        snapshotAge = try row.decode("snapshot_age", as: Double?.self).map { .seconds($0) }
+        snapshotTransactions = try row.decode("snapshot_transactions")
+        seesAllSessions = try row.decode("sees_all_sessions")
+    }
+}
