@@ -30,6 +30,11 @@ package struct Migration: Sendable {
         Migration(13, "m0013_carry_out_repairs", PackageResources.m0013_carry_out_repairs_sql),
         Migration(14, "m0014_partition_inbox", PackageResources.m0014_partition_inbox_sql),
         Migration(15, "m0015_create_forget", PackageResources.m0015_create_forget_sql),
+        Migration(16, "m0016_mark_crashes", PackageResources.m0016_mark_crashes_sql),
+        Migration(17, "m0017_look_at_books_once", PackageResources.m0017_look_at_books_once_sql),
+        Migration(18, "m0018_create_statistics", PackageResources.m0018_create_statistics_sql),
+        Migration(19, "m0019_guard_plans", PackageResources.m0019_guard_plans_sql),
+        Migration(20, "m0020_derive_books_lightly", PackageResources.m0020_derive_books_lightly_sql),
     ]
 
     /// Creates the cluster's roles and their time-outs; safe to run again.

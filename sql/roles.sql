@@ -35,6 +35,16 @@ BEGIN
 END
 $roles$;
 
+-- Whose snapshot keeps vacuum from its work is for all to see in appstore.inbox_statistics(), which runs as the owner. Who may not grant
+-- this still has everything else.
+DO $statistics$
+BEGIN
+    GRANT pg_read_all_stats TO appstore_owner;
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE NOTICE 'appstore.inbox_statistics() will see only sessions of appstore_owner: %', SQLERRM;
+END
+$statistics$;
+
 -- Time-outs, and what plans may be, belong to the role, not to the session, so that a connection pool between us and PostgreSQL changes nothing.
 -- A setting is written only where it differs: two runs at once would collide on the catalogue's row.
 DO $timeouts$
@@ -63,9 +73,14 @@ BEGIN
             ('appstore_backend',  'statement_timeout',                   '5s'),
             ('appstore_backend',  'lock_timeout',                        '2s'),
             ('appstore_backend',  'idle_in_transaction_session_timeout', '5s'),
+            -- The shop's questions join a few tables: a plan that is kept from the first minute would go on reading them whole.
+            ('appstore_backend',  'plan_cache_mode',                     'force_custom_plan'),
+            ('appstore_backend',  'jit',                                 'off'),
             ('appstore_api',      'statement_timeout',                   '5s'),
             ('appstore_api',      'lock_timeout',                        '2s'),
-            ('appstore_api',      'idle_in_transaction_session_timeout', '5s')
+            ('appstore_api',      'idle_in_transaction_session_timeout', '5s'),
+            ('appstore_api',      'plan_cache_mode',                     'force_custom_plan'),
+            ('appstore_api',      'jit',                                 'off')
         ) AS setting (role_name, parameter, value)
     LOOP
         CONTINUE WHEN EXISTS (

@@ -134,6 +134,8 @@ CREATE FUNCTION appstore.age(walk text) RETURNS TABLE(looked bigint, deleted big
     SET plan_cache_mode TO 'force_custom_plan'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -329,18 +331,28 @@ $$;
 
 ALTER FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) OWNER TO appstore_owner;
 
-CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) RETURNS TABLE(tokens uuid[], periods uuid[], contracts text[])
+CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[])
     LANGUAGE sql STABLE ROWS 1
     AS $$
     WITH charge AS MATERIALIZED (
         SELECT found.*
         FROM unnest(p_transaction_ids) AS moved (id)
         CROSS JOIN LATERAL (
-            SELECT t.period_no, t.first_token, t.named_no, t.order_no, t.app_account_token, t.is_purchased
+            SELECT t.period_no, t.first_token, t.named_no, t.order_no, t.app_account_token, t.is_purchased, t.confers_access,
+                   t.original_transaction_id
             FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
         ) AS found
-    ), token AS MATERIALIZED (
-        -- 1. The orders that the charges name, named when the books were last derived, or pay together with another charge.
+    ), moved AS MATERIALIZED (
+        -- 1. The periods of the charges, now and when the books were last derived.
+        SELECT charge.period_no AS no FROM charge
+        UNION
+        SELECT before.period_no
+        FROM charge CROSS JOIN LATERAL (
+            SELECT o.period_no FROM appstore.orders AS o WHERE o.no = charge.order_no AND o.environment = p_environment OFFSET 0
+        ) AS before
+        WHERE charge.order_no <> charge.period_no AND before.period_no IS NOT NULL
+    ), named AS MATERIALIZED (
+        -- 2. The orders that the charges name, named when the books were last derived, or pay together with another charge.
         SELECT unnest(p_tokens) AS no
         UNION
         SELECT named.no
@@ -352,44 +364,98 @@ CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids t
             SELECT o.no FROM appstore.orders AS o WHERE o.period_no = charge.period_no AND o.environment = p_environment OFFSET 0
         ) AS paid
         WHERE paid.no <> charge.period_no
-    ), period AS MATERIALIZED (
-        -- 2. The periods of the charges, now and when the books were last derived; those that paid the orders, and that pay them now.
-        SELECT charge.period_no AS no FROM charge
-        UNION
-        SELECT ordered.period_no
-        FROM (SELECT charge.order_no AS no FROM charge UNION SELECT token.no FROM token) AS known
-        CROSS JOIN LATERAL (
-            SELECT o.period_no FROM appstore.orders AS o WHERE o.no = known.no AND o.environment = p_environment OFFSET 0
-        ) AS ordered
-        WHERE ordered.period_no IS NOT NULL
-        UNION
-        SELECT payer.period_no FROM token CROSS JOIN LATERAL appstore.payer(p_environment, token.no) AS payer
-        UNION -- those of charges that name an order of this number later, and so claim their contract
-        SELECT found.period_no
-        FROM unnest(p_tokens) AS made (no) CROSS JOIN LATERAL (
-            SELECT t.period_no FROM appstore.transactions AS t
-            WHERE t.app_account_token = made.no AND t.environment = p_environment AND t.app_account_token <> t.first_token OFFSET 0
-        ) AS found
-    ), contract AS (
-        -- 3. Their contracts. A consumable has none, unless somebody said whose it is.
-        SELECT unnest(p_contract_ids) AS id
+    ), unsure AS MATERIALIZED (
+        -- 3. Those that are not simply paid as before, by a period that did not move.
+        SELECT named.no, ordered.period_no AS paid_before, payer.period_no AS paid_now
+        FROM named
+        LEFT JOIN LATERAL (
+            SELECT o.period_no FROM appstore.orders AS o WHERE o.no = named.no AND o.environment = p_environment OFFSET 0
+        ) AS ordered ON true
+        LEFT JOIN LATERAL appstore.payer(p_environment, named.no) AS payer ON true
+        WHERE ordered.period_no IS NULL OR ordered.period_no IS DISTINCT FROM payer.period_no
+           OR ordered.period_no IN (SELECT moved.no FROM moved) OR named.no = ANY (p_tokens)
+    ), elsewhere AS MATERIALIZED (
+        -- 4. The periods that paid those orders or pay them now, and those of charges that name an order of this number later, and so claim
+        --    their contract; with their contracts.
+        SELECT period.no, found.original_transaction_id, found.confers_access
+        FROM (
+            SELECT unsure.paid_before AS no FROM unsure WHERE unsure.paid_before IS NOT NULL
+            UNION
+            SELECT unsure.paid_now FROM unsure WHERE unsure.paid_now IS NOT NULL
+            UNION
+            SELECT moved.no FROM moved WHERE moved.no NOT IN (SELECT charge.period_no FROM charge)
+            UNION
+            SELECT later.period_no
+            FROM unnest(p_tokens) AS made (no) CROSS JOIN LATERAL (
+                SELECT t.period_no FROM appstore.transactions AS t
+                WHERE t.app_account_token = made.no AND t.environment = p_environment AND t.app_account_token <> t.first_token OFFSET 0
+            ) AS later
+        ) AS period
+        LEFT JOIN LATERAL (
+            SELECT t.original_transaction_id, t.confers_access FROM appstore.transactions AS t
+            WHERE t.period_no = period.no AND t.environment = p_environment OFFSET 0
+        ) AS found ON true
+    ), contract AS MATERIALIZED (
+        -- 5. The contracts. A consumable has none, unless somebody said whose it is.
+        SELECT unnest(p_contract_ids || p_renewals) AS id
         UNION
         SELECT found.id
-        FROM period CROSS JOIN LATERAL (
-            SELECT t.original_transaction_id AS id FROM appstore.transactions AS t
-            WHERE t.period_no = period.no AND t.environment = p_environment
-              AND (t.confers_access
-                   OR EXISTS (SELECT FROM appstore.member_contracts AS m
-                              WHERE m.contract_id = t.original_transaction_id AND m.environment = p_environment OFFSET 0))
-            OFFSET 0
-        ) AS found
+        FROM (SELECT charge.original_transaction_id, charge.confers_access FROM charge
+              UNION
+              SELECT elsewhere.original_transaction_id, elsewhere.confers_access FROM elsewhere) AS found (id, confers_access)
+        WHERE found.confers_access
+           OR EXISTS (SELECT FROM appstore.member_contracts AS m WHERE m.contract_id = found.id AND m.environment = p_environment OFFSET 0)
+    ), claimed AS (
+        -- 6. A charge says something of claims when it has no token, or another one than before; all that has to do with an order is
+        --    anew with it. Claims by clients and by later tokens hang on more than that.
+        SELECT unnest(p_contract_ids) AS id
+        UNION
+        SELECT charge.original_transaction_id FROM charge
+        WHERE charge.first_token IS NULL OR charge.named_no IS DISTINCT FROM charge.first_token
+           OR charge.app_account_token <> charge.first_token
+        UNION
+        SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
+        UNION
+        SELECT charge.original_transaction_id
+        FROM charge CROSS JOIN LATERAL (
+            SELECT FROM appstore.claims AS c
+            WHERE c.original_transaction_id = charge.original_transaction_id AND c.environment = p_environment
+              AND (c.evidence LIKE 'client:%' OR c.evidence LIKE 'token:%') LIMIT 1
+        ) AS delicate
     )
-    SELECT ARRAY(SELECT token.no FROM token ORDER BY token.no),
-           ARRAY(SELECT period.no FROM period ORDER BY period.no),
-           ARRAY(SELECT contract.id FROM contract ORDER BY contract.id)
+    SELECT ARRAY(SELECT named.no FROM named ORDER BY named.no),
+           ARRAY(SELECT unsure.no FROM unsure ORDER BY unsure.no),
+           ARRAY(SELECT moved.no FROM moved UNION SELECT elsewhere.no FROM elsewhere ORDER BY no),
+           ARRAY(SELECT contract.id FROM contract ORDER BY contract.id),
+           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id)
 $$;
 
-ALTER FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) RETURNS TABLE(tokens uuid[], contracts text[])
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    WITH charge AS MATERIALIZED (
+        SELECT found.*
+        FROM unnest(p_transaction_ids) AS moved (id)
+        CROSS JOIN LATERAL (
+            SELECT t.original_transaction_id, t.first_token, t.named_no, t.app_account_token, t.is_purchased, t.confers_access
+            FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
+        ) AS found
+    )
+    SELECT ARRAY(SELECT unnest(p_tokens) AS no
+                 UNION
+                 SELECT named.no
+                 FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.named_no), (charge.app_account_token)) AS named (no)
+                 WHERE named.no IS NOT NULL AND charge.is_purchased
+                 ORDER BY no),
+           ARRAY(SELECT unnest(p_contract_ids) AS id
+                 UNION
+                 SELECT charge.original_transaction_id FROM charge WHERE charge.confers_access
+                 ORDER BY id)
+$$;
+
+ALTER FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) OWNER TO appstore_owner;
 
 CREATE TABLE appstore.repairs (
     repair_id bigint NOT NULL,
@@ -425,6 +491,9 @@ CREATE FUNCTION appstore.carry_on_repair(r appstore.repairs) RETURNS appstore.re
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     SET jit TO 'off'
     AS $$
 DECLARE
@@ -452,17 +521,28 @@ BEGIN
                        ELSE least(r.pace * 1.25, interval '10 seconds') END;
     END IF;
 
-    WITH looked AS MATERIALIZED (
-        SELECT o.event_id,
-               o.settled_at < r.requested_at AND appstore.fits(o, v_filter)
-                   AND (r.action = 'requeue' OR o.result IN ('failed', 'rejected', 'unhandled')) AS fits
-        FROM appstore.outcomes AS o
-        WHERE o.event_id > r.walked_to AND o.event_id <= r.last_event_id
-        ORDER BY o.event_id LIMIT c_look
-    )
-    SELECT ARRAY(SELECT looked.event_id FROM looked WHERE looked.fits ORDER BY looked.event_id LIMIT c_step), count(*), max(looked.event_id)
-    INTO v_found, v_looked, v_last
-    FROM looked;
+    v_found := ARRAY(
+        SELECT looked.event_id
+        FROM (
+            SELECT o.event_id,
+                   o.settled_at < r.requested_at AND appstore.fits(o, v_filter)
+                       AND (r.action = 'requeue' OR o.result IN ('failed', 'rejected', 'unhandled')) AS fits
+            FROM appstore.outcomes AS o
+            WHERE o.event_id > r.walked_to AND o.event_id <= r.last_event_id
+            ORDER BY o.event_id LIMIT c_look
+        ) AS looked
+        WHERE looked.fits LIMIT c_step);
+    IF cardinality(v_found) = c_step THEN
+        v_last := v_found[c_step];
+    ELSE
+        -- An outcome that came in between is younger than the request: the walk may pass it.
+        SELECT count(*), max(looked.event_id) INTO v_looked, v_last
+        FROM (
+            SELECT o.event_id FROM appstore.outcomes AS o
+            WHERE o.event_id > r.walked_to AND o.event_id <= r.last_event_id
+            ORDER BY o.event_id LIMIT c_look
+        ) AS looked;
+    END IF;
 
     IF cardinality(v_found) > 0 AND r.action = 'requeue' THEN
         v_spread := r.pace * (cardinality(v_found)::double precision / c_step);
@@ -477,11 +557,11 @@ BEGIN
                                    'last', v_done[cardinality(v_done)]));
     END IF;
 
-    r.walked_to := CASE WHEN cardinality(v_found) = c_step THEN v_found[c_step] ELSE coalesce(v_last, r.last_event_id) END;
+    r.walked_to := coalesce(v_last, r.last_event_id);
     r.events_repaired := r.events_repaired + coalesce(cardinality(v_done), 0);
     r.steps := r.steps + 1;
     r.next_step_at := clock_timestamp() + v_spread;
-    IF cardinality(v_found) < c_step AND v_looked < c_look THEN
+    IF v_looked < c_look THEN
         r.state := 'done';
         r.finished_at := clock_timestamp();
     END IF;
@@ -551,6 +631,9 @@ ALTER FUNCTION appstore.claims_of(p_environment text, p_contract text) OWNER TO 
 CREATE FUNCTION appstore.consumption_answered(environment text, transaction_id text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -658,7 +741,7 @@ $$;
 
 ALTER FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) OWNER TO appstore_owner;
 
-CREATE FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[]) RETURNS void
+CREATE FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -666,31 +749,36 @@ CREATE FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text
     SET jit TO 'off'
     AS $$
 DECLARE
-    v_tokens           uuid[];   -- orders that may be paid otherwise
-    v_periods          uuid[];   -- periods whose order may be another
-    v_contracts        text[];   -- contracts that may look different
+    v_tokens           uuid[];         -- orders that are looked at
+    v_unsure           uuid[];         -- those that may be paid otherwise
+    v_periods          uuid[];         -- periods whose order may be another
+    v_contracts        text[];         -- contracts that may look different
+    v_claimed          text[];         -- contracts, and consumables, whose claims may be others
+    v_reclaimed        text[] := '{}'; -- those whose claims are others
     v_locked_tokens    uuid[] := '{}';
     v_locked_contracts text[] := '{}';
-    v_claimed          text[];   -- contracts, and consumables, whose claims may be others
-    v_reclaimed        text[];   -- those whose claims are others
 BEGIN
     -- 1. Lock what is concerned, until a look behind the locks finds nothing new.
+    SELECT named.tokens, named.contracts INTO v_tokens, v_contracts
+    FROM appstore.books_named(p_environment, p_transaction_ids, p_contract_ids || p_renewals, p_tokens) AS named;
     LOOP
-        SELECT concerned.tokens, concerned.periods, concerned.contracts INTO v_tokens, v_periods, v_contracts
-        FROM appstore.books_concerned(p_environment, p_transaction_ids, p_contract_ids, p_tokens) AS concerned;
-        EXIT WHEN v_tokens <@ v_locked_tokens AND v_contracts <@ v_locked_contracts;
         PERFORM appstore.lock_books(p_environment, v_tokens, v_contracts);
         v_locked_tokens := v_locked_tokens || v_tokens;
         v_locked_contracts := v_locked_contracts || v_contracts;
+        SELECT concerned.tokens, concerned.unsure, concerned.periods, concerned.contracts, concerned.claimed
+        INTO v_tokens, v_unsure, v_periods, v_contracts, v_claimed
+        FROM appstore.books_concerned(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals) AS concerned;
+        EXIT WHEN NOT EXISTS (SELECT unnest(v_tokens) EXCEPT SELECT unnest(v_locked_tokens))
+              AND NOT EXISTS (SELECT unnest(v_contracts) EXCEPT SELECT unnest(v_locked_contracts));
     END LOOP;
 
-    IF cardinality(v_tokens) > 0 THEN
+    IF cardinality(v_unsure) > 0 THEN
         -- 2. Orders by token: what pays them. One that neither the shop made nor any first token names is none, nor is a twin: its only
         --    token turned out to be a later one.
         DELETE FROM appstore.orders AS unmade
         WHERE unmade.ctid = ANY (ARRAY(
             SELECT known.ctid
-            FROM unnest(v_tokens) AS token (no) CROSS JOIN LATERAL (
+            FROM unnest(v_unsure) AS token (no) CROSS JOIN LATERAL (
                 SELECT o.ctid FROM appstore.orders AS o
                 WHERE o.no = token.no AND o.environment = p_environment AND (o.ordered_at IS NULL OR p_environment = 'Sandbox')
                   AND o.no IS DISTINCT FROM o.period_no OFFSET 0
@@ -706,7 +794,7 @@ BEGIN
                     THEN 'product_mismatch' END,
                payer.period_no, paid.trade_no, paid.origin_no, paid.web_order_line_item_id, paid.product_id, paid.paid_at, paid.quantity,
                paid.price, paid.currency
-        FROM unnest(v_tokens) AS token (no)
+        FROM unnest(v_unsure) AS token (no)
         LEFT JOIN LATERAL appstore.payer(p_environment, token.no) AS payer ON true
         LEFT JOIN LATERAL appstore.paid_period(p_environment, payer.period_no) AS paid ON true
         WHERE EXISTS (SELECT FROM appstore.orders AS known WHERE known.no = token.no AND known.environment = p_environment OFFSET 0)
@@ -724,43 +812,37 @@ BEGIN
                excluded.currency);
     END IF;
 
-    -- 3. Claims, anew for everything that is concerned.
-    v_claimed := ARRAY(
-        SELECT contract.id FROM unnest(v_contracts) AS contract (id)
-        UNION
-        SELECT charge.original_transaction_id
-        FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
-            SELECT t.original_transaction_id FROM appstore.transactions AS t
-            WHERE t.period_no = period.no AND t.environment = p_environment AND NOT t.confers_access OFFSET 0
-        ) AS charge);
-    WITH wanted AS MATERIALIZED (
-        SELECT claimed.id AS contract_id, c.evidence, c.user_id, c.effective_at
-        FROM unnest(v_claimed) AS claimed (id) CROSS JOIN LATERAL appstore.claims_of(p_environment, claimed.id) AS c
-    ), made AS (
-        INSERT INTO appstore.claims AS c (environment, original_transaction_id, evidence, user_id, effective_at)
-        SELECT p_environment, wanted.contract_id, wanted.evidence, wanted.user_id, wanted.effective_at
-        FROM wanted
-        WHERE NOT EXISTS (
-            SELECT FROM appstore.claims AS same
-            WHERE same.original_transaction_id = wanted.contract_id AND same.environment = p_environment
-              AND same.evidence = wanted.evidence AND (same.user_id, same.effective_at) = (wanted.user_id, wanted.effective_at) OFFSET 0)
-        ORDER BY wanted.contract_id, wanted.evidence
-        ON CONFLICT (original_transaction_id, environment, evidence) DO UPDATE
-        SET user_id = excluded.user_id, effective_at = excluded.effective_at
-        RETURNING c.original_transaction_id
-    ), dropped AS (
-        DELETE FROM appstore.claims AS c
-        WHERE c.ctid = ANY (ARRAY(
-            SELECT known.ctid
-            FROM unnest(v_claimed) AS claimed (id) CROSS JOIN LATERAL (
-                SELECT made_before.ctid, made_before.evidence FROM appstore.claims AS made_before
-                WHERE made_before.original_transaction_id = claimed.id AND made_before.environment = p_environment OFFSET 0
-            ) AS known
-            WHERE NOT EXISTS (SELECT FROM wanted WHERE wanted.contract_id = claimed.id AND wanted.evidence = known.evidence OFFSET 0)))
-        RETURNING c.original_transaction_id
-    )
-    SELECT coalesce(array_agg(DISTINCT changed.original_transaction_id), '{}') INTO v_reclaimed
-    FROM (TABLE made UNION ALL TABLE dropped) AS changed;
+    -- 3. Claims, anew where they may be others.
+    IF cardinality(v_claimed) > 0 THEN
+        WITH wanted AS MATERIALIZED (
+            SELECT claimed.id AS contract_id, c.evidence, c.user_id, c.effective_at
+            FROM unnest(v_claimed) AS claimed (id) CROSS JOIN LATERAL appstore.claims_of(p_environment, claimed.id) AS c
+        ), made AS (
+            INSERT INTO appstore.claims AS c (environment, original_transaction_id, evidence, user_id, effective_at)
+            SELECT p_environment, wanted.contract_id, wanted.evidence, wanted.user_id, wanted.effective_at
+            FROM wanted
+            WHERE NOT EXISTS (
+                SELECT FROM appstore.claims AS same
+                WHERE same.original_transaction_id = wanted.contract_id AND same.environment = p_environment
+                  AND same.evidence = wanted.evidence AND (same.user_id, same.effective_at) = (wanted.user_id, wanted.effective_at) OFFSET 0)
+            ORDER BY wanted.contract_id, wanted.evidence
+            ON CONFLICT (original_transaction_id, environment, evidence) DO UPDATE
+            SET user_id = excluded.user_id, effective_at = excluded.effective_at
+            RETURNING c.original_transaction_id
+        ), dropped AS (
+            DELETE FROM appstore.claims AS c
+            WHERE c.ctid = ANY (ARRAY(
+                SELECT known.ctid
+                FROM unnest(v_claimed) AS claimed (id) CROSS JOIN LATERAL (
+                    SELECT made_before.ctid, made_before.evidence FROM appstore.claims AS made_before
+                    WHERE made_before.original_transaction_id = claimed.id AND made_before.environment = p_environment OFFSET 0
+                ) AS known
+                WHERE NOT EXISTS (SELECT FROM wanted WHERE wanted.contract_id = claimed.id AND wanted.evidence = known.evidence OFFSET 0)))
+            RETURNING c.original_transaction_id
+        )
+        SELECT coalesce(array_agg(DISTINCT changed.original_transaction_id), '{}') INTO v_reclaimed
+        FROM (TABLE made UNION ALL TABLE dropped) AS changed;
+    END IF;
 
     IF cardinality(v_periods) > 0 THEN
         -- 4. Every paid period that no token pays has an order under its own number, and only those. It is the user's who owned the
@@ -887,11 +969,14 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.discard(event_id bigint, reason text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -998,6 +1083,9 @@ CREATE FUNCTION appstore.drop_aged_partition() RETURNS TABLE(did text, partition
     SET lock_timeout TO '100ms'
     SET plan_cache_mode TO 'force_custom_plan'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     AS $_$
 #variable_conflict use_column
 DECLARE
@@ -1232,6 +1320,70 @@ $$;
 
 ALTER FUNCTION appstore.forget(user_id text, note text) OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+    WITH first_due AS MATERIALIZED ( -- 1. the queue from its front; dead entries before it are passed once
+        SELECT r.run_at FROM appstore.inbox_ready AS r ORDER BY r.run_at, r.event_id LIMIT 1
+    ), queue AS (
+        SELECT coalesce((
+                   SELECT due.events FROM first_due
+                   CROSS JOIN LATERAL (
+                       SELECT count(*) AS events FROM (
+                           SELECT FROM appstore.inbox_ready AS r
+                           WHERE r.run_at >= first_due.run_at AND r.run_at <= statement_timestamp()
+                           ORDER BY r.run_at, r.event_id LIMIT 10000
+                       ) AS one
+                   ) AS due
+               ), 0) AS ready,
+               (SELECT count(*) FROM (
+                    SELECT FROM appstore.inbox_ready AS r WHERE r.run_at > statement_timestamp()
+                    ORDER BY r.run_at, r.event_id LIMIT 10000
+               ) AS one) AS waiting
+    ), snapshots AS ( -- 2. who keeps dead rows
+        SELECT statement_timestamp() - a.xact_start AS age, age(a.backend_xmin)::bigint AS transactions
+        FROM pg_stat_activity AS a
+        WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
+          AND (a.datname = current_database() OR a.datname IS NULL)
+        UNION ALL
+        SELECT NULL, age(s.xmin)::bigint FROM pg_replication_slots AS s WHERE s.xmin IS NOT NULL
+        UNION ALL
+        SELECT statement_timestamp() - p.prepared, age(p.transaction)::bigint FROM pg_prepared_xacts AS p
+        WHERE p.database = current_database()
+    )
+    SELECT q.ready, q.waiting,
+           CASE WHEN q.ready < 10000 AND q.waiting < 10000 THEN q.ready + q.waiting
+                ELSE greatest(q.ready + q.waiting, pg_stat_get_live_tuples('appstore.inbox_ready'::regclass)) END,
+           (SELECT count(*) FROM (SELECT FROM appstore.inbox_ready AS r WHERE r.is_suspect LIMIT 10000) AS one),
+           (SELECT count(*) FROM (
+                SELECT FROM appstore.outcomes AS o WHERE o.result = 'failed' ORDER BY o.result, o.settled_at LIMIT 10000
+           ) AS one),
+           (SELECT statement_timestamp() - d.run_at FROM first_due AS d WHERE d.run_at <= statement_timestamp()),
+           (SELECT statement_timestamp() - i.received_at
+            FROM (SELECT r.event_id FROM appstore.inbox_ready AS r ORDER BY r.event_id LIMIT 1) AS oldest
+            CROSS JOIN LATERAL (SELECT i.received_at FROM appstore.inbox AS i WHERE i.event_id = oldest.event_id OFFSET 0) AS i),
+           statement_timestamp() - coalesce(
+               (SELECT newest.received_at
+                FROM (SELECT o.event_id, o.received_at, o.source, o.result FROM appstore.outcomes AS o
+                      ORDER BY o.event_id DESC LIMIT 10000) AS newest
+                WHERE newest.source LIKE 'notification%' AND newest.result NOT IN ('rejected', 'failed', 'discarded')
+                ORDER BY newest.event_id DESC LIMIT 1),
+               (SELECT o.received_at FROM appstore.outcomes AS o ORDER BY o.event_id DESC OFFSET 9999 LIMIT 1)),
+           (SELECT count(*) FROM appstore.inbox_in_flight AS f WHERE f.lost_at IS NOT NULL OR f.given_up IS NOT NULL),
+           (SELECT count(*) FROM pg_inherits AS h WHERE h.inhparent = 'appstore.inbox'::regclass),
+           (SELECT greatest(max(s.age), interval '0') FROM snapshots AS s),
+           (SELECT coalesce(max(s.transactions), 0) FROM snapshots AS s),
+           pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
+    FROM queue AS q
+$$;
+
+ALTER FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.is_junk(o appstore.outcomes) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
@@ -1250,8 +1402,13 @@ ALTER FUNCTION appstore.keep_house() OWNER TO appstore_owner;
 CREATE FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 #variable_conflict use_column
+DECLARE
+    v_actor text := session_user;
 BEGIN
     IF environment IS NULL OR environment NOT IN ('Production', 'Sandbox') THEN
         RAISE EXCEPTION 'environment % is neither Production nor Sandbox', quote_nullable(environment)
@@ -1267,9 +1424,9 @@ BEGIN
             quote_nullable(original_transaction_id) USING ERRCODE = 'no_data_found';
     END IF;
     PERFORM appstore.record_owner_link(link_owner.environment, link_owner.original_transaction_id, link_owner.user_id, clock_timestamp(),
-                                       session_user::text, link_owner.note);
+                                       v_actor, link_owner.note);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
-    VALUES (clock_timestamp(), session_user, 'link_owner', '{}', link_owner.note,
+    VALUES (clock_timestamp(), v_actor, 'link_owner', '{}', link_owner.note,
             jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id));
 END
 $$;
@@ -1279,34 +1436,44 @@ ALTER FUNCTION appstore.link_owner(environment text, original_transaction_id tex
 CREATE FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    v_there bigint;
 BEGIN
     IF cardinality(p_tokens) > 0 THEN
         IF p_environment = 'Sandbox' THEN
             PERFORM pg_advisory_xact_lock(hashtextextended(token.no::text, 0)) FROM unnest(p_tokens) AS token (no);
         END IF;
-        INSERT INTO appstore.orders (environment, no, user_id, product_id, bundle_id, ordered_at)
-        SELECT p_environment, token.no, ordered.user_id, ordered.product_id, ordered.bundle_id, ordered.ordered_at
-        FROM unnest(p_tokens) AS token (no)
-        LEFT JOIN LATERAL (
-            SELECT o.user_id, o.product_id, o.bundle_id, o.ordered_at FROM appstore.orders AS o
-            WHERE o.no = token.no AND o.environment = 'Production' AND p_environment = 'Sandbox' AND o.ordered_at IS NOT NULL OFFSET 0
-        ) AS ordered ON true
-        WHERE p_environment = 'Production'
-           OR EXISTS (SELECT FROM appstore.transactions AS t
-                      WHERE t.first_token = token.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
-        ORDER BY token.no
-        ON CONFLICT (no, environment) DO NOTHING;
-        PERFORM FROM unnest(p_tokens) AS token (no)
-        CROSS JOIN LATERAL (SELECT FROM appstore.orders AS o WHERE o.no = token.no AND o.environment = p_environment FOR UPDATE) AS locked;
+        FOR attempt IN 1..2 LOOP
+            PERFORM FROM unnest(p_tokens) AS token (no)
+            CROSS JOIN LATERAL (SELECT FROM appstore.orders AS o WHERE o.no = token.no AND o.environment = p_environment FOR UPDATE) AS locked;
+            GET DIAGNOSTICS v_there = ROW_COUNT;
+            EXIT WHEN attempt = 2 OR v_there = cardinality(p_tokens);
+            INSERT INTO appstore.orders (environment, no, user_id, product_id, bundle_id, ordered_at)
+            SELECT p_environment, token.no, ordered.user_id, ordered.product_id, ordered.bundle_id, ordered.ordered_at
+            FROM unnest(p_tokens) AS token (no)
+            LEFT JOIN LATERAL (
+                SELECT o.user_id, o.product_id, o.bundle_id, o.ordered_at FROM appstore.orders AS o
+                WHERE o.no = token.no AND o.environment = 'Production' AND p_environment = 'Sandbox' AND o.ordered_at IS NOT NULL OFFSET 0
+            ) AS ordered ON true
+            WHERE p_environment = 'Production'
+               OR EXISTS (SELECT FROM appstore.transactions AS t
+                          WHERE t.first_token = token.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
+            ORDER BY token.no
+            ON CONFLICT (no, environment) DO NOTHING;
+        END LOOP;
     END IF;
     IF cardinality(p_contracts) > 0 THEN
-        INSERT INTO appstore.member_contracts (environment, contract_id)
-        SELECT p_environment, contract.id FROM unnest(p_contracts) AS contract (id) ORDER BY contract.id
-        ON CONFLICT (contract_id, environment) DO NOTHING;
-        PERFORM FROM unnest(p_contracts) AS contract (id)
-        CROSS JOIN LATERAL (
-            SELECT FROM appstore.member_contracts AS m WHERE m.contract_id = contract.id AND m.environment = p_environment FOR UPDATE
-        ) AS locked;
+        FOR attempt IN 1..2 LOOP
+            PERFORM FROM unnest(p_contracts) AS contract (id)
+            CROSS JOIN LATERAL (
+                SELECT FROM appstore.member_contracts AS m WHERE m.contract_id = contract.id AND m.environment = p_environment FOR UPDATE
+            ) AS locked;
+            GET DIAGNOSTICS v_there = ROW_COUNT;
+            EXIT WHEN attempt = 2 OR v_there = cardinality(p_contracts);
+            INSERT INTO appstore.member_contracts (environment, contract_id)
+            SELECT p_environment, contract.id FROM unnest(p_contracts) AS contract (id) ORDER BY contract.id
+            ON CONFLICT (contract_id, environment) DO NOTHING;
+        END LOOP;
     END IF;
 END
 $$;
@@ -1581,16 +1748,22 @@ BEGIN
         v_after := appstore.carry_on_repair(v_before);
         v_after.failures := 0;
         v_after.error := NULL;
-    EXCEPTION WHEN OTHERS THEN
-        v_error := SQLERRM;
-        v_after := v_before;
-        v_after.failures := v_before.failures + 1;
-        v_after.error := v_error;
-        v_after.next_step_at := clock_timestamp() + least(interval '1 second' * 2 ^ v_before.failures, interval '1 minute');
-        IF v_after.failures >= 20 THEN
-            v_after.state := 'failed';
-            v_after.finished_at := clock_timestamp();
-        END IF;
+    EXCEPTION
+        WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
+            v_error := SQLERRM;
+            v_after := v_before;
+            v_after.error := v_error;
+            v_after.next_step_at := clock_timestamp() + interval '5 seconds';
+        WHEN OTHERS THEN
+            v_error := SQLERRM;
+            v_after := v_before;
+            v_after.failures := v_before.failures + 1;
+            v_after.error := v_error;
+            v_after.next_step_at := clock_timestamp() + least(interval '1 second' * 2 ^ v_before.failures, interval '1 minute');
+            IF v_after.failures >= 20 THEN
+                v_after.state := 'failed';
+                v_after.finished_at := clock_timestamp();
+            END IF;
     END;
     UPDATE appstore.repairs AS r
     SET state = v_after.state, walked_to = v_after.walked_to, events_repaired = v_after.events_repaired, steps = v_after.steps,
@@ -1642,6 +1815,9 @@ ALTER FUNCTION appstore.request_repair(action text, filter jsonb, note text) OWN
 CREATE FUNCTION appstore.requeue(event_id bigint, note text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -1649,7 +1825,7 @@ DECLARE
 BEGIN
     SELECT r.event_id INTO v_waiting FROM appstore.inbox_ready AS r WHERE r.event_id = requeue.event_id FOR UPDATE SKIP LOCKED;
     IF FOUND THEN
-        UPDATE appstore.inbox_ready AS r SET run_at = clock_timestamp(), attempts = 0, is_suspect = false
+        UPDATE appstore.inbox_ready AS r SET run_at = clock_timestamp(), attempts = 0, is_suspect = false, deaths = 0
         WHERE r.event_id = requeue.event_id;
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
         VALUES (clock_timestamp(), session_user, 'requeue', ARRAY[requeue.event_id], requeue.note);
@@ -1864,6 +2040,9 @@ ALTER FUNCTION appstore.submit_transaction(body bytea) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.timeline(environment text, original_transaction_id text) RETURNS TABLE(occurred_at timestamp with time zone, learned_at timestamp with time zone, event_id bigint, what text, transaction_id text, product_id text, order_no uuid, user_id text, detail text)
     LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
     WITH effect AS MATERIALIZED (
         -- 1. Effects, and the event that brought each: an event that was requeued has its outcome in the history for a moment.
@@ -1938,7 +2117,8 @@ CREATE FUNCTION appstore.timeline(environment text, original_transaction_id text
         LEFT JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = c.order_no
         LEFT JOIN appstore.member_contracts AS m ON m.environment = timeline.environment AND m.contract_id = s.original_transaction_id
         LEFT JOIN appstore.claims AS claim
-            ON claim.environment = timeline.environment AND claim.evidence = 'client:' || s.transaction_id AND claim.user_id = s.user_id
+            ON claim.environment = timeline.environment AND claim.original_transaction_id = s.original_transaction_id
+               AND claim.evidence = 'client:' || s.transaction_id AND claim.user_id = s.user_id
         CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
         WHERE s.environment = timeline.environment AND s.original_transaction_id = timeline.original_transaction_id
         UNION ALL
@@ -2325,11 +2505,17 @@ ALTER TABLE ONLY appstore.inbox_first ALTER COLUMN body SET STORAGE EXTERNAL;
 
 ALTER TABLE appstore.inbox_first OWNER TO appstore_owner;
 
-CREATE TABLE appstore.inbox_in_flight (
-    lane uuid NOT NULL,
+CREATE UNLOGGED TABLE appstore.inbox_in_flight (
+    lane bigint NOT NULL,
     event_ids bigint[] NOT NULL,
-    started_at timestamp with time zone NOT NULL
-);
+    is_alone boolean NOT NULL,
+    marked_at timestamp with time zone NOT NULL,
+    lost_at timestamp with time zone,
+    given_up text,
+    CONSTRAINT inbox_in_flight_alone_is_one CHECK (((NOT is_alone) OR (cardinality(event_ids) = 1))),
+    CONSTRAINT inbox_in_flight_has_events CHECK ((cardinality(event_ids) > 0))
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
 
 ALTER TABLE appstore.inbox_in_flight OWNER TO appstore_owner;
 
@@ -2360,7 +2546,9 @@ CREATE TABLE appstore.inbox_ready (
     bytes integer NOT NULL,
     is_suspect boolean DEFAULT false NOT NULL,
     last_error text,
-    CONSTRAINT inbox_ready_attempts_not_negative CHECK ((attempts >= 0))
+    deaths smallint DEFAULT 0 NOT NULL,
+    CONSTRAINT inbox_ready_attempts_not_negative CHECK ((attempts >= 0)),
+    CONSTRAINT inbox_ready_deaths_not_negative CHECK ((deaths >= 0))
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
 
@@ -2783,9 +2971,13 @@ ALTER TABLE ONLY appstore.subscriptions
 ALTER TABLE ONLY appstore.transactions
     ADD CONSTRAINT transactions_pkey PRIMARY KEY (transaction_id, environment);
 
+CREATE INDEX audit_log_by_event ON appstore.audit_log USING gin (event_ids);
+
 CREATE INDEX effects_by_contract ON appstore.effects USING btree (original_transaction_id, environment, occurred_at);
 
 CREATE INDEX inbox_ready_by_run_at ON appstore.inbox_ready USING btree (run_at, event_id);
+
+CREATE INDEX inbox_ready_suspects ON appstore.inbox_ready USING btree (deaths, run_at, event_id) WHERE is_suspect;
 
 CREATE INDEX member_contracts_by_user ON appstore.member_contracts USING btree (user_id, environment) WHERE (user_id IS NOT NULL);
 
@@ -2805,7 +2997,7 @@ CREATE INDEX outcome_history_by_replaced_at ON appstore.outcome_history USING bt
 
 CREATE INDEX outcomes_by_contract ON appstore.outcomes USING btree (original_transaction_id, environment) WHERE (original_transaction_id IS NOT NULL);
 
-CREATE INDEX outcomes_needing_attention ON appstore.outcomes USING btree (result, settled_at) WHERE (result = ANY (ARRAY['failed'::text, 'rejected'::text, 'unhandled'::text, 'discarded'::text]));
+CREATE INDEX outcomes_needing_attention ON appstore.outcomes USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::text, 'rejected'::text, 'unhandled'::text, 'discarded'::text]));
 
 CREATE INDEX refund_statements_by_transaction ON appstore.refund_statements USING btree (transaction_id, environment, signed_date);
 
@@ -2866,8 +3058,11 @@ GRANT ALL ON FUNCTION appstore.api_link_owner(environment text, original_transac
 REVOKE ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) TO appstore_api;
 
-REVOKE ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) TO appstore_worker;
+REVOKE ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) TO appstore_worker;
 
 GRANT SELECT ON TABLE appstore.repairs TO appstore_operator;
 GRANT SELECT ON TABLE appstore.repairs TO appstore_viewer;
@@ -2892,8 +3087,8 @@ GRANT ALL ON FUNCTION appstore.count_repair(action text, filter jsonb, max_event
 REVOKE ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) TO appstore_backend;
 
-REVOKE ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) TO appstore_worker;
+REVOKE ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) TO appstore_worker;
 
 REVOKE ALL ON FUNCTION appstore.discard(event_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.discard(event_id bigint, reason text) TO appstore_operator;
@@ -2923,6 +3118,11 @@ REVOKE ALL ON FUNCTION appstore.fits(o appstore.outcomes, f appstore.repair_filt
 
 REVOKE ALL ON FUNCTION appstore.forget(user_id text, note text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.forget(user_id text, note text) TO appstore_operator;
+
+REVOKE ALL ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) TO appstore_worker;
+GRANT ALL ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) TO appstore_viewer;
 
 REVOKE ALL ON FUNCTION appstore.is_junk(o appstore.outcomes) FROM PUBLIC;
 
@@ -3074,7 +3274,7 @@ GRANT SELECT ON TABLE appstore.failed TO appstore_worker;
 
 GRANT SELECT ON TABLE appstore.inbox TO appstore_worker;
 
-GRANT SELECT,INSERT,DELETE ON TABLE appstore.inbox_in_flight TO appstore_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE appstore.inbox_in_flight TO appstore_worker;
 GRANT SELECT ON TABLE appstore.inbox_in_flight TO appstore_operator;
 GRANT SELECT ON TABLE appstore.inbox_in_flight TO appstore_viewer;
 

@@ -1,0 +1,106 @@
+import AppStore
+import Inbox
+import Ledger
+import LedgerStore
+import LedgerTesting
+import Postgres
+import PostgresTesting
+
+/// The way of an event: in, claimed, merged, settled.
+extension PlanCase {
+    static let receiving = [
+        PlanCase("receive", as: "appstore_ingest", of: 50) { pool, keys in
+            let bodies = keys.map { Array("body \($0)".utf8) }
+            try await pool.withConnection { _ = try await $0.query("SELECT appstore.receive(\(bodies))") }
+        },
+        .statement("submit_transaction", as: "appstore_api") { "SELECT appstore.submit_transaction(\(Array("body \($0)".utf8)))" },
+    ]
+
+    /// Whole batches, of which a third fails and waits again.
+    static let settling = [
+        PlanCase("batch", as: "appstore_worker", of: 60) { pool, keys in
+            var configuration = InboxQueue<ClaimedEvent>.Configuration()
+            configuration.batchEvents = keys.count
+            let queue = InboxQueue<ClaimedEvent>(
+                pool: pool,
+                configuration: configuration,
+                logger: .silent,
+                prepare: { $0 },
+                merge: { events, _ in
+                    events.enumerated().map { index, _ in
+                        index % 3 == 0
+                            ? .retry(reason: "by_test", error: "by test", labels: OutcomeLabels()) : .outcome(Outcome(.applied))
+                    }
+                }
+            )
+            _ = try await queue.takeBatch()
+        }
+    ]
+
+    static let merging = [
+        PlanCase("merge of renewals", as: "appstore_worker", of: 50, entries: 40, pages: 120) { pool, keys in
+            try await merge(keys.map { try renewal(of: $0) }, in: pool)
+        },
+        PlanCase("merge of purchases", as: "appstore_worker", of: 50, entries: 40, pages: 120) { pool, keys in
+            try await merge(keys.map { try purchase(of: $0) }, in: pool)
+        },
+        PlanCase("merge of refunds and posts", as: "appstore_worker", of: 50, entries: 40, pages: 120) { pool, keys in
+            try await merge(keys.map { try refund(of: $0) }, in: pool)
+        },
+    ]
+
+    static func merge(_ events: [EventFacts], in pool: ConnectionPool) async throws {
+        _ = try await pool.withTransaction { try await BookKeeper.merge(BatchFold(events), in: $0) }
+    }
+
+    /// A later period of a contract that is known.
+    static func renewal(of customer: Int, period: Int = 1) throws -> EventFacts {
+        let charge = Facts.Charge("\(period * 10_000_000 + customer)", onDay: Double(period) * 30).with { $0.contract = "\(customer)" }
+        return try event(customer, charge, .granted)
+    }
+
+    /// The first period of a new contract, which names an order that is known.
+    private static func purchase(of customer: Int) throws -> EventFacts {
+        try event(
+            customer,
+            Facts.Charge("\(8_000_000 + customer)", onDay: 31, token: PlanScene.token(customer)).with {
+                $0.contract = $0.id
+            },
+            .granted
+        )
+    }
+
+    /// The charge of a known contract is paid back; Apple asked before, and a client says that it is his.
+    private static func refund(of customer: Int) throws -> EventFacts {
+        let charge = Facts.Charge("\(customer)", onDay: 1).with {
+            $0.contract = "\(customer)"
+            ($0.signedDay, $0.revocationDay) = (2, 2)
+        }
+        var event = try event(customer, charge, .refunded)
+        event.submission = try Facts.submission(
+            of: charge,
+            by: "another user \(customer)",
+            receivedAt: Facts.day(2),
+            eventID: Int64(customer)
+        )
+        event.refundStatement = try Facts.refundStatement(.asked, of: charge, uuid: "ask \(customer)", signedDate: Facts.day(2))
+        return event
+    }
+
+    private static func event(_ customer: Int, _ charge: Facts.Charge, _ kind: EffectKind) throws -> EventFacts {
+        let effect = Effect(
+            key: EffectKey(environment: .production, kind: kind, subject: "\(charge.contract)/\(charge.id)"),
+            occurredAt: Facts.timestamp(Facts.day(charge.purchaseDay)),
+            originalTransactionID: charge.contract,
+            transactionID: charge.id,
+            productID: charge.product
+        )
+        return Facts.event(
+            Int64(customer),
+            uuid: "\(kind.rawValue) \(charge.id)",
+            transaction: try charge.fact(),
+            subscription: Facts.subscription(charge.contract, signedDate: Facts.day(charge.signedDay), status: .active),
+            effects: [effect]
+        )
+    }
+}

@@ -1,0 +1,96 @@
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// No statement on a busy path reads what it is not about, whatever the planner believed of the tables when it made the plan.
+struct PlanTests {
+    enum Statistics: CaseIterable, Sendable {
+        /// The tables were never analysed, and almost empty when the plans were made that a session keeps.
+        case none
+        /// They were analysed while they were almost empty, and filled since.
+        case stale
+        /// They seem to hold a thousand times as many rows as there are.
+        case huge
+    }
+
+    /// Tables whose rows are settings and progress: as few with ten million events as with ten.
+    static let small: Set<String> = [
+        "inbox_in_flight", "partition_checks", "products", "repairs", "retention", "retention_walks", "schema_migrations",
+    ]
+
+    @Test(arguments: Statistics.allCases)
+    func `what is read follows from what is asked`(statistics: Statistics) async throws {
+        let database = try await PlanScene.make()
+        try await PlanScene.fill(1...100, in: database)
+        if statistics == .stale { try await run("ANALYZE", in: database) }
+        if statistics == .huge {
+            try await PlanScene.fill(101...20_000, in: database)
+            try await run("ANALYZE", in: database)
+            try await run(
+                "UPDATE pg_class SET reltuples = reltuples * 1000 WHERE relnamespace = 'appstore'::regnamespace AND reltuples > 0",
+                in: database
+            )
+        }
+        // A session keeps the plan of its first five or six times.
+        var pools: [ConnectionPool] = []
+        for planCase in PlanCase.all {
+            let pool = try Self.pool(of: planCase, in: database)
+            for round in 0..<planCase.warmUps {
+                let size = min(planCase.size, 5)
+                if let before = planCase.before { try await run(before, in: database) }
+                try await Self.act(planCase, pool, 1 + round * size..<1 + (round + 1) * size)
+            }
+            // What it has read by now is reported, and not part of what is measured.
+            _ = try await pool.withConnection { try await $0.query("SELECT FROM pg_stat_force_next_flush()") }
+            pools.append(pool)
+        }
+        if statistics != .huge { try await PlanScene.fill(101...20_000, in: database) }
+        // Each case has customers of its own.
+        for (index, (planCase, pool)) in zip(PlanCase.all, pools).enumerated() {
+            let first = 10_001 + index * 100
+            if let before = planCase.before { try await run(before, in: database) }
+            let reads = try await database.reads(by: Self.applicationName(planCase)) {
+                try await Self.act(planCase, pool, first..<first + min(planCase.size, 100))
+                await pool.close()
+            }
+            expect(reads, fit: planCase)
+        }
+    }
+
+    private func expect(_ reads: [String: TableReads], fit planCase: PlanCase) {
+        for (table, reads) in reads where !Self.small.contains(table) && !planCase.whole.contains(table) {
+            #expect(reads.sequentialScans == 0, "\(planCase.name): \(table) is read from end to end")
+            let entries = planCase.entries * Int64(planCase.size)
+            #expect(reads.entries <= entries, "\(planCase.name): \(reads.entries) entries of \(table)")
+            let pages = planCase.pages * Int64(planCase.size)
+            #expect(reads.pages <= pages, "\(planCase.name): \(reads.pages) pages of \(table)")
+        }
+    }
+
+    private static func act(_ planCase: PlanCase, _ pool: ConnectionPool, _ keys: PlanCase.Keys) async throws {
+        do {
+            try await planCase.act(pool, keys)
+        } catch let error as PostgresError {
+            Issue.record(FailedCase(name: planCase.name, error: error))
+        }
+    }
+
+    private static func applicationName(_ planCase: PlanCase) -> String { "case \(planCase.name)" }
+
+    private static func pool(of planCase: PlanCase, in database: TestDatabase) throws -> ConnectionPool {
+        var options = try ConnectionOptions(database.url(user: planCase.role))
+        options.applicationName = applicationName(planCase)
+        return ConnectionPool(options: options, configuration: .init(maxConnections: 4), logger: .silent)
+    }
+
+    private func run(_ script: String, in database: TestDatabase) async throws {
+        try await database.withConnection { try await $0.runScript(script) }
+    }
+}
+
+/// A case that could not even be carried out.
+struct FailedCase: Error {
+    let name: String
+    let error: PostgresError
+}
