@@ -1,10 +1,12 @@
 import ArgumentParser
+import FoundationEssentials
 import Glibc
 
 extension AppStoreInbox {
     /// Runs the command that the arguments name and ends the process: 0 for success, 1 for failure, 2 for wrong usage,
     /// ``SettingsError/exitCode`` for wrong settings. Errors go to standard error, without usage noise.
     package static func run() async -> Never {
+        FreedMemory.keepForLater()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -29,7 +31,8 @@ extension AppStoreInbox {
     }
 
     private static func end(_ message: String, code: Int32) -> Never {
-        LogOutput.standardError.write(message + "\n")
+        let isJournal = LogOutput.isJournal(environment: ProcessInfo.processInfo.environment)
+        LogOutput.standardError.write(LogStyle.lastWords(message, isJournal: isJournal))
         Glibc.exit(code)
     }
 }

@@ -12,6 +12,7 @@ package struct AppStoreInbox: AsyncParsableCommand {
         subcommands: [
             MigrateCommand.self, IngestCommand.self, WorkerCommand.self, StatusCommand.self, VerifyCommand.self, ExplainCommand.self,
             RequeueCommand.self, DiscardCommand.self, ReplayCommand.self, KeyCommand.self, TriggerCommand.self, DemoCommand.self,
+            BenchCommand.self,
         ]
     )
 

@@ -1,4 +1,5 @@
 import AppStore
+import EndToEndTesting
 import Foundation
 import Postgres
 import StoreSimulator

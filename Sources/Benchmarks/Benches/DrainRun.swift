@@ -1,0 +1,82 @@
+/// One worker's way through a backlog.
+struct DrainRun: Sendable {
+    let events: Int
+    /// From the start of the process to its last outcome.
+    let seconds: Double
+    let workerTime: Duration
+    let postgresTime: Duration
+    let peakMemory: Int
+    /// How often each result was recorded.
+    let results: [String: Int]
+
+    var rate: Double { Double(events) / seconds }
+
+    /// Starts a worker, lets it settle all that is ready, and stops it.
+    ///
+    /// Throws unless each of the events that were waiting has an outcome that says that it was understood.
+    static func measure(
+        events: Int,
+        in database: String,
+        of cluster: BenchmarkCluster,
+        program: String,
+        settings: [String: String]
+    ) async throws -> DrainRun {
+        try await cluster.withConnection(to: database) { connection in
+            let watch = BacklogWatch(connection: connection)
+            let target = try await watch.target()
+            let postgresBefore = try cluster.processorTime()
+            let start = try await watch.now()
+            let (times, peak) = try await Daemon.withWorker(program: program, settings: settings) { worker in
+                try await watch.awaitSettled(target, by: worker)
+                let postgresTime = try cluster.processorTime() - postgresBefore
+                return ((worker: try worker.processorTime(), postgres: postgresTime), try worker.peakMemory())
+            }
+            let (end, results) = try await watch.outcomes(since: start)
+            let settled = results.values.reduce(0, +)
+            let misunderstood = (results["failed"] ?? 0) + (results["rejected"] ?? 0)
+            guard settled == events, misunderstood == 0 else {
+                throw BenchmarkError(.wrongResult, "\(events) events were to be settled, but these outcomes were recorded: \(results)")
+            }
+            return DrainRun(
+                events: events,
+                seconds: Double(end - start) / 1e6,
+                workerTime: times.worker,
+                postgresTime: times.postgres,
+                peakMemory: peak,
+                results: results
+            )
+        }
+    }
+
+    /// Where the processors' time went, as medians of the rounds.
+    static func costs(_ runs: [DrainRun], events: Int, verification: VerificationCost) -> [ProcessorCost] {
+        costs(
+            worker: .seconds(Samples(runs.map(\.workerTime.seconds)).median),
+            postgres: .seconds(Samples(runs.map(\.postgresTime.seconds)).median),
+            events: events,
+            verification: verification
+        )
+    }
+
+    /// Where the processors' time went, of a worker and of PostgreSQL.
+    static func costs(worker: Duration, postgres: Duration, events: Int, verification: VerificationCost) -> [ProcessorCost] {
+        let known = (verification.signatures + verification.decoding) * events
+        let other = max(.zero, worker - known)
+        return [
+            ProcessorCost(
+                "ECDSA and hashing",
+                verification.signatures * events,
+                per: events,
+                source: "verified by themselves in the same run, on a sample of \(Backlog.sampleSize)"
+            ),
+            ProcessorCost(
+                "decoding",
+                verification.decoding * events,
+                per: events,
+                source: "verification as a whole on the same sample, less ECDSA and hashing"
+            ),
+            ProcessorCost("other Swift", other, per: events, source: "the worker's process time, less the two above"),
+            ProcessorCost("PostgreSQL", postgres, per: events, source: "process time of all its processes"),
+        ]
+    }
+}

@@ -1,0 +1,86 @@
+/// Whether a worker stays as fast when many events were settled before.
+package struct FlatBenchmark: Sendable {
+    /// Notifications drained in each measurement.
+    package var events = 10_000
+    package var rounds = 3
+    /// Events that were settled before, for each of the databases beside the empty one.
+    package var settled = [1_000_000, 10_000_000]
+    package var seed: UInt64 = 1
+
+    package init() {}
+
+    package func run(in environment: BenchmarkEnvironment) async throws -> BenchmarkReport {
+        var machine = try Machine.current()
+        return try await BenchmarkCluster.with { cluster in
+            cluster.describe(in: &machine)
+            let store = try BenchmarkStore()
+            let levels = [0] + settled
+            for level in levels {
+                environment.progress("making a database with \(level) settled events")
+                try await cluster.makeDatabase(Self.database(level), program: environment.program)
+                try await Filler.settle(level, in: Self.database(level), of: cluster)
+            }
+            var traffic = SimulatedTraffic(seed: seed)
+            // The first customers of an empty database are dearer than any later ones; they are not measured.
+            _ = try await fill(levels, cluster: cluster, traffic: &traffic, store: store)
+            for level in levels { _ = try await drain(level, cluster: cluster, store: store, environment: environment) }
+            var runs = [[DrainRun]](repeating: [], count: levels.count)
+            var backlog = Backlog()
+            for round in 0..<rounds {
+                backlog = try await fill(levels, cluster: cluster, traffic: &traffic, store: store)
+                for index in Rounds.order(of: levels.count, in: round) {
+                    let run = try await drain(levels[index], cluster: cluster, store: store, environment: environment)
+                    environment.progress("round \(round + 1) of \(rounds): \(levels[index]) settled: \(run.rate.figureText) events/s")
+                    runs[index].append(run)
+                }
+            }
+            return report(levels, runs, cost: try VerificationCost(of: backlog.sample, store: store), machine: machine)
+        }
+    }
+
+    private static func database(_ level: Int) -> String { "settled_\(level)" }
+
+    /// Puts the same notifications into all databases.
+    private func fill(
+        _ levels: [Int],
+        cluster: BenchmarkCluster,
+        traffic: inout SimulatedTraffic,
+        store: BenchmarkStore
+    ) async throws -> Backlog {
+        try await Backlog.fill(levels.map(Self.database), of: cluster, events: events, traffic: &traffic, store: store)
+    }
+
+    private func drain(
+        _ level: Int,
+        cluster: BenchmarkCluster,
+        store: BenchmarkStore,
+        environment: BenchmarkEnvironment
+    ) async throws -> DrainRun {
+        let database = Self.database(level)
+        try await cluster.checkpoint()
+        let settings = try store.workerSettings(database: database, of: cluster)
+        return try await DrainRun.measure(events: events, in: database, of: cluster, program: environment.program, settings: settings)
+    }
+
+    private func report(_ levels: [Int], _ runs: [[DrainRun]], cost: VerificationCost, machine: Machine) -> BenchmarkReport {
+        let empty = runs[0].map(\.rate)
+        var report = BenchmarkReport(
+            name: "flat",
+            summary: "One worker process settles \(events) simulated notifications, the same ones in each database, after so many events "
+                + "were settled there: each with a tiny body, an outcome and a notificationUUID that was seen.",
+            comparisons: zip(levels, runs).map { level, runs in
+                guard level > 0 else { return Comparison("drain with nothing settled", unit: "events/s", rounds: empty) }
+                return Comparison(
+                    "drain with \(level) settled",
+                    unit: "events/s",
+                    rounds: runs.map(\.rate),
+                    yardstick: Comparison.Yardstick("its own rate with nothing settled", rounds: empty),
+                    aim: .ratio(0.95)
+                )
+            },
+            machine: machine
+        )
+        report.costs = DrainRun.costs(runs.last ?? [], events: events, verification: cost)
+        return report
+    }
+}

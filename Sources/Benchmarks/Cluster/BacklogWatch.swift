@@ -1,0 +1,56 @@
+import Postgres
+
+/// Sees how far a worker has come, at next to no cost for PostgreSQL.
+struct BacklogWatch: Sendable {
+    let connection: Connection
+
+    /// The event that is settled last, or nearly so: the greatest that is ready now.
+    func target() async throws -> Int64 {
+        let rows = try await connection.query("SELECT max(event_id) AS last FROM appstore.inbox_ready WHERE run_at <= clock_timestamp()")
+        return try rows.first?.decode("last", as: Int64?.self) ?? 0
+    }
+
+    /// The database's clock, in microseconds.
+    func now() async throws -> Int64 {
+        let rows = try await connection.query("SELECT clock_timestamp() AS now")
+        return try rows.first?.decode("now", as: PostgresTimestamp.self).microsecondsSince2000 ?? 0
+    }
+
+    /// Waits until the event and all that are ready with it are settled, or so long, and throws when the worker ends before that.
+    func awaitSettled(_ target: Int64, by worker: Daemon, atMost limit: Duration = .seconds(86_400)) async throws {
+        let end = ContinuousClock.now + limit
+        // The claim goes by time, which is the order of ids here: nothing but the primary key is asked for nearly all of the time.
+        while try await exists("SELECT EXISTS (SELECT FROM appstore.inbox_ready WHERE event_id = \(target)) AS found") {
+            try worker.check()
+            if ContinuousClock.now >= end { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        while try await exists(
+            "SELECT EXISTS (SELECT FROM appstore.inbox_ready WHERE event_id <= \(target) AND run_at <= clock_timestamp()) AS found"
+        ) {
+            try worker.check()
+            if ContinuousClock.now >= end { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// What was recorded since an instant: when the last of it, and how often each result.
+    func outcomes(since start: Int64) async throws -> (end: Int64, results: [String: Int]) {
+        let rows = try await connection.query(
+            """
+            SELECT result, count(*) AS events, max(settled_at) AS last
+            FROM appstore.outcomes WHERE settled_at >= \(PostgresTimestamp(microsecondsSince2000: start)) GROUP BY result
+            """
+        )
+        var (end, results) = (start, [String: Int]())
+        for row in rows {
+            results[try row.decode("result", as: String.self)] = Int(try row.decode("events", as: Int64.self))
+            end = max(end, try row.decode("last", as: PostgresTimestamp.self).microsecondsSince2000)
+        }
+        return (end, results)
+    }
+
+    private func exists(_ statement: Statement) async throws -> Bool {
+        try await connection.query(statement).first?.decode("found", as: Bool.self) ?? false
+    }
+}

@@ -1,0 +1,97 @@
+import Glibc
+
+/// The loop of a load generator: waits for any of its connections, and sends what is due.
+struct HTTPLoadLoop {
+    private var connections: [HTTPLoadConnection] = []
+    private let requests: [[UInt8]]
+    private let pace: HTTPLoad.Pace
+    private var outcome = HTTPLoad.Outcome()
+    private var idle: [Int]
+    private var begun = 0
+    private var start = 0.0
+    private var buffer = [UInt8](repeating: 0, count: 16_384)
+    private var polls: [pollfd]
+
+    init(port: Int, connections count: Int, requests: [[UInt8]], pace: HTTPLoad.Pace) throws(BenchmarkError) {
+        self.requests = requests
+        self.pace = pace
+        for _ in 0..<count {
+            do {
+                connections.append(try HTTPLoadConnection(port: port))
+            } catch {
+                for connection in connections { connection.close() }
+                throw error
+            }
+        }
+        idle = Array(connections.indices)
+        polls = connections.map { pollfd(fd: $0.socket, events: 0, revents: 0) }
+    }
+
+    /// Runs until all that was sent is answered, and closes the connections.
+    mutating func run() throws(BenchmarkError) -> HTTPLoad.Outcome {
+        defer { for connection in connections { connection.close() } }
+        let before = ProcessClock.now()
+        start = SteadyClock.now()
+        while true {
+            let now = SteadyClock.now()
+            while let index = idle.last, let due = nextDue(now) {
+                idle.removeLast()
+                try connections[index].begin(requests[begun % requests.count], due: due)
+                outcome.dueTimes.append(due)
+                begun += 1
+            }
+            if idle.count == connections.count, isOver(now) { break }
+            try wait(now)
+            try serve()
+        }
+        outcome.seconds = SteadyClock.now() - start
+        outcome.processorTime = ProcessClock.now() - before
+        return outcome
+    }
+
+    /// When the next request was due; nil when it is not yet, or there is none.
+    private func nextDue(_ now: Double) -> Double? {
+        switch pace {
+        case .asFastAsAnswered(let seconds): return now - start < seconds ? now : nil
+        case .steady(let rate, let count):
+            let due = start + Double(begun) / rate
+            return begun < count && due <= now ? due : nil
+        }
+    }
+
+    private func isOver(_ now: Double) -> Bool {
+        switch pace {
+        case .asFastAsAnswered(let seconds): now - start >= seconds
+        case .steady(_, let count): begun >= count
+        }
+    }
+
+    /// Sleeps until a connection can go on, or until the next request is due.
+    private mutating func wait(_ now: Double) throws(BenchmarkError) {
+        for index in polls.indices {
+            polls[index].events = connections[index].events
+            polls[index].revents = 0
+        }
+        var milliseconds: Int32 = 1000
+        if case .steady(let rate, let count) = pace, begun < count, !idle.isEmpty {
+            let microseconds = max(0, (start + Double(begun) / rate - now) * 1e6)
+            milliseconds = Int32(min(microseconds / 1000, 1000))
+            // poll(2) counts whole milliseconds: what is left is slept in pieces, between which answers are read.
+            if milliseconds == 0 { usleep(UInt32(min(microseconds, 100))) }
+        }
+        guard poll(&polls, nfds_t(polls.count), milliseconds) >= 0 || errno == EINTR else {
+            throw BenchmarkError(.system, "poll: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    private mutating func serve() throws(BenchmarkError) {
+        for index in polls.indices where polls[index].revents != 0 {
+            if polls[index].revents & Int16(POLLOUT) != 0 { try connections[index].send() }
+            guard polls[index].revents & ~Int16(POLLOUT) != 0, let due = connections[index].due else { continue }
+            if try connections[index].receive(into: &buffer) {
+                outcome.latencies.append((SteadyClock.now() - due) * 1000)
+                idle.append(index)
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// Measurements of several things in turn, so that a machine that grows slower meanwhile is slower for all of them.
+package enum Rounds {
+    /// The order in which `count` things are measured in a round: each round begins with another one.
+    package static func order(of count: Int, in round: Int) -> [Int] {
+        (0..<count).map { ($0 + round) % max(count, 1) }
+    }
+
+    /// Measures each thing once a round; the answer holds the figures of each thing in the order of the rounds.
+    static func run<Figure: Sendable>(
+        _ rounds: Int,
+        of count: Int,
+        measure: (_ index: Int, _ round: Int) async throws -> Figure
+    ) async throws -> [[Figure]] {
+        var figures = [[Figure]](repeating: [], count: count)
+        for round in 0..<rounds {
+            for index in order(of: count, in: round) {
+                try Task.checkCancellation()
+                figures[index].append(try await measure(index, round))
+            }
+        }
+        return figures
+    }
+}

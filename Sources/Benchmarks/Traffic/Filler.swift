@@ -1,0 +1,67 @@
+import Postgres
+
+/// Rows that are there already when something is measured, made by PostgreSQL itself, with tiny bodies.
+enum Filler {
+    private static let step = 500_000
+
+    /// Events that were settled: a body of two bytes, an outcome, and the UUID that was seen.
+    static func settle(_ count: Int, in database: String, of cluster: BenchmarkCluster) async throws {
+        try await cluster.withConnection(to: database) { connection in
+            try await connection.execute("SET synchronous_commit = off")
+            for start in stride(from: 0, to: count, by: step) {
+                try Task.checkCancellation()
+                try await makePartitions(connection)
+                try await connection.execute(
+                    """
+                    WITH stored AS (
+                        INSERT INTO appstore.inbox (source, received_at, body)
+                        SELECT 'notification_v2', clock_timestamp(), convert_to('{}', 'UTF8')
+                        FROM generate_series(1, \(Int64(min(step, count - start))))
+                        RETURNING event_id, received_at
+                    ), settled AS (
+                        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, notification_type,
+                                                       notification_uuid, environment, bundle_id, transaction_id, original_transaction_id)
+                        SELECT s.event_id, 'notification_v2', s.received_at, clock_timestamp(), 1, 1, 'applied', 'DID_RENEW',
+                               gen_random_uuid()::text, 'Production', 'com.example.bench', (100000000000000 + s.event_id)::text,
+                               (100000000000000 + s.event_id / 12 * 12)::text
+                        FROM stored AS s
+                        RETURNING event_id, environment, notification_uuid
+                    )
+                    INSERT INTO appstore.notifications_seen (environment, notification_uuid, first_event_id)
+                    SELECT environment, notification_uuid, event_id FROM settled
+                    """
+                )
+            }
+            try await connection.execute("VACUUM ANALYZE")
+        }
+    }
+
+    /// Events that are ready, with a body that is no genuine notification; `waitSeconds` later than now.
+    static func queue(_ count: Int, dueIn waitSeconds: Int, in database: String, of cluster: BenchmarkCluster) async throws {
+        try await cluster.withConnection(to: database) { connection in
+            try await connection.execute("SET synchronous_commit = off")
+            for start in stride(from: 0, to: count, by: step) {
+                try Task.checkCancellation()
+                try await makePartitions(connection)
+                try await connection.execute(
+                    """
+                    WITH stored AS (
+                        INSERT INTO appstore.inbox (source, received_at, body)
+                        SELECT 'notification_v2', clock_timestamp(), convert_to('{"signedPayload":"e30.' || n || '.e30"}', 'UTF8')
+                        FROM generate_series(1, \(Int64(min(step, count - start)))) AS n
+                        RETURNING event_id, received_at, octet_length(body) AS bytes
+                    )
+                    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+                    SELECT s.event_id, s.received_at + \(Int64(waitSeconds)) * interval '1 second', s.bytes FROM stored AS s
+                    """
+                )
+            }
+            try await connection.execute("VACUUM ANALYZE appstore.inbox_ready")
+        }
+    }
+
+    /// As many partitions of the inbox as the worker would have made by now.
+    private static func makePartitions(_ connection: Connection) async throws {
+        while try await connection.query("SELECT appstore.prepare_partitions() AS made").first?.decode("made", as: String?.self) != nil {}
+    }
+}

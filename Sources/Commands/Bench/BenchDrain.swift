@@ -1,0 +1,62 @@
+import ArgumentParser
+import Benchmarks
+
+/// `appstore-inbox bench drain`.
+struct BenchDrain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drain",
+        abstract: "How fast one worker process settles a backlog of notifications of all types.",
+        discussion: """
+            The yardstick is openssl speed -elapsed ecdsap256: its verifications a second, divided by the JWS per event, times the cores. \
+            With --queue-only nothing is verified or merged: claim, outcome, delete, beside an UPDATE … SKIP LOCKED claim and DELETE in \
+            pgbench, both with and without a snapshot held by another session. Needs about 60 kB of disk for each event, or 2 kB with \
+            --queue-only.
+            """
+    )
+
+    @Flag(help: "Measure the queue alone.") var queueOnly = false
+    @Option(help: "Notifications in the backlog (default: 100000, or 50000 with --queue-only).") var events: Int?
+    @Option(help: "How often everything is measured (default: 3, or 5 with --queue-only).") var rounds: Int?
+    @Option(help: "Seconds for the yardstick in each round.") var yardstickSeconds = 3
+    @Option(help: "What the customers' lives are made from.") var seed: UInt64 = 1
+    @Option(help: "Batches in flight; the worker's default unless given.") var concurrency: Int?
+    @Option(help: "Events in a batch (default: the worker's, or 50 with --queue-only).") var batchSize: Int?
+    @Option(help: "With --queue-only: events that wait for a later time meanwhile.") var waiting = 0
+    @Option(help: "With --queue-only: events that were settled before.") var settled = 0
+    @OptionGroup var options: BenchOptions
+
+    func validate() throws {
+        let numbers = [events, rounds, yardstickSeconds, concurrency, batchSize].compactMap(\.self)
+        guard numbers.allSatisfy({ $0 > 0 }) else { throw ValidationError("each number must be at least 1") }
+        guard waiting >= 0, settled >= 0 else { throw ValidationError("--waiting and --settled are not negative") }
+        guard queueOnly || waiting + settled == 0 else { throw ValidationError("--waiting and --settled go with --queue-only") }
+        guard !queueOnly || concurrency == nil else { throw ValidationError("--concurrency does not go with --queue-only") }
+    }
+
+    func run() async throws {
+        try await options.run { environment in
+            queueOnly ? try await queue.run(in: environment) : try await drain.run(in: environment)
+        }
+    }
+
+    private var drain: DrainBenchmark {
+        var benchmark = DrainBenchmark()
+        benchmark.events = events ?? benchmark.events
+        benchmark.rounds = rounds ?? benchmark.rounds
+        benchmark.yardstickSeconds = yardstickSeconds
+        benchmark.seed = seed
+        if let concurrency { benchmark.workerSettings["CONCURRENCY"] = "\(concurrency)" }
+        if let batchSize { benchmark.workerSettings["BATCH_SIZE"] = "\(batchSize)" }
+        return benchmark
+    }
+
+    private var queue: QueueBenchmark {
+        var benchmark = QueueBenchmark()
+        benchmark.events = events ?? benchmark.events
+        benchmark.rounds = rounds ?? benchmark.rounds
+        benchmark.batch = batchSize ?? benchmark.batch
+        benchmark.waiting = waiting
+        benchmark.settled = settled
+        return benchmark
+    }
+}

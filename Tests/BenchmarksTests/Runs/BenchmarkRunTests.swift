@@ -1,0 +1,90 @@
+import Benchmarks
+import Foundation
+import PrivateCluster
+import Testing
+
+/// Each benchmark once, as small as can be, against the built program and a real cluster: whether it measures at all. One at a time, for
+/// each has a cluster of its own.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct BenchmarkRunTests {
+    private func environment() throws -> BenchmarkEnvironment {
+        BenchmarkEnvironment(program: try BuiltProgram.path(), progress: { _ in })
+    }
+
+    /// What every report must hold: a figure above zero for each comparison and each cost, and JSON that says the same.
+    private func check(_ report: BenchmarkReport, comparisons: Int, costs: [String]) throws {
+        #expect(report.comparisons.count == comparisons)
+        for comparison in report.comparisons {
+            #expect(!comparison.rounds.isEmpty && comparison.rounds.allSatisfy { $0 > 0 }, "\(comparison)")
+            if let yardstick = comparison.yardstick {
+                #expect(yardstick.rounds.count == comparison.rounds.count && yardstick.rounds.allSatisfy { $0 > 0 }, "\(comparison)")
+                #expect(comparison.ratio != nil)
+            }
+        }
+        #expect(report.costs.map(\.part) == costs)
+        #expect(try report.json.contains("\"bench\":\"\(report.name)\""))
+    }
+
+    @Test(.enabled(if: PostgresPrograms.isInstalled("openssl"), "openssl is not installed"))
+    func `verify counts what one core verifies`() async throws {
+        var benchmark = VerifyBenchmark()
+        (benchmark.events, benchmark.rounds, benchmark.seconds) = (5, 1, 1)
+        let report = try await benchmark.run(in: try environment())
+        try check(report, comparisons: 1, costs: ["ECDSA and hashing", "decoding"])
+        let size = try #require(report.details.first { $0.name == "bytes per event" })
+        #expect((18_000...20_000).contains(size.value), "a renewal of Apple's has 18 to 19 kB")
+    }
+
+    @Test(.enabled(if: PostgresPrograms.isInstalled("openssl"), "openssl is not installed"))
+    func `drain settles notifications of many types, each with an outcome`() async throws {
+        var benchmark = DrainBenchmark()
+        (benchmark.events, benchmark.rounds, benchmark.yardstickSeconds) = (120, 1, 1)
+        let report = try await benchmark.run(in: try environment())
+        try check(report, comparisons: 1, costs: ["ECDSA and hashing", "decoding", "other Swift", "PostgreSQL"])
+        #expect(report.mix.values.reduce(0, +) == 120)
+        #expect(report.mix.count > 5)
+        let outcomes = report.details.filter { $0.name.hasPrefix("outcomes ") }
+        #expect(outcomes.reduce(0) { $0 + $1.value } == 120)
+        #expect(try #require(outcomes.first { $0.name == "outcomes applied" }).value > 60)
+    }
+
+    @Test(.enabled(if: PostgresPrograms.isInstalled("pgbench"), "pgbench is not installed"))
+    func `the queue alone is measured with and without a snapshot`() async throws {
+        var benchmark = QueueBenchmark()
+        (benchmark.events, benchmark.rounds, benchmark.waiting, benchmark.settled) = (300, 1, 50, 50)
+        try check(try await benchmark.run(in: try environment()), comparisons: 3, costs: ["Swift", "PostgreSQL"])
+    }
+
+    @Test(.enabled(if: PostgresPrograms.isInstalled("pgbench"), "pgbench is not installed"))
+    func `ingest is measured, and its answers at half load`() async throws {
+        var benchmark = IngestBenchmark()
+        (benchmark.rounds, benchmark.seconds, benchmark.connections, benchmark.sizes) = (1, 1, 4, [1000])
+        let report = try await benchmark.run(in: try environment())
+        try check(report, comparisons: 3, costs: ["ingest", "PostgreSQL", "load generator"])
+    }
+
+    @Test func `latency is measured from POST to outcome`() async throws {
+        var benchmark = LatencyBenchmark()
+        (benchmark.rounds, benchmark.rate, benchmark.seconds) = (1, 40, 1)
+        let report = try await benchmark.run(in: try environment())
+        try check(report, comparisons: 4, costs: ["ECDSA and hashing", "decoding", "other Swift", "PostgreSQL", "ingest"])
+        let seen = report.comparisons[0].figure
+        let recorded = report.comparisons[2].figure
+        #expect(seen > recorded, "an outcome is seen by others after it is recorded, and a POST is sent before it is received")
+    }
+
+    @Test func `memory is measured under load and behind a backlog`() async throws {
+        var benchmark = MemoryBenchmark()
+        (benchmark.events, benchmark.tinyEvents, benchmark.seconds, benchmark.connections) = (50, 200, 1, 4)
+        let report = try await benchmark.run(in: try environment())
+        try check(report, comparisons: 2, costs: ["ingest", "PostgreSQL", "load generator"])
+        #expect(report.comparisons.allSatisfy { (5...500).contains($0.figure) }, "megabytes")
+    }
+
+    @Test func `flat compares with an empty database`() async throws {
+        var benchmark = FlatBenchmark()
+        (benchmark.events, benchmark.rounds, benchmark.settled) = (60, 1, [500])
+        let report = try await benchmark.run(in: try environment())
+        try check(report, comparisons: 2, costs: ["ECDSA and hashing", "decoding", "other Swift", "PostgreSQL"])
+        #expect(report.comparisons[1].label == "drain with 500 settled")
+    }
+}

@@ -1,0 +1,133 @@
+import AppStore
+import EndToEndTesting
+import Foundation
+import Postgres
+import PostgresTesting
+import StoreSimulator
+
+/// One run: senders post, everything breaks, and in the end the judge looks at what is there.
+struct ChaosRun {
+    let settings: ChaosSettings
+    let site: Site
+    let diary = Diary()
+    let tally = FaultTally()
+    private let clock = StoreClock()
+    private let pacer: Pacer
+    private let signer: NotificationSigner
+
+    private static let senders = 32
+
+    private init(_ settings: ChaosSettings, site: Site, authority: TestAuthority) {
+        (self.settings, self.site) = (settings, site)
+        pacer = Pacer(events: settings.events, duration: settings.duration, diary: diary, tally: tally)
+        signer = NotificationSigner(authority: authority)
+    }
+
+    /// Runs from the empty database to the verdict.
+    static func report(_ settings: ChaosSettings) async throws -> ChaosReport {
+        let authority = try TestAuthority.generate(validity())
+        let site = try await Site.open(authority: authority, logs: settings.logs)
+        if let sabotage = settings.sabotage { try await site.pair.onPrimary { try await $0.runScript(sabotage) } }
+        let start = ContinuousClock.now
+        let run = ChaosRun(settings, site: site, authority: authority)
+        let result = await Result {
+            try await run.disturb()
+            return try await run.report(since: start)
+        }
+        try await site.close()
+        return try result.get()
+    }
+
+    /// The lives of the simulator begin in 1998, and its clock may jump.
+    private static func validity() -> AuthorityOptions {
+        let instant = Timestamp(millisecondsSince1970: 1_300_000_000_000)
+        var options = AuthorityOptions(around: instant)
+        let decades = AuthorityOptions.Validity.years(80, around: instant)
+        (options.rootValidity, options.intermediateValidity, options.leafValidity) = (decades, decades, decades)
+        return options
+    }
+
+    /// Lets senders, daemons and faults loose; afterwards everything is settled, and the daemons have ended.
+    private func disturb() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for slot in site.slots { group.addTask { try await slot.run() } }
+            group.addTask {
+                try await self.load()
+                try await self.settle()
+                for slot in site.slots { slot.close() }
+            }
+            let progress = Progress(site: site, diary: diary, tally: tally, isVerbose: settings.isVerbose)
+            group.addTask { try await progress.watch(while: pacer) }
+            do {
+                for try await _ in group {}
+            } catch {
+                pacer.end()
+                for slot in site.slots { slot.close() }
+                throw error
+            }
+        }
+        pacer.end()
+    }
+
+    /// Posts until enough was accepted, while the faults happen.
+    private func load() async throws {
+        let driver = FaultDriver(site: site, tally: tally, clock: clock, seed: settings.seed, pacer: pacer)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for track in driver.tracks { group.addTask(operation: track) }
+            for number in 0..<Self.senders {
+                group.addTask {
+                    try await blocking {
+                        var sender = Sender(
+                            number,
+                            seed: settings.seed,
+                            site: site,
+                            signer: signer,
+                            clock: clock,
+                            pacer: pacer,
+                            diary: diary,
+                            tally: tally
+                        )
+                        try sender.run()
+                    }
+                }
+            }
+            do {
+                for try await _ in group {}
+            } catch {
+                pacer.end()
+                throw error
+            }
+        }
+    }
+
+    /// Waits in peace until each event has its outcome: also those whose batch has died, and those from the future. A queue that stands
+    /// still is noticed by ``Progress``, long before this deadline.
+    private func settle() async throws {
+        try await eventually("every event has its outcome", within: .seconds(120) + .milliseconds(20) * settings.events) {
+            try await site.pair.books.value(Int.self, "SELECT count(*) FROM appstore.inbox_ready") == 0
+        }
+        pacer.end()
+    }
+
+    private func report(since start: ContinuousClock.Instant) async throws -> ChaosReport {
+        let end = ContinuousClock.now
+        let (records, state) = (diary.records, try await FinalState.read(url: site.pair.primaryURL))
+        let expectation = try await Expectation.reference(seed: settings.seed, records: records, stored: state.events)
+        let histories = site.slots.map { ($0.command, $0.history) }
+        return ChaosReport(
+            settings: settings,
+            duration: end - start,
+            judging: .now - end,
+            sums: diary.sums,
+            faults: tally.counts,
+            missingFaults: tally.missing,
+            results: Dictionary(state.outcomes.map { ($0.result, 1) }, uniquingKeysWith: +),
+            starts: Dictionary(histories.map { ($0.0, $0.1.starts) }, uniquingKeysWith: +),
+            bookLines: state.books.count,
+            effects: state.effects.count,
+            retried: try await site.pair.books.value(Int.self, "SELECT count(*) FROM appstore.outcomes WHERE attempts > 1"),
+            violations: Judge(records: records, state: state, expectation: expectation).violations(),
+            complaints: histories.flatMap(\.1.complaints)
+        )
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+
+/// How a run goes, from the environment.
+struct ChaosSettings {
+    /// `CHAOS_EVENTS`: how many posts are to be accepted; a run by hand takes a million.
+    let events: Int
+    /// `CHAOS_SECONDS`: over how much time, at least, they are spread.
+    let duration: Duration
+    /// `CHAOS_SEED`: of the load and of the faults; a fresh one each time.
+    let seed: UInt64
+    /// `CHAOS_VERBOSE`: a line a second.
+    let isVerbose: Bool
+    /// `CHAOS_LOGS`: a folder for the daemons' logs, which are thrown away without it.
+    let logs: URL?
+    /// `CHAOS_SABOTAGE`: SQL that breaks a promise, run before anything else, to see a run fail.
+    let sabotage: String?
+
+    init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
+        events = environment["CHAOS_EVENTS"].flatMap { Int($0) } ?? 20_000
+        duration = .seconds(environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 45)
+        seed = environment["CHAOS_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...UInt64(UInt32.max))
+        isVerbose = environment["CHAOS_VERBOSE"] != nil
+        logs = environment["CHAOS_LOGS"].map { URL(filePath: $0, directoryHint: .isDirectory) }
+        sabotage = environment["CHAOS_SABOTAGE"]
+    }
+}

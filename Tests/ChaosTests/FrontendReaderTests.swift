@@ -1,0 +1,65 @@
+import Testing
+
+/// The proxy must know the worst moment when it comes.
+@Suite struct FrontendReaderTests {
+    private static let start: [UInt8] = length(8 + 29) + [0, 3, 0, 0] + Array("user\0appstore_ingest\0a\0b\0c\0\0\0".utf8)
+
+    /// A message's length word counts itself.
+    private static func length(_ count: Int) -> [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } }
+
+    private static func message(_ type: Character, _ content: [UInt8] = []) -> [UInt8] {
+        [type.asciiValue ?? 0] + length(content.count + 4) + content
+    }
+
+    private static func parse(_ name: String, _ query: String) -> [UInt8] { message("P", Array("\(name)\0\(query)\0\0\0".utf8)) }
+    private static func bind(_ name: String, body: Int = 0) -> [UInt8] {
+        message("B", Array("\0\(name)\0".utf8) + [UInt8](repeating: 83, count: body))
+    }
+
+    private static let synchronize = message("S")
+
+    struct Speech: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let messages: [UInt8]
+        /// Points, and how far before the end of all messages they are.
+        let marks: [(FrontendReader.Point, fromEnd: Int)]
+    }
+
+    private static let receive = "SELECT event_id FROM appstore.receive($1, $2) AS stored (event_id)"
+    static let speeches = [
+        Speech(
+            testDescription: "a COMMIT that is parsed each time",
+            messages: parse("", "UPDATE x") + bind("") + synchronize + parse("", "COMMIT") + bind("") + synchronize,
+            marks: [(.commit, fromEnd: synchronize.count)]
+        ),
+        Speech(
+            testDescription: "a receive that was prepared before, with a large body",
+            messages: parse("s1", receive) + synchronize + parse("s2", "SELECT 1") + synchronize + bind("s1", body: 5000) + message("E")
+                + synchronize + bind("s2") + synchronize,
+            marks: [(.receive, fromEnd: synchronize.count + bind("s2").count + synchronize.count)]
+        ),
+        Speech(
+            testDescription: "a COMMIT of the simple protocol",
+            messages: message("Q", Array("COMMIT\0".utf8)),
+            marks: [(.commit, fromEnd: 12)]
+        ),
+        Speech(testDescription: "nothing that lasts", messages: parse("", "SELECT 1") + bind("") + synchronize, marks: []),
+    ]
+
+    @Test(arguments: speeches, [1, 2, 7, 64, 100_000])
+    func `commits are seen in pieces of any size`(speech: Speech, pieceSize: Int) throws {
+        var reader = FrontendReader()
+        let all = Self.start + speech.messages
+        var found: [(FrontendReader.Point, Int)] = []
+        for start in stride(from: 0, to: all.count, by: pieceSize) {
+            let piece = Array(all[start..<min(start + pieceSize, all.count)])
+            found += reader.feed(piece).map { ($0.point, all.count - start - $0.start) }
+        }
+        #expect(reader.user == "appstore_ingest")
+        #expect(found.map(\.0) == speech.marks.map(\.0))
+        for (mark, expected) in zip(found, speech.marks) {
+            // Of a message that began in an earlier piece only the rest can be held back.
+            #expect(mark.1 == expected.fromEnd || (mark.1 < expected.fromEnd && pieceSize < 12))
+        }
+    }
+}

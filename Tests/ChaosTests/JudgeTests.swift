@@ -1,0 +1,123 @@
+import Testing
+
+/// The judge of the chaos run must find each kind of damage: otherwise the run could not fail.
+@Suite struct JudgeTests {
+    /// A notification that was accepted twice, another whose sender never heard back, a forgery, and what is no notification.
+    struct Scene {
+        var records: [BodyDigest: PostRecord] = [:]
+        var state = FinalState()
+        var expectation = Expectation()
+
+        init() {
+            record("first", .genuine(uuid: "u1"), sent: 3, accepted: 2)
+            record("unheard", .genuine(uuid: "u2"), sent: 1, accepted: 0)
+            record("forged", .forged, sent: 1, accepted: 1)
+            record("misshapen", .misshapen, sent: 1, accepted: 0)
+            records[Self.digest("misshapen")]?.refusals = [400]
+            for (id, body) in [(1, "first"), (2, "first"), (3, "unheard"), (4, "forged")] as [(Int64, String)] {
+                state.events.append(.init(id: id, digest: Self.digest(body)))
+            }
+            for (id, result) in [(1, "applied"), (2, "duplicate"), (3, "superseded"), (4, "rejected")] as [(Int64, String)] {
+                state.outcomes.append(.init(eventID: id, result: result))
+            }
+            state.effects = ["Production granted 1", "Production granted 2"]
+            state.books = ["order Production a | status=paid"]
+            state.seen = ["u1", "u2"]
+            expectation.effects = state.effects
+            expectation.books = state.books
+        }
+
+        static func digest(_ body: String) -> BodyDigest { BodyDigest(of: Array(body.utf8)) }
+
+        mutating func record(_ body: String, _ kind: PostRecord.Kind, sent: Int, accepted: Int) {
+            var record = PostRecord(kind)
+            (record.sent, record.accepted) = (sent, accepted)
+            records[Self.digest(body)] = record
+        }
+
+        var violations: [Violation] { Judge(records: records, state: state, expectation: expectation).violations() }
+    }
+
+    /// One kind of damage, and what the judge must say of it, no more and no less.
+    struct Damage: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let make: @Sendable (inout Scene) -> Void
+        let expected: [Violation]
+
+        init(_ name: String, _ expected: [Violation], _ make: @escaping @Sendable (inout Scene) -> Void) {
+            (testDescription, self.expected, self.make) = (name, expected, make)
+        }
+    }
+
+    @Test func `a run that kept every promise is found innocent`() {
+        #expect(Scene().violations == [])
+    }
+
+    @Test(arguments: damages) func `each broken promise is found`(damage: Damage) {
+        var scene = Scene()
+        damage.make(&scene)
+        #expect(scene.violations == damage.expected)
+    }
+
+    private static let first = Scene.digest("first")
+
+    static let damages = [
+        Damage("an event that was answered with 200 is gone", [.lost(first, accepted: 2, stored: 1)]) {
+            $0.state.events.remove(at: 1)
+            $0.state.outcomes.remove(at: 1)
+        },
+        Damage("a byte of a body was changed", [.eventFromNowhere(2), .lost(first, accepted: 2, stored: 1)]) {
+            $0.state.events[1] = .init(id: 2, digest: Scene.digest("First"))
+        },
+        Damage("an event came from nowhere", [.eventFromNowhere(5)]) {
+            $0.state.events.append(.init(id: 5, digest: Scene.digest("never sent")))
+            $0.state.outcomes.append(.init(eventID: 5, result: "rejected"))
+        },
+        Damage("a body was stored once more than it was sent", [.storedMoreOftenThanSent(first, sent: 3, stored: 4)]) {
+            for id in [5, 6] as [Int64] {
+                $0.state.events.append(.init(id: id, digest: first))
+                $0.state.outcomes.append(.init(eventID: id, result: "duplicate"))
+            }
+        },
+        Damage("what is no notification was stored", [.misshapenTaken(Scene.digest("misshapen"))]) {
+            $0.state.events.append(.init(id: 5, digest: Scene.digest("misshapen")))
+            $0.state.outcomes.append(.init(eventID: 5, result: "rejected"))
+        },
+        Damage("a notification was refused", [.refused(first, status: 500)]) {
+            $0.records[first]?.refusals = [503, 500]
+        },
+        Damage("an outcome is missing", [.withoutOutcome(2)]) { $0.state.outcomes.remove(at: 1) },
+        Damage("an event waits for ever", [.stillReady(2), .withoutOutcome(2)]) {
+            $0.state.outcomes.remove(at: 1)
+            $0.state.ready = [2]
+        },
+        Damage("an event has two outcomes", [.severalOutcomes(2, count: 2)]) {
+            $0.state.outcomes.append(.init(eventID: 2, result: "duplicate"))
+        },
+        Damage("an outcome is about no event", [.withoutEvent(9)]) {
+            $0.state.outcomes.append(.init(eventID: 9, result: "applied"))
+        },
+        Damage("the program's own check has found something", [.notExactlyOnce(3)]) { $0.state.notExactlyOnce = [3] },
+        Damage("an innocent event failed", [.wrongOutcome(3, result: "failed")]) {
+            $0.state.outcomes[2] = .init(eventID: 3, result: "failed")
+        },
+        Damage("a forgery was applied", [.wrongOutcome(4, result: "applied")]) {
+            $0.state.outcomes[3] = .init(eventID: 4, result: "applied")
+        },
+        Damage("a notification was applied twice", [.notAppliedOnce(uuid: "u1", times: 2)]) {
+            $0.state.outcomes[1] = .init(eventID: 2, result: "superseded")
+        },
+        Damage("all copies of a notification are called duplicates", [.notAppliedOnce(uuid: "u2", times: 0)]) {
+            $0.state.outcomes[2] = .init(eventID: 3, result: "duplicate")
+        },
+        Damage("a notification left no trace of having been seen", [.wronglySeen(uuid: "u2")]) { $0.state.seen = ["u1"] },
+        Damage("an effect is there twice", [.effectTwice("Production granted 1")]) { $0.state.effects.append("Production granted 1") },
+        Damage("an effect is missing", [.effectMissing("Production granted 2")]) { $0.state.effects.removeLast() },
+        Damage("an effect came from nowhere", [.effectFromNowhere("Production granted 3")]) {
+            $0.state.effects.append("Production granted 3")
+        },
+        Damage("the books say something else", [.books("order Production a: status is pending, not paid")]) {
+            $0.state.books = ["order Production a | status=pending"]
+        },
+    ]
+}

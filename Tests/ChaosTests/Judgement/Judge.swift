@@ -1,0 +1,81 @@
+import LivesTesting
+
+/// Says which promises were broken: a pure function of what was sent and answered, and of what the database holds in the end.
+struct Judge {
+    let records: [BodyDigest: PostRecord]
+    let state: FinalState
+    let expectation: Expectation
+
+    /// All violations; empty for a run in which every promise was kept.
+    func violations() -> [Violation] {
+        bodies() + accounts() + results() + effects()
+    }
+
+    /// Everything answered with 200 is there exactly as sent, and nothing came from nowhere.
+    private func bodies() -> [Violation] {
+        var stored: [BodyDigest: Int] = [:]
+        var violations: [Violation] = []
+        for event in state.events {
+            if records[event.digest] == nil { violations.append(.eventFromNowhere(event.id)) }
+            stored[event.digest, default: 0] += 1
+        }
+        for (digest, record) in records.sorted(by: { $0.key < $1.key }) {
+            let stored = stored[digest, default: 0]
+            if stored < record.accepted { violations.append(.lost(digest, accepted: record.accepted, stored: stored)) }
+            if stored > record.sent { violations.append(.storedMoreOftenThanSent(digest, sent: record.sent, stored: stored)) }
+            switch record.kind {
+            case .misshapen:
+                if stored > 0 || record.accepted > 0 { violations.append(.misshapenTaken(digest)) }
+            case .genuine, .forged:
+                violations += record.refusals.subtracting([503]).sorted().map { .refused(digest, status: $0) }
+            }
+        }
+        return violations
+    }
+
+    /// Every event has exactly one outcome, and none waits.
+    private func accounts() -> [Violation] {
+        let events = Set(state.events.map(\.id))
+        let outcomes = Dictionary(state.outcomes.map { ($0.eventID, 1) }, uniquingKeysWith: +)
+        var violations: [Violation] = state.ready.map { .stillReady($0) }
+        violations += events.subtracting(outcomes.keys).sorted().map { .withoutOutcome($0) }
+        violations += outcomes.filter { $0.value > 1 }.sorted { $0.key < $1.key }.map { .severalOutcomes($0.key, count: $0.value) }
+        violations += Set(outcomes.keys).union(state.ready).subtracting(events).sorted().map { .withoutEvent($0) }
+        return violations + state.notExactlyOnce.map { .notExactlyOnce($0) }
+    }
+
+    /// Each event became what such an event may become, and each notification counted once.
+    private func results() -> [Violation] {
+        let digests = Dictionary(state.events.map { ($0.id, $0.digest) }, uniquingKeysWith: { one, _ in one })
+        var counted: [String: Int] = [:]
+        var violations: [Violation] = []
+        for outcome in state.outcomes {
+            guard let kind = digests[outcome.eventID].flatMap({ records[$0]?.kind }) else { continue }
+            switch kind {
+            case .genuine(let uuid):
+                counted[uuid, default: 0] += outcome.result == "duplicate" ? 0 : 1
+                if !Self.resultsOfGenuine.contains(outcome.result) {
+                    violations.append(.wrongOutcome(outcome.eventID, result: outcome.result))
+                }
+            case .forged, .misshapen:
+                if outcome.result != "rejected" { violations.append(.wrongOutcome(outcome.eventID, result: outcome.result)) }
+            }
+        }
+        violations += counted.filter { $0.value != 1 }.sorted { $0.key < $1.key }.map { .notAppliedOnce(uuid: $0.key, times: $0.value) }
+        return violations + Set(counted.keys).symmetricDifference(state.seen).sorted().map { .wronglySeen(uuid: $0) }
+    }
+
+    /// `failed` is none of them: what only suffered from the faults around it must not be blamed.
+    private static let resultsOfGenuine: Set = ["applied", "superseded", "no_effect", "duplicate", "unhandled"]
+
+    /// Every effect exists exactly once and for an event that was sent, and the books are those of the reference.
+    private func effects() -> [Violation] {
+        let expected = Set(expectation.effects)
+        let found = Dictionary(state.effects.map { ($0, 1) }, uniquingKeysWith: +)
+        var violations: [Violation] = []
+        violations += found.filter { $0.value > 1 }.keys.sorted().map { .effectTwice($0) }
+        violations += expected.subtracting(found.keys).sorted().map { .effectMissing($0) }
+        violations += Set(found.keys).subtracting(expected).sorted().map { .effectFromNowhere($0) }
+        return violations + BookDifference.between(expected: expectation.books, found: state.books).map { .books($0) }
+    }
+}

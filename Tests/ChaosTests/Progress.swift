@@ -1,0 +1,49 @@
+import EndToEndTesting
+import Foundation
+import Postgres
+import PostgresTesting
+
+/// Watches over a run: says how far it is, and ends it when nothing moves any more.
+struct Progress {
+    let site: Site
+    let diary: Diary
+    let tally: FaultTally
+    let isVerbose: Bool
+
+    /// Nothing was accepted and nothing settled for so long, which no fault explains.
+    private static let patience: Duration = .seconds(90)
+
+    /// Looks every second, until the run ends.
+    func watch(while pacer: Pacer) async throws {
+        let start = ContinuousClock.now
+        var (last, deadline, faults) = (-1, Deadline(within: Self.patience), [Fault: Int]())
+        while !pacer.wasEnded {
+            try await pause(.seconds(1))
+            let sums = diary.sums
+            let counts = await counts()
+            if let counts, sums.accepted + counts.settled != last {
+                last = sums.accepted + counts.settled
+                deadline = Deadline(within: Self.patience)
+            }
+            let now = tally.counts
+            if isVerbose {
+                let news = now.filter { $0.key != .senderAborted && $0.value != faults[$0.key] }.map(\.key.rawValue).sorted()
+                let state = counts.map { "ready \($0.ready), settled \($0.settled)" } ?? "PostgreSQL is away"
+                let seconds = start.duration(to: .now).components.seconds
+                print("chaos \(seconds) s: accepted \(sums.accepted), retries \(sums.retries), \(state); \(news.joined(separator: ", "))")
+            }
+            faults = now
+            guard !deadline.hasPassed else { throw ProgramFailure(what: "nothing has moved for \(Self.patience)", log: logs) }
+        }
+    }
+
+    private var logs: String { site.slots.map(\.tail).joined(separator: "\n") }
+
+    /// Nil while the server is away, which it is often.
+    private func counts() async -> (ready: Int, settled: Int)? {
+        let rows = try? await site.pair.books.rows(
+            "SELECT (SELECT count(*) FROM appstore.inbox_ready), (SELECT count(*) FROM appstore.outcomes)"
+        )
+        return try? rows?.first?.decode((Int.self, Int.self))
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+package import Glibc
+import Synchronization
+
+/// A child of this process.
+///
+/// A thread of its own starts it and stays until its end, for the kernel's parent-death signal follows that thread: a child outlives
+/// neither its test nor a test process that is killed.
+package final class ChildProcess: Sendable {
+    /// How a process ended.
+    package enum Ending: Hashable, Sendable {
+        case exit(Int32)
+        case signal(Int32)
+    }
+
+    private struct State {
+        var pid: pid_t = 0
+        var ending: Ending?
+    }
+
+    private let state = Mutex(State())
+    /// A pair of sockets that nobody writes to: one sees the end of file when the child has ended, for then the other is closed.
+    private let (ended, alive): (Int32, Int32)
+
+    private init() throws {
+        var ends: [Int32] = [0, 0]
+        // Not pipe(2): no other child may inherit the end that is to be closed.
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw ProgramFailure(what: "no socket pair: \(String(cString: strerror(errno)))")
+        }
+        (ended, alive) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(ended)
+    }
+
+    package static func start(_ command: ChildCommand) async throws -> ChildProcess {
+        let child = try ChildProcess()
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            Thread.detachNewThread {
+                do {
+                    let pid = try command.spawn()
+                    child.state.withLock { $0.pid = pid }
+                    continuation.resume()
+                } catch {
+                    close(child.alive)
+                    return continuation.resume(throwing: error)
+                }
+                child.reap()
+            }
+        }
+        return child
+    }
+
+    package var ending: Ending? { state.withLock { $0.ending } }
+    package var pid: pid_t { state.withLock { $0.pid } }
+
+    package func signal(_ signal: Int32) {
+        // Under the lock, so that the number cannot belong to another process yet.
+        state.withLock { if $0.ending == nil { kill($0.pid, signal) } }
+    }
+
+    /// Waits for the child's end, or for something to read from another descriptor; nil when neither comes in time.
+    package func ending(within duration: Duration, orReadable descriptor: Int32? = nil) async throws -> Ending? {
+        let ended = ended
+        _ = try await blocking { Deadline(within: duration).awaitReadable([ended, descriptor].compactMap(\.self)) }
+        return ending
+    }
+
+    private func reap() {
+        let pid = pid
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
+        state.withLock { state in
+            var status: Int32 = 0
+            waitpid(pid, &status, 0)
+            let signal = status & 0x7f
+            state.ending = signal == 0 ? .exit((status >> 8) & 0xff) : .signal(signal)
+        }
+        close(alive)
+    }
+}

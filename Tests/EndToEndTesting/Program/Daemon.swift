@@ -1,0 +1,98 @@
+package import Foundation
+import Glibc
+
+/// A running `appstore-inbox ingest` or `worker`.
+package final class Daemon: Sendable {
+    package let command: String
+    private let child: ChildProcess
+    private let errorPath: String
+    private let notifications: ReadinessSocket
+
+    private init(command: String, child: ChildProcess, errorPath: String, notifications: ReadinessSocket) {
+        self.command = command
+        self.child = child
+        self.errorPath = errorPath
+        self.notifications = notifications
+    }
+
+    deinit {
+        child.signal(SIGKILL)
+    }
+
+    /// Starts it and returns when it has said READY=1.
+    ///
+    /// - Parameter folder: where its log is written.
+    package static func start(_ command: String, settings: [String: String], folder: URL) async throws -> Daemon {
+        let socket = try ReadinessSocket()
+        let errorPath = folder.appending(path: "\(command)-\(UUID().uuidString).log").path
+        let child = try await ChildProcess.start(
+            ChildCommand(
+                arguments: [BuiltProgram.path(), command],
+                environment: BuiltProgram.environment(settings.merging(["NOTIFY_SOCKET": socket.address]) { given, _ in given }),
+                inputPath: "/dev/null",
+                outputPath: errorPath,
+                errorPath: errorPath
+            )
+        )
+        let daemon = Daemon(command: command, child: child, errorPath: errorPath, notifications: socket)
+        try await daemon.awaitMessage("READY=1", within: .seconds(30))
+        return daemon
+    }
+
+    /// What it has written so far.
+    package var log: String { (try? String(contentsOfFile: errorPath, encoding: .utf8)) ?? "" }
+
+    /// Warnings and errors in its log, but for the one about the tests' own root certificate.
+    package var complaints: [Substring] {
+        log.split(separator: "\n").filter { line in
+            [" WARNING: ", " ERROR: ", " CRITICAL: "].contains { line.contains($0) } && !line.contains("is trusted for Production")
+        }
+    }
+
+    package func signal(_ signal: Int32) {
+        child.signal(signal)
+    }
+
+    /// Kills it as the kernel would for want of memory, and returns when it is gone.
+    package func kill() async throws {
+        child.signal(SIGKILL)
+        _ = try await ending(within: .seconds(10))
+    }
+
+    /// Asks it to end, and tells how it did.
+    package func terminate() async throws -> ChildProcess.Ending {
+        child.signal(SIGTERM)
+        return try await ending(within: .seconds(30))
+    }
+
+    /// Waits for its end; throws when it lives on.
+    package func ending(within duration: Duration) async throws -> ChildProcess.Ending {
+        guard let ending = try await child.ending(within: duration) else {
+            throw ProgramFailure(what: "\(command) did not end within \(duration)", log: tail)
+        }
+        return ending
+    }
+
+    package var isRunning: Bool { child.ending == nil }
+
+    /// How it ended; nil while it runs.
+    package var ending: ChildProcess.Ending? { child.ending }
+
+    /// Waits until it ends or has a word for systemd, such as a heartbeat, or until the time is over; returns those words.
+    package func words(within duration: Duration) async throws -> [Substring] {
+        _ = try await child.ending(within: duration, orReadable: notifications.descriptor)
+        return notifications.messages().flatMap(\.self)
+    }
+
+    private func awaitMessage(_ line: Substring, within duration: Duration) async throws {
+        let deadline = Deadline(within: duration)
+        while !notifications.messages().contains(where: { $0.contains(line) }) {
+            guard !deadline.hasPassed else { throw ProgramFailure(what: "\(command) did not say \(line)", log: tail) }
+            if let ending = try await child.ending(within: .seconds(5), orReadable: notifications.descriptor) {
+                throw ProgramFailure(what: "\(command) ended with \(ending) before it said \(line)", log: tail)
+            }
+        }
+    }
+
+    private var tail: String { log.split(separator: "\n").suffix(30).joined(separator: "\n") }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Glibc
+
+/// Runs commands of the built program that end by themselves.
+package enum Program {
+    /// What a command did.
+    package struct Result: Sendable {
+        package let ending: ChildProcess.Ending
+        package let output: String
+        package let errors: String
+
+        /// The JSON object on standard output.
+        package func json() throws -> JSONDocument { try JSONDocument(output) }
+    }
+
+    /// Runs one command to its end.
+    package static func run(
+        _ arguments: [String],
+        settings: [String: String] = [:],
+        input: [UInt8]? = nil,
+        within duration: Duration = .seconds(30)
+    ) async throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "appstore-inbox-run-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (output, errors) = (folder.appending(path: "output"), folder.appending(path: "errors"))
+        let inputFile = folder.appending(path: "input")
+        if let input { try Data(input).write(to: inputFile) }
+        let child = try await ChildProcess.start(
+            ChildCommand(
+                arguments: [BuiltProgram.path()] + arguments,
+                environment: BuiltProgram.environment(settings),
+                inputPath: input == nil ? "/dev/null" : inputFile.path,
+                outputPath: output.path,
+                errorPath: errors.path
+            )
+        )
+        let ending = try await child.ending(within: duration)
+        if ending == nil {
+            child.signal(SIGKILL)
+            _ = try await child.ending(within: .seconds(10))
+        }
+        let written = try String(contentsOf: errors, encoding: .utf8)
+        guard let ending else {
+            throw ProgramFailure(what: "\(arguments.first ?? BuiltProgram.name) did not end within \(duration)", log: written)
+        }
+        return Result(ending: ending, output: try String(contentsOf: output, encoding: .utf8), errors: written)
+    }
+}
