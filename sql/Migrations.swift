@@ -35,6 +35,8 @@ package struct Migration: Sendable {
         Migration(18, "m0018_create_statistics", PackageResources.m0018_create_statistics_sql),
         Migration(19, "m0019_guard_plans", PackageResources.m0019_guard_plans_sql),
         Migration(20, "m0020_derive_books_lightly", PackageResources.m0020_derive_books_lightly_sql),
+        Migration(21, "m0021_bound_repairs", PackageResources.m0021_bound_repairs_sql),
+        Migration(22, "m0022_forget_in_phases", PackageResources.m0022_forget_in_phases_sql),
     ]
 
     /// Creates the cluster's roles and their time-outs; safe to run again.

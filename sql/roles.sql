@@ -58,7 +58,8 @@ BEGIN
             ('appstore_ingest',   'lock_timeout',                        '2s'),
             ('appstore_ingest',   'idle_in_transaction_session_timeout', '5s'),
             ('appstore_worker',   'statement_timeout',                   '30s'),
-            ('appstore_worker',   'lock_timeout',                        '10s'),
+            -- Whoever waits longer for a lock has its batch wait with it: it comes back later, and no attempt counts.
+            ('appstore_worker',   'lock_timeout',                        '2s'),
             ('appstore_worker',   'idle_in_transaction_session_timeout', '60s'),
             -- The worker looks keys up, and its plans are kept: they must not be made for the few rows of the first minute.
             ('appstore_worker',   'plan_cache_mode',                     'force_generic_plan'),

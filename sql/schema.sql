@@ -477,6 +477,7 @@ CREATE TABLE appstore.repairs (
     stopped_by text,
     failures integer DEFAULT 0 NOT NULL,
     error text,
+    due_from timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     CONSTRAINT repairs_action_is_known CHECK ((action = ANY (ARRAY['requeue'::text, 'discard'::text]))),
     CONSTRAINT repairs_discard_says_why CHECK (((action <> 'discard'::text) OR (btrim(note) <> ''::text))),
     CONSTRAINT repairs_failed_with_error CHECK (((state <> 'failed'::text) OR (error IS NOT NULL))),
@@ -502,6 +503,7 @@ DECLARE
     v_now     timestamptz := clock_timestamp();
     v_filter  appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, r.filter);
     v_due     bigint;
+    v_first   timestamptz;
     v_found   bigint[];
     v_looked  bigint;
     v_last    bigint;
@@ -511,7 +513,10 @@ BEGIN
     r.started_at := coalesce(r.started_at, v_now);
     r.state := 'running';
     IF r.action = 'requeue' THEN
-        SELECT count(*) INTO v_due FROM (SELECT FROM appstore.inbox_ready AS d WHERE d.run_at <= v_now LIMIT c_step) AS due;
+        SELECT count(*), min(due.run_at) INTO v_due, v_first
+        FROM (SELECT d.run_at FROM appstore.inbox_ready AS d WHERE d.run_at >= r.due_from AND d.run_at <= v_now
+              ORDER BY d.run_at, d.event_id LIMIT c_step) AS due;
+        r.due_from := greatest(r.due_from, least(v_first, v_now - interval '10 seconds'));
         IF v_due >= c_step THEN
             r.pace := least(r.pace * 1.5, interval '10 seconds');
             r.next_step_at := v_now + r.pace / 4;
@@ -526,7 +531,8 @@ BEGIN
         FROM (
             SELECT o.event_id,
                    o.settled_at < r.requested_at AND appstore.fits(o, v_filter)
-                       AND (r.action = 'requeue' OR o.result IN ('failed', 'rejected', 'unhandled')) AS fits
+                       AND CASE r.action WHEN 'discard' THEN o.result IN ('failed', 'rejected', 'unhandled')
+                                ELSE EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0) END AS fits
             FROM appstore.outcomes AS o
             WHERE o.event_id > r.walked_to AND o.event_id <= r.last_event_id
             ORDER BY o.event_id LIMIT c_look
@@ -658,6 +664,48 @@ $$;
 
 ALTER FUNCTION appstore.consumption_answered(environment text, transaction_id text) OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.contracts_of(user_id text) RETURNS TABLE(environment text, id text, is_his boolean)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    WITH his AS (
+        SELECT k.environment, k.original_transaction_id AS id FROM appstore.claims AS k WHERE k.user_id = contracts_of.user_id
+        UNION ALL
+        SELECT l.environment, l.original_transaction_id FROM appstore.owner_links AS l WHERE l.user_id = contracts_of.user_id
+        UNION ALL
+        SELECT m.environment, m.contract_id FROM appstore.member_contracts AS m WHERE m.user_id = contracts_of.user_id
+        UNION ALL
+        SELECT o.environment, o.origin_no FROM appstore.orders AS o WHERE o.user_id = contracts_of.user_id AND o.origin_no IS NOT NULL
+        UNION ALL -- a charge names his order, and pays another one, or none
+        SELECT o.environment, t.original_transaction_id
+        FROM appstore.orders AS o
+        CROSS JOIN LATERAL (
+            SELECT t.original_transaction_id FROM appstore.transactions AS t
+            WHERE t.first_token = o.no AND t.environment = o.environment OFFSET 0
+        ) AS t
+        WHERE o.user_id = contracts_of.user_id AND o.no IS DISTINCT FROM o.period_no
+        UNION ALL
+        SELECT o.environment, t.original_transaction_id
+        FROM appstore.orders AS o
+        CROSS JOIN LATERAL (
+            SELECT t.original_transaction_id FROM appstore.transactions AS t
+            WHERE t.app_account_token = o.no AND t.environment = o.environment AND t.app_account_token <> t.first_token OFFSET 0
+        ) AS t
+        WHERE o.user_id = contracts_of.user_id AND o.no IS DISTINCT FROM o.period_no
+    )
+    SELECT c.environment, c.id, bool_or(c.is_his)
+    FROM (
+        SELECT his.environment::text, his.id, true FROM his
+        UNION ALL
+        SELECT s.environment, s.original_transaction_id, false FROM appstore.submissions AS s WHERE s.user_id = contracts_of.user_id
+    ) AS c (environment, id, is_his)
+    GROUP BY c.environment, c.id
+$$;
+
+ALTER FUNCTION appstore.contracts_of(user_id text) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -667,17 +715,15 @@ CREATE FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigi
 #variable_conflict use_variable
 DECLARE
     v_filter appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, filter);
-    v_count  bigint;
 BEGIN
-    IF action = 'discard' THEN
-        SELECT count(*) INTO v_count FROM (
-            SELECT FROM appstore.outcomes AS o
-            WHERE o.result IN ('failed', 'rejected', 'unhandled') AND appstore.fits(o, v_filter) LIMIT max_events) AS found;
-    ELSE
-        SELECT count(*) INTO v_count FROM (
-            SELECT FROM appstore.outcomes AS o WHERE appstore.fits(o, v_filter) LIMIT max_events) AS found;
+    IF max_events IS NOT NULL THEN
+        RETURN (SELECT count(*) FROM appstore.find_repair(action, filter, max_events::integer));
+    ELSIF action = 'discard' THEN
+        RETURN (SELECT count(*) FROM appstore.outcomes AS o
+                WHERE o.result IN ('failed', 'rejected', 'unhandled') AND appstore.fits(o, v_filter));
     END IF;
-    RETURN v_count;
+    RETURN (SELECT count(*) FROM appstore.outcomes AS o
+            WHERE appstore.fits(o, v_filter) AND EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id));
 END
 $$;
 
@@ -740,6 +786,35 @@ END
 $$;
 
 ALTER FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_events bigint[] := ARRAY(
+        SELECT unnest(delete_bodies.posts)
+        UNION
+        SELECT o.event_id
+        FROM unnest(delete_bodies.contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT o.event_id FROM appstore.outcomes AS o
+            WHERE o.original_transaction_id = c.id AND o.environment = c.environment OFFSET 0
+        ) AS o);
+BEGIN
+    v_events := ARRAY( -- a locked outcome cannot be requeued
+        SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_events) ORDER BY o.event_id FOR UPDATE);
+    v_events := ARRAY(SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events) ORDER BY i.event_id);
+    DELETE FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events);
+    RETURN v_events;
+END
+$$;
+
+ALTER FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS void
     LANGUAGE plpgsql
@@ -1014,7 +1089,6 @@ CREATE FUNCTION appstore.discard(why text, outcome text DEFAULT NULL::text, reas
 DECLARE
     v_json   jsonb := appstore.repair_conditions(outcome, reason, notification_type, subtype, environment, bundle_id, received_from,
                                                  received_before);
-    v_filter appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, v_json);
     v_events bigint[];
     v_repair bigint;
 BEGIN
@@ -1029,12 +1103,7 @@ BEGIN
         RAISE NOTICE 'repair % has been requested: SELECT * FROM appstore.repairs WHERE repair_id = %', v_repair, v_repair;
         RETURN (SELECT r.events_expected FROM appstore.repairs AS r WHERE r.repair_id = v_repair);
     END IF;
-    SELECT coalesce(array_agg(found.event_id), '{}') INTO v_events
-    FROM (
-        SELECT o.event_id FROM appstore.outcomes AS o
-        WHERE o.result IN ('failed', 'rejected', 'unhandled') AND appstore.fits(o, v_filter)
-        ORDER BY o.event_id LIMIT coalesce(max_events, 1000)
-    ) AS found;
+    v_events := ARRAY(SELECT found.event_id FROM appstore.find_repair('discard', v_json, coalesce(max_events, 1000)) AS found (event_id));
     v_events := appstore.discard_settled(v_events, 'infinity', session_user::text, why);
     IF cardinality(v_events) > 0 THEN
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
@@ -1058,16 +1127,16 @@ DECLARE
     v_discarded bigint[];
 BEGIN
     WITH locked AS MATERIALIZED (
-        SELECT o.* FROM appstore.outcomes AS o
-        WHERE o.event_id = ANY (discard_settled.event_ids) AND o.settled_at < discard_settled.settled_before
-          AND o.result IN ('failed', 'rejected', 'unhandled')
-        ORDER BY o.event_id FOR UPDATE
+        SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = ANY (discard_settled.event_ids) ORDER BY o.event_id FOR UPDATE
+    ), fitting AS MATERIALIZED (
+        SELECT locked.* FROM locked
+        WHERE locked.settled_at < discard_settled.settled_before AND locked.result IN ('failed', 'rejected', 'unhandled')
     ), kept AS (
-        INSERT INTO appstore.outcome_history SELECT locked.*, clock_timestamp(), discard_settled.actor FROM locked
+        INSERT INTO appstore.outcome_history SELECT fitting.*, clock_timestamp(), discard_settled.actor FROM fitting
     ), changed AS (
         UPDATE appstore.outcomes AS o
         SET run = o.run + 1, settled_at = clock_timestamp(), result = 'discarded', reason = discard_settled.reason
-        FROM locked WHERE o.event_id = locked.event_id
+        WHERE o.event_id = ANY (ARRAY(SELECT fitting.event_id FROM fitting))
         RETURNING o.event_id
     )
     SELECT coalesce(array_agg(changed.event_id ORDER BY changed.event_id), '{}') INTO v_discarded FROM changed;
@@ -1082,21 +1151,23 @@ CREATE FUNCTION appstore.drop_aged_partition() RETURNS TABLE(did text, partition
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '100ms'
     SET plan_cache_mode TO 'force_custom_plan'
-    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
+    SET jit TO 'off'
     AS $_$
 #variable_conflict use_column
 DECLARE
     c_piece  CONSTANT integer := 50000;
     c_keep   CONSTANT integer := 100;
+    c_lately CONSTANT integer := 10000;
     v_now    timestamptz := clock_timestamp();
     v_cutoff timestamptz := coalesce((SELECT v_now - r.bodies FROM appstore.retention AS r), '-infinity');
     v_part   record;
     v_check  appstore.partition_checks;
     v_looked bigint;
     v_lowest bigint;
+    v_lately bigint;  -- how many events were repaired since the look at this partition began
     v_kept   bigint[];
 BEGIN
     IF NOT appstore.keep_house() THEN
@@ -1108,6 +1179,9 @@ BEGIN
         EXECUTE format('DROP TABLE appstore.%I', v_part.partition);
         RETURN QUERY SELECT 'dropped', substr(v_part.partition, 6), 0;
         RETURN;
+    END IF;
+    IF EXISTS (SELECT FROM appstore.repairs AS r WHERE r.state IN ('requested', 'running')) THEN
+        RETURN; -- what it puts back must be looked at while nobody else can use the inbox
     END IF;
     SELECT p.partition, p.from_id, p.to_id INTO v_part
     FROM appstore.inbox_partitions AS p LEFT JOIN appstore.partition_checks AS c ON c.partition = p.partition
@@ -1129,7 +1203,10 @@ BEGIN
         'AS has_aged FROM appstore.%I AS i WHERE i.event_id < $2 ORDER BY i.event_id DESC LIMIT $3) AS l', v_part.partition)
     INTO v_looked, v_lowest, v_kept USING v_cutoff, v_check.checked_to, c_piece;
     v_kept := v_check.kept || v_kept;
-    IF cardinality(v_kept) > c_keep THEN
+    SELECT count(*) INTO v_lately FROM (
+        SELECT FROM appstore.outcome_history AS h WHERE h.replaced_at >= v_check.began_at - interval '5 minutes'
+        ORDER BY h.replaced_at LIMIT c_lately) AS lately;
+    IF cardinality(v_kept) > c_keep OR v_lately = c_lately THEN
         UPDATE appstore.partition_checks AS c SET not_before = v_now + interval '1 hour', kept = '{}' WHERE c.partition = v_part.partition;
         RETURN QUERY SELECT 'postponed', v_part.partition, cardinality(v_kept);
         RETURN;
@@ -1164,6 +1241,35 @@ $_$;
 
 ALTER FUNCTION appstore.drop_aged_partition() OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.end_posts(posts bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    LOOP
+        WITH locked AS MATERIALIZED (
+            SELECT r.event_id, r.attempts FROM appstore.inbox_ready AS r WHERE r.event_id = ANY (end_posts.posts)
+            ORDER BY r.event_id FOR UPDATE
+        ), taken AS (
+            DELETE FROM appstore.inbox_ready AS r USING locked WHERE r.event_id = locked.event_id RETURNING r.event_id, r.attempts
+        )
+        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
+        SELECT i.event_id, i.source, i.received_at, clock_timestamp(),
+               1 + coalesce((SELECT max(h.run) FROM appstore.outcome_history AS h WHERE h.event_id = i.event_id), 0), taken.attempts,
+               'discarded', 'forgotten'
+        FROM taken JOIN appstore.inbox AS i ON i.event_id = taken.event_id;
+        PERFORM FROM appstore.outcomes AS o WHERE o.event_id = ANY (end_posts.posts) ORDER BY o.event_id FOR UPDATE;
+        EXIT WHEN NOT EXISTS (SELECT FROM appstore.inbox_ready AS r WHERE r.event_id = ANY (end_posts.posts));
+    END LOOP;
+END
+$$;
+
+ALTER FUNCTION appstore.end_posts(posts bigint[]) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.entitlements_at(at timestamp with time zone) RETURNS TABLE(environment text, user_id text, product_id text, entitlement text, active boolean, until timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text)
     LANGUAGE sql STABLE
     AS $$
@@ -1193,6 +1299,46 @@ CREATE FUNCTION appstore.events_not_exactly_once() RETURNS SETOF bigint
 $$;
 
 ALTER FUNCTION appstore.events_not_exactly_once() OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.find_repair(action text, filter jsonb, max_events integer) RETURNS SETOF bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_filter  appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, filter);
+    v_results text[] := ARRAY['failed', 'rejected', 'unhandled'] || CASE WHEN action = 'requeue' THEN ARRAY['discarded'] END;
+    v_result  text;
+    v_left    integer := max_events;
+    v_found   integer;
+BEGIN
+    IF action = 'requeue' AND (v_filter.outcome = ANY (v_results)) IS NOT TRUE THEN
+        RETURN QUERY
+        SELECT o.event_id FROM appstore.outcomes AS o
+        WHERE appstore.fits(o, v_filter) AND EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0)
+        ORDER BY o.event_id LIMIT v_left;
+        RETURN;
+    END IF;
+    FOREACH v_result IN ARRAY v_results LOOP
+        CONTINUE WHEN v_filter.outcome <> v_result;
+        RETURN QUERY
+        SELECT o.event_id FROM appstore.outcomes AS o
+        WHERE o.result = v_result AND appstore.fits(o, v_filter)
+          AND (action = 'discard' OR EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0))
+        ORDER BY o.settled_at, o.event_id LIMIT v_left;
+        GET DIAGNOSTICS v_found = ROW_COUNT;
+        v_left := v_left - v_found;
+        EXIT WHEN v_left = 0;
+    END LOOP;
+END
+$$;
+
+ALTER FUNCTION appstore.find_repair(action text, filter jsonb, max_events integer) OWNER TO appstore_owner;
 
 CREATE TABLE appstore.outcomes (
     event_id bigint NOT NULL,
@@ -1236,80 +1382,56 @@ CREATE FUNCTION appstore.forget(user_id text, note text DEFAULT NULL::text) RETU
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
-    SET enable_seqscan TO 'on'
+    SET enable_seqscan TO 'off'
     SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 DECLARE
     v_user      text := forget.user_id;
     v_alias     text := CASE WHEN v_user LIKE 'forgotten:%' THEN v_user ELSE 'forgotten:' || gen_random_uuid() END;
+    v_words     record;
+    v_posts     bigint[];
     v_contracts appstore.contract_key[];
-    v_waiting   bigint[];
     v_events    bigint[];
-    v_orders    bigint;
+    v_renamed   record;
+    v_orders    bigint := 0;
 BEGIN
     IF v_user IS NULL OR octet_length(v_user) NOT BETWEEN 1 AND 255 THEN
         RAISE EXCEPTION 'user_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF position(v_user IN note) > 0 THEN
+    ELSIF appstore.mentions(forget.note, v_user) THEN
         RAISE EXCEPTION 'the note must not name the user: it is kept in the audit log' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'forget must see what others commit meanwhile: call it in READ COMMITTED'
+            USING ERRCODE = 'invalid_transaction_state';
     END IF;
 
-    -- 1. What his clients posted and is waiting. A batch that has one of them in its hands is waited for: what it writes is seen below.
-    v_waiting := ARRAY(
-        SELECT i.event_id FROM appstore.inbox_ready AS r JOIN appstore.inbox AS i ON i.event_id = r.event_id
-        WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
-        ORDER BY i.event_id);
-    WITH locked AS MATERIALIZED (
-        SELECT r.event_id, r.attempts FROM appstore.inbox_ready AS r WHERE r.event_id = ANY (v_waiting) ORDER BY r.event_id FOR UPDATE
-    ), taken AS (
-        DELETE FROM appstore.inbox_ready AS r USING locked WHERE r.event_id = locked.event_id RETURNING r.event_id, r.attempts
-    )
-    INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
-    SELECT i.event_id, i.source, i.received_at, clock_timestamp(),
-           1 + coalesce((SELECT max(h.run) FROM appstore.outcome_history AS h WHERE h.event_id = i.event_id), 0), taken.attempts,
-           'discarded', 'forgotten'
-    FROM taken JOIN appstore.inbox AS i ON i.event_id = taken.event_id;
+    -- 1. Repairs that are going on write the alias from now on. No other row is locked before everything that takes time has been found.
+    UPDATE appstore.repairs AS r
+    SET note = appstore.without_name(r.note, v_user, v_alias), error = appstore.without_name(r.error, v_user, v_alias),
+        filter = CASE WHEN r.filter ? 'reason' THEN jsonb_set(r.filter, '{reason}', to_jsonb(
+                          appstore.without_name(r.filter ->> 'reason', v_user, v_alias)))
+                      ELSE r.filter END
+    WHERE v_user <> v_alias
+      AND (appstore.mentions(r.note, v_user) OR appstore.mentions(r.error, v_user) OR appstore.mentions(r.filter ->> 'reason', v_user));
+    SELECT * INTO v_words FROM appstore.words_about(v_user);
+    v_posts := ARRAY(
+        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user);
 
-    -- 2. His contracts: whatever was ever said to be his.
+    -- 2. The queue and the outcomes. Whoever writes books has what he settles locked before; so it must be here.
+    PERFORM appstore.end_posts(v_posts);
     v_contracts := ARRAY(
-        SELECT ROW(c.environment, c.id)::appstore.contract_key
-        FROM (
-            SELECT k.environment, k.original_transaction_id AS id FROM appstore.claims AS k WHERE k.user_id = v_user
-            UNION SELECT s.environment, s.original_transaction_id FROM appstore.submissions AS s WHERE s.user_id = v_user
-            UNION SELECT l.environment, l.original_transaction_id FROM appstore.owner_links AS l WHERE l.user_id = v_user
-            UNION SELECT m.environment, m.contract_id FROM appstore.member_contracts AS m WHERE m.user_id = v_user
-            UNION SELECT o.environment, o.origin_no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.origin_no IS NOT NULL
-            UNION SELECT e.environment, e.original_transaction_id FROM appstore.effects AS e
-            WHERE e.user_id = v_user AND e.original_transaction_id IS NOT NULL
-        ) AS c);
+        SELECT ROW(c.environment, c.id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c WHERE c.is_his);
+    v_events := appstore.delete_bodies(v_posts, v_contracts);
+    IF v_user <> v_alias THEN
+        PERFORM appstore.rename_in_words(v_user, v_alias, v_words.audits, v_words.links, v_words.events);
 
-    -- 3. The name, in the order in which every writer locks.
-    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user ORDER BY o.environment, o.no FOR UPDATE;
-    UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user;
-    GET DIAGNOSTICS v_orders = ROW_COUNT;
-    PERFORM FROM appstore.member_contracts AS m WHERE m.user_id = v_user ORDER BY m.environment, m.contract_id FOR UPDATE;
-    UPDATE appstore.member_contracts AS m SET user_id = v_alias WHERE m.user_id = v_user;
-    UPDATE appstore.claims AS k SET user_id = v_alias WHERE k.user_id = v_user;
-    UPDATE appstore.submissions AS s SET user_id = v_alias WHERE s.user_id = v_user;
-    UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user;
-    UPDATE appstore.effects AS e SET user_id = v_alias WHERE e.user_id = v_user;
-    UPDATE appstore.audit_log AS a SET note = NULL
-    WHERE (position(v_user IN a.note) > 0 AND v_user <> v_alias)
-       OR (a.action = 'link_owner' AND a.note IS NOT NULL
-           AND ROW(a.filter ->> 'environment', a.filter ->> 'original_transaction_id')::appstore.contract_key = ANY (v_contracts));
-
-    -- 4. The bodies: of all settled events about his contracts, and of what his clients posted about others.
-    v_events := ARRAY(
-        SELECT o.event_id FROM unnest(v_contracts) AS c (environment, id)
-        JOIN appstore.outcomes AS o ON o.original_transaction_id = c.id AND o.environment = c.environment
-        UNION
-        SELECT o.event_id FROM appstore.outcomes AS o JOIN appstore.inbox AS i ON i.event_id = o.event_id
-        WHERE o.source = 'client_transaction' AND o.result IN ('failed', 'rejected', 'unhandled', 'discarded')
-          AND appstore.posted_by(i.body) = v_user);
-    v_events := ARRAY( -- a locked outcome cannot be requeued
-        SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_events) ORDER BY o.event_id FOR UPDATE);
-    v_events := ARRAY(SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events) ORDER BY i.event_id);
-    DELETE FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events);
+        -- 3. The books, until a look behind the locks finds the name no more.
+        LOOP
+            SELECT * INTO v_renamed FROM appstore.rename_in_books(v_user, v_alias);
+            v_orders := v_orders + v_renamed.orders;
+            EXIT WHEN v_renamed.orders + v_renamed.others = 0;
+        END LOOP;
+    END IF;
 
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
     VALUES (clock_timestamp(), session_user, 'forget', v_events, forget.note,
@@ -1330,7 +1452,7 @@ CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, 
     AS $$
     WITH first_due AS MATERIALIZED ( -- 1. the queue from its front; dead entries before it are passed once
         SELECT r.run_at FROM appstore.inbox_ready AS r ORDER BY r.run_at, r.event_id LIMIT 1
-    ), queue AS (
+    ), queue AS MATERIALIZED (
         SELECT coalesce((
                    SELECT due.events FROM first_due
                    CROSS JOIN LATERAL (
@@ -1501,6 +1623,24 @@ $$;
 
 ALTER FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.mentions(said text, user_id text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT coalesce(position(user_id IN said) > 0 AND said ~ appstore.name_pattern(user_id), false)
+$$;
+
+ALTER FUNCTION appstore.mentions(said text, user_id text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.name_pattern(user_id text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT '(?<![[:alnum:]_])' || regexp_replace(user_id, '[^[:alnum:][:space:]]', '\\\&', 'g') || '(?![[:alnum:]_])'
+$$;
+
+ALTER FUNCTION appstore.name_pattern(user_id text) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) RETURNS TABLE(trade_no text, origin_no text, web_order_line_item_id text, product_id text, paid_at timestamp with time zone, quantity integer, price bigint, currency text, status text)
     LANGUAGE sql STABLE ROWS 1
     AS $$
@@ -1553,9 +1693,12 @@ CREATE FUNCTION appstore.posted_by(body bytea) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+DECLARE
+    v_user text;
 BEGIN
-    RETURN convert_from(body, 'UTF8')::jsonb ->> 'user';
-EXCEPTION WHEN data_exception THEN
+    v_user := convert_from(body, 'UTF8')::jsonb ->> 'user';
+    RETURN CASE WHEN octet_length(v_user) <= 255 THEN v_user END;
+EXCEPTION WHEN OTHERS THEN
     RETURN NULL;
 END
 $$;
@@ -1632,15 +1775,18 @@ DECLARE
     v_moved bigint[];
 BEGIN
     WITH locked AS MATERIALIZED ( -- 1. in key order, as every writer
-        SELECT o.event_id, octet_length(i.body) AS bytes
-        FROM appstore.outcomes AS o JOIN appstore.inbox AS i ON i.event_id = o.event_id
-        WHERE o.event_id = ANY (put_back.event_ids) AND o.settled_at < put_back.settled_before
-        ORDER BY o.event_id
-        FOR UPDATE OF o FOR KEY SHARE OF i
+        SELECT found.event_id, found.bytes
+        FROM (SELECT DISTINCT id FROM unnest(put_back.event_ids) AS id ORDER BY id) AS wanted
+        CROSS JOIN LATERAL (
+            SELECT o.event_id, octet_length(i.body) AS bytes
+            FROM appstore.outcomes AS o CROSS JOIN appstore.inbox AS i
+            WHERE o.event_id = wanted.id AND i.event_id = wanted.id AND o.settled_at < put_back.settled_before
+            FOR UPDATE OF o FOR KEY SHARE OF i
+        ) AS found
     ), numbered AS (
         SELECT locked.*, (row_number() OVER (ORDER BY locked.event_id) - 1)::double precision / count(*) OVER () AS position FROM locked
     ), taken AS ( -- 2. the outcome goes into the history
-        DELETE FROM appstore.outcomes AS o USING locked WHERE o.event_id = locked.event_id RETURNING o.*
+        DELETE FROM appstore.outcomes AS o WHERE o.event_id = ANY (ARRAY(SELECT locked.event_id FROM locked)) RETURNING o.*
     ), kept AS (
         INSERT INTO appstore.outcome_history SELECT taken.*, clock_timestamp(), put_back.actor FROM taken
     ), back AS ( -- 3. the event into the queue
@@ -1702,6 +1848,110 @@ $$;
 
 ALTER FUNCTION appstore.record_owner_link(environment text, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.rename_in_books(user_id text, alias text, OUT orders bigint, OUT others bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_user      text := rename_in_books.user_id;
+    v_alias     text := rename_in_books.alias;
+    v_contracts appstore.contract_key[];
+    v_rows      bigint;
+BEGIN
+    -- 1. His orders, and their twins that are being made; then the contracts.
+    PERFORM pg_advisory_xact_lock(hashtextextended(made.no::text, 0))
+    FROM (SELECT DISTINCT o.no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.no IS DISTINCT FROM o.period_no
+          ORDER BY o.no) AS made;
+    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user ORDER BY o.environment, o.no FOR UPDATE;
+    v_contracts := ARRAY(
+        SELECT ROW(c.environment, c.id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c ORDER BY c.environment, c.id);
+    PERFORM FROM unnest(v_contracts) AS c (environment, id)
+    CROSS JOIN LATERAL (
+        SELECT FROM appstore.member_contracts AS m WHERE m.contract_id = c.id AND m.environment = c.environment FOR UPDATE
+    ) AS locked;
+
+    -- 2. The name.
+    UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user;
+    GET DIAGNOSTICS orders = ROW_COUNT;
+    UPDATE appstore.member_contracts AS m SET user_id = v_alias WHERE m.user_id = v_user;
+    GET DIAGNOSTICS others = ROW_COUNT;
+    UPDATE appstore.claims AS k SET user_id = v_alias WHERE k.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    UPDATE appstore.submissions AS s SET user_id = v_alias WHERE s.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    UPDATE appstore.effects AS e SET user_id = v_alias
+    WHERE e.ctid = ANY (ARRAY(
+        SELECT known.ctid
+        FROM unnest(v_contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT seen.ctid FROM appstore.effects AS seen
+            WHERE seen.original_transaction_id = c.id AND seen.environment = c.environment AND seen.user_id = v_user OFFSET 0
+        ) AS known));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+END
+$$;
+
+ALTER FUNCTION appstore.rename_in_books(user_id text, alias text, OUT orders bigint, OUT others bigint) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.rename_in_words(user_id text, alias text, audits bigint[], links bigint[], events bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM FROM appstore.inbox_ready AS r WHERE r.event_id = ANY (rename_in_words.events) ORDER BY r.event_id FOR UPDATE;
+    UPDATE appstore.inbox_ready AS r
+    SET last_error = appstore.without_name(r.last_error, rename_in_words.user_id, rename_in_words.alias),
+        run_at = greatest(r.run_at, clock_timestamp()) -- as every writer
+    WHERE r.event_id = ANY (rename_in_words.events) AND appstore.mentions(r.last_error, rename_in_words.user_id);
+    -- An outcome that is being requeued is waited for, and is in the history then.
+    PERFORM FROM appstore.outcomes AS o WHERE o.event_id = ANY (rename_in_words.events) ORDER BY o.event_id FOR UPDATE;
+    UPDATE appstore.outcomes AS o
+    SET last_error = appstore.without_name(o.last_error, rename_in_words.user_id, rename_in_words.alias),
+        reason = CASE WHEN o.result = 'discarded' THEN appstore.without_name(o.reason, rename_in_words.user_id, rename_in_words.alias)
+                      ELSE o.reason END
+    WHERE o.event_id = ANY (rename_in_words.events);
+    UPDATE appstore.outcome_history AS h
+    SET last_error = appstore.without_name(h.last_error, rename_in_words.user_id, rename_in_words.alias),
+        reason = CASE WHEN h.result = 'discarded' THEN appstore.without_name(h.reason, rename_in_words.user_id, rename_in_words.alias)
+                      ELSE h.reason END
+    WHERE h.event_id = ANY (rename_in_words.events);
+    UPDATE appstore.owner_links AS l -- others' links: their notes stand in the audit log, too
+    SET note = appstore.without_name(l.note, rename_in_words.user_id, rename_in_words.alias)
+    WHERE l.ctid = ANY (ARRAY(
+        SELECT link.ctid
+        FROM appstore.audit_log AS a
+        CROSS JOIN LATERAL (
+            SELECT known.ctid FROM appstore.owner_links AS known
+            WHERE known.original_transaction_id = a.filter ->> 'original_transaction_id'
+              AND known.environment = a.filter ->> 'environment' OFFSET 0
+        ) AS link
+        WHERE a.audit_id = ANY (rename_in_words.audits) AND a.action = 'link_owner'));
+    UPDATE appstore.audit_log AS a
+    SET note = appstore.without_name(a.note, rename_in_words.user_id, rename_in_words.alias),
+        filter = CASE WHEN a.filter ? 'reason' THEN jsonb_set(a.filter, '{reason}', to_jsonb(
+                          appstore.without_name(a.filter ->> 'reason', rename_in_words.user_id, rename_in_words.alias)))
+                      ELSE a.filter END
+    WHERE a.audit_id = ANY (rename_in_words.audits);
+    UPDATE appstore.audit_log AS a SET note = NULL WHERE a.audit_id = ANY (rename_in_words.links);
+END
+$$;
+
+ALTER FUNCTION appstore.rename_in_words(user_id text, alias text, audits bigint[], links bigint[], events bigint[]) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.repair_conditions(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone) RETURNS jsonb
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1754,7 +2004,7 @@ BEGIN
             v_after := v_before;
             v_after.error := v_error;
             v_after.next_step_at := clock_timestamp() + interval '5 seconds';
-        WHEN OTHERS THEN
+        WHEN query_canceled OR OTHERS THEN
             v_error := SQLERRM;
             v_after := v_before;
             v_after.failures := v_before.failures + 1;
@@ -1768,7 +2018,7 @@ BEGIN
     UPDATE appstore.repairs AS r
     SET state = v_after.state, walked_to = v_after.walked_to, events_repaired = v_after.events_repaired, steps = v_after.steps,
         started_at = v_after.started_at, next_step_at = v_after.next_step_at, pace = v_after.pace, finished_at = v_after.finished_at,
-        failures = v_after.failures, error = v_after.error
+        failures = v_after.failures, error = v_after.error, due_from = v_after.due_from
     WHERE r.repair_id = v_before.repair_id;
     RETURN QUERY SELECT v_before.repair_id, v_before.action, v_after.state, v_after.events_repaired - v_before.events_repaired;
 END
@@ -1850,7 +2100,6 @@ CREATE FUNCTION appstore.requeue(outcome text DEFAULT NULL::text, reason text DE
 DECLARE
     v_json   jsonb := appstore.repair_conditions(outcome, reason, notification_type, subtype, environment, bundle_id, received_from,
                                                  received_before);
-    v_filter appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, v_json);
     v_events bigint[];
     v_repair bigint;
 BEGIN
@@ -1863,12 +2112,7 @@ BEGIN
         RAISE NOTICE 'repair % has been requested: SELECT * FROM appstore.repairs WHERE repair_id = %', v_repair, v_repair;
         RETURN (SELECT r.events_expected FROM appstore.repairs AS r WHERE r.repair_id = v_repair);
     END IF;
-    SELECT coalesce(array_agg(found.event_id), '{}') INTO v_events
-    FROM (
-        SELECT o.event_id FROM appstore.outcomes AS o
-        WHERE appstore.fits(o, v_filter)
-        ORDER BY o.event_id LIMIT coalesce(max_events, 1000)
-    ) AS found;
+    v_events := ARRAY(SELECT found.event_id FROM appstore.find_repair('requeue', v_json, coalesce(max_events, 1000)) AS found (event_id));
     RETURN appstore.requeue_settled(v_events, note, v_json);
 END
 $$;
@@ -2160,6 +2404,44 @@ CREATE FUNCTION appstore.timeline(environment text, original_transaction_id text
 $$;
 
 ALTER FUNCTION appstore.timeline(environment text, original_transaction_id text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.without_name(said text, user_id text, alias text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE WHEN appstore.mentions(said, user_id) THEN regexp_replace(said, appstore.name_pattern(user_id), alias, 'g') ELSE said END
+$$;
+
+ALTER FUNCTION appstore.without_name(said text, user_id text, alias text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.words_about(user_id text, OUT audits bigint[], OUT links bigint[], OUT events bigint[]) RETURNS record
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT ARRAY(SELECT a.audit_id FROM appstore.audit_log AS a
+                 WHERE appstore.mentions(a.note, words_about.user_id) OR appstore.mentions(a.filter ->> 'reason', words_about.user_id)),
+           ARRAY(SELECT a.audit_id FROM appstore.audit_log AS a
+                 WHERE a.action = 'link_owner' AND a.note IS NOT NULL
+                   AND ROW(a.filter ->> 'environment', a.filter ->> 'original_transaction_id')::appstore.contract_key = ANY (ARRAY(
+                       SELECT ROW(c.environment, c.id)::appstore.contract_key
+                       FROM appstore.contracts_of(words_about.user_id) AS c WHERE c.is_his))),
+           ARRAY(SELECT o.event_id FROM appstore.outcomes AS o
+                 WHERE (o.result = 'discarded' OR o.last_error IS NOT NULL)
+                   AND (appstore.mentions(o.last_error, words_about.user_id)
+                        OR o.result = 'discarded' AND appstore.mentions(o.reason, words_about.user_id))
+                 UNION
+                 SELECT h.event_id FROM appstore.outcome_history AS h
+                 WHERE (h.result = 'discarded' OR h.last_error IS NOT NULL)
+                   AND (appstore.mentions(h.last_error, words_about.user_id)
+                        OR h.result = 'discarded' AND appstore.mentions(h.reason, words_about.user_id))
+                 UNION
+                 SELECT r.event_id FROM appstore.inbox_ready AS r WHERE appstore.mentions(r.last_error, words_about.user_id)
+                 ORDER BY 1)
+$$;
+
+ALTER FUNCTION appstore.words_about(user_id text, OUT audits bigint[], OUT links bigint[], OUT events bigint[]) OWNER TO appstore_owner;
 
 CREATE AGGREGATE appstore.chained_digest(text) (
     SFUNC = appstore.chain_link,
@@ -2973,7 +3255,15 @@ ALTER TABLE ONLY appstore.transactions
 
 CREATE INDEX audit_log_by_event ON appstore.audit_log USING gin (event_ids);
 
+CREATE INDEX claims_by_user ON appstore.claims USING btree (user_id);
+
 CREATE INDEX effects_by_contract ON appstore.effects USING btree (original_transaction_id, environment, occurred_at);
+
+CREATE INDEX inbox_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
+
+CREATE INDEX inbox_default_posted_by_idx ON appstore.inbox_default USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
+
+CREATE INDEX inbox_first_posted_by_idx ON appstore.inbox_first USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
 
 CREATE INDEX inbox_ready_by_run_at ON appstore.inbox_ready USING btree (run_at, event_id);
 
@@ -2995,15 +3285,23 @@ CREATE INDEX orders_without_user ON appstore.orders USING btree (environment, or
 
 CREATE INDEX outcome_history_by_replaced_at ON appstore.outcome_history USING btree (replaced_at);
 
+CREATE INDEX outcome_history_with_words ON appstore.outcome_history USING btree (event_id) WHERE ((result = 'discarded'::text) OR (last_error IS NOT NULL));
+
 CREATE INDEX outcomes_by_contract ON appstore.outcomes USING btree (original_transaction_id, environment) WHERE (original_transaction_id IS NOT NULL);
 
 CREATE INDEX outcomes_needing_attention ON appstore.outcomes USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::text, 'rejected'::text, 'unhandled'::text, 'discarded'::text]));
+
+CREATE INDEX outcomes_with_words ON appstore.outcomes USING btree (event_id) WHERE ((result = 'discarded'::text) OR (last_error IS NOT NULL));
+
+CREATE INDEX owner_links_by_user ON appstore.owner_links USING btree (user_id);
 
 CREATE INDEX refund_statements_by_transaction ON appstore.refund_statements USING btree (transaction_id, environment, signed_date);
 
 CREATE INDEX repairs_unfinished ON appstore.repairs USING btree (next_step_at) WHERE (state = ANY (ARRAY['requested'::text, 'running'::text]));
 
 CREATE INDEX submissions_by_contract ON appstore.submissions USING btree (original_transaction_id, environment);
+
+CREATE INDEX submissions_by_user ON appstore.submissions USING btree (user_id);
 
 CREATE INDEX transactions_by_contract ON appstore.transactions USING btree (original_transaction_id, environment, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id COLLATE "C" DESC);
 
@@ -3017,7 +3315,11 @@ CREATE INDEX transactions_of_later_token ON appstore.transactions USING btree (o
 
 ALTER INDEX appstore.inbox_pkey ATTACH PARTITION appstore.inbox_default_pkey;
 
+ALTER INDEX appstore.inbox_by_poster ATTACH PARTITION appstore.inbox_default_posted_by_idx;
+
 ALTER INDEX appstore.inbox_pkey ATTACH PARTITION appstore.inbox_first_pkey;
+
+ALTER INDEX appstore.inbox_by_poster ATTACH PARTITION appstore.inbox_first_posted_by_idx;
 
 GRANT USAGE ON SCHEMA appstore TO appstore_ingest;
 GRANT USAGE ON SCHEMA appstore TO appstore_worker;
@@ -3081,11 +3383,15 @@ REVOKE ALL ON FUNCTION appstore.consumption_answered(environment text, transacti
 GRANT ALL ON FUNCTION appstore.consumption_answered(environment text, transaction_id text) TO appstore_operator;
 GRANT ALL ON FUNCTION appstore.consumption_answered(environment text, transaction_id text) TO appstore_backend;
 
+REVOKE ALL ON FUNCTION appstore.contracts_of(user_id text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigint) TO appstore_operator;
 
 REVOKE ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) TO appstore_backend;
+
+REVOKE ALL ON FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) TO appstore_worker;
@@ -3101,6 +3407,8 @@ REVOKE ALL ON FUNCTION appstore.discard_settled(event_ids bigint[], settled_befo
 REVOKE ALL ON FUNCTION appstore.drop_aged_partition() FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.drop_aged_partition() TO appstore_worker;
 
+REVOKE ALL ON FUNCTION appstore.end_posts(posts bigint[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO appstore_operator;
 GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO appstore_viewer;
@@ -3109,6 +3417,8 @@ GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO a
 REVOKE ALL ON FUNCTION appstore.events_not_exactly_once() FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.events_not_exactly_once() TO appstore_operator;
 GRANT ALL ON FUNCTION appstore.events_not_exactly_once() TO appstore_viewer;
+
+REVOKE ALL ON FUNCTION appstore.find_repair(action text, filter jsonb, max_events integer) FROM PUBLIC;
 
 GRANT SELECT,INSERT ON TABLE appstore.outcomes TO appstore_worker;
 GRANT SELECT ON TABLE appstore.outcomes TO appstore_operator;
@@ -3138,6 +3448,10 @@ GRANT ALL ON FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p
 REVOKE ALL ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) TO appstore_operator;
 
+REVOKE ALL ON FUNCTION appstore.mentions(said text, user_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.name_pattern(user_id text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) TO appstore_worker;
 
@@ -3158,6 +3472,10 @@ REVOKE ALL ON FUNCTION appstore.receive(bodies bytea[], source text) FROM PUBLIC
 GRANT ALL ON FUNCTION appstore.receive(bodies bytea[], source text) TO appstore_ingest;
 
 REVOKE ALL ON FUNCTION appstore.record_owner_link(environment text, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.rename_in_books(user_id text, alias text, OUT orders bigint, OUT others bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.rename_in_words(user_id text, alias text, audits bigint[], links bigint[], events bigint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION appstore.repair_conditions(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone) FROM PUBLIC;
 
@@ -3195,6 +3513,10 @@ GRANT ALL ON FUNCTION appstore.submit_transaction(body bytea) TO appstore_api;
 REVOKE ALL ON FUNCTION appstore.timeline(environment text, original_transaction_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.timeline(environment text, original_transaction_id text) TO appstore_operator;
 GRANT ALL ON FUNCTION appstore.timeline(environment text, original_transaction_id text) TO appstore_viewer;
+
+REVOKE ALL ON FUNCTION appstore.without_name(said text, user_id text, alias text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.words_about(user_id text, OUT audits bigint[], OUT links bigint[], OUT events bigint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION appstore.chained_digest(text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.chained_digest(text) TO appstore_operator;

@@ -2,6 +2,7 @@ import Inbox
 import InboxTesting
 import Postgres
 import PostgresTesting
+import Testing
 
 /// A database with settled and waiting events, made by SQL.
 enum MaintenanceBench {
@@ -53,6 +54,16 @@ enum MaintenanceBench {
             """,
             in: database
         )
+    }
+
+    /// Waits until somebody waits for a lock of this database.
+    static func awaitWaiting(_ database: TestDatabase) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        let question: Statement =
+            "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        while try await database.lines(question) == ["0"] {
+            try #require(ContinuousClock.now < deadline, "nobody waits")
+        }
     }
 
     static func execute(_ script: String, in database: TestDatabase) async throws {

@@ -23,16 +23,6 @@ struct MaintenanceRaceTests {
         return database
     }
 
-    /// Waits until somebody waits for a lock of this database.
-    private func awaitWaiting(_ database: TestDatabase) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        let question: Statement =
-            "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        while try await database.lines(question) == ["0"] {
-            try #require(ContinuousClock.now < deadline, "nobody waits")
-        }
-    }
-
     @Test func `a partition is not dropped while one of its events is being requeued, and keeps it afterwards`() async throws {
         let database = try await makeAged()
         try await database.withConnection(user: "appstore_operator") { connection in
@@ -64,7 +54,7 @@ struct MaintenanceRaceTests {
                             return error
                         }
                     }
-                    try await awaitWaiting(database)
+                    try await MaintenanceBench.awaitWaiting(database)
                 }
                 return (try await group.next() ?? nil, ())
             }
@@ -88,6 +78,71 @@ struct MaintenanceRaceTests {
             ]
         )
         #expect(try await database.eventsNotExactlyOnce() == [])
+    }
+
+    @Test func `an event that is being requeued is not aged, and one that is being aged is not requeued`() async throws {
+        let database = try await InboxDatabase.make()
+        try await MaintenanceBench.settled(10, result: "rejected", labels: false, age: "2 days", in: database)
+        try await database.withConnection(user: "appstore_operator") { desk in
+            try await desk.withTransaction { transaction in
+                _ = try await transaction.query("SELECT appstore.requeue(5)")
+                let error = await #expect(throws: PostgresError.self) {
+                    _ = try await MaintenanceBench.step(.ageRejectedBodies, in: database)
+                }
+                #expect(error?.sqlState == .lockNotAvailable)
+            }
+        }
+        try await database.withConnection(user: "appstore_worker") { worker in
+            try await withThrowingTaskGroup(of: Int64?.self) { group in
+                try await worker.withTransaction { transaction in
+                    let aged = try await transaction.query("SELECT deleted FROM appstore.age('rejected_bodies')")
+                    #expect(try aged[0].decode(0, as: Int64.self) == 9)
+                    group.addTask {
+                        try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue(outcome => 'rejected')")
+                    }
+                    try await MaintenanceBench.awaitWaiting(database)
+                }
+                #expect(try await group.next() == 0)
+            }
+        }
+        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_ready") == ["5"])
+        #expect(try await database.lines("SELECT count(*)::text FROM appstore.outcomes") == ["9"])
+        #expect(try await database.eventsNotExactlyOnce() == [])
+    }
+
+    @Test func `no partition is taken out while a repair is going on`() async throws {
+        let database = try await makeAged()
+        _ = try await MaintenanceBench.asOperator(database, "SELECT appstore.request_repair('requeue', '{\"reason\": \"none\"}')")
+        #expect(try await MaintenanceBench.step(.dropPartition, in: database) == nil)
+        #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.stop_repair(1)::int::bigint") == 1)
+        #expect(try await MaintenanceBench.step(.dropPartition, in: database)?.did == "detached inbox_from_10000000")
+    }
+
+    @Test func `after many repairs a partition is looked at anew later, and nobody's way is barred`() async throws {
+        let database = try await makeAged()
+        try await MaintenanceBench.execute(
+            """
+            INSERT INTO appstore.outcome_history
+            SELECT 20000000 + n, 'notification_v2', now(), now(), 1, 1, 'failed', 'by_test', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                   now(), 'by_test'
+            FROM generate_series(1, 10000) AS n;
+            """,
+            in: database
+        )
+        // Who reads the inbox would be in the way of whoever wants it for himself.
+        try await holding("SELECT count(*) FROM appstore.inbox", in: database) {
+            let step = try await MaintenanceBench.step(.dropPartition, in: database)
+            #expect(step?.did == "postponed inbox_from_10000000")
+        }
+        #expect(try await MaintenanceBench.step(.dropPartition, in: database) == nil)
+        try await MaintenanceBench.execute(
+            """
+            UPDATE appstore.outcome_history SET replaced_at = now() - interval '1 hour';
+            UPDATE appstore.partition_checks SET not_before = now();
+            """,
+            in: database
+        )
+        #expect(try await MaintenanceBench.step(.dropPartition, in: database)?.did == "detached inbox_from_10000000")
     }
 
     @Test func `ageing does not wait for whoever holds an event, and takes it the next time`() async throws {

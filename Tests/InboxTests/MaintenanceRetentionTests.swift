@@ -222,25 +222,28 @@ struct MaintenanceRetentionTests {
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 
-    @Test func `a requeue and the ageing of the same event cannot both win`() async throws {
-        let database = try await makeDatabase()
-        try await MaintenanceBench.settled(200, result: "rejected", labels: false, age: "2 days", in: database)
-        async let requeued = MaintenanceBench.asOperator(database, "SELECT appstore.requeue(outcome => 'rejected')")
-        async let aged = MaintenanceBench.finish(.ageRejectedBodies, in: database)
-        let (kept, lost) = try await (requeued ?? 0, aged.map(\.rows).reduce(0, +))
-        #expect(Int(kept) + lost == 200)
-        #expect(try await database.eventsNotExactlyOnce() == [])
-    }
-
     @Test func `outcomes age after their bodies, with their history, and only when they are told to`() async throws {
         let database = try await makeDatabase()
         try await MaintenanceBench.settled(1500, result: "applied", age: "400 days", in: database)
-        try await MaintenanceBench.execute("SELECT appstore.discard(10000001, 'x') WHERE false", in: database)
+        // Two have run twice, one of them in the partition that stays.
+        try await MaintenanceBench.execute(
+            """
+            SELECT appstore.requeue(10000001), appstore.requeue(10001001);
+            DELETE FROM appstore.inbox_ready;
+            INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result)
+            SELECT event_id, source, received_at, received_at, 2, 1, 'applied' FROM appstore.inbox WHERE event_id IN (10000001, 10001001);
+            UPDATE appstore.outcome_history SET replaced_at = received_at;
+            """,
+            in: database
+        )
+        let history: Statement = "SELECT string_agg(event_id::text, ',' ORDER BY event_id) FROM appstore.outcome_history"
         #expect(try await MaintenanceBench.finish(.ageOutcomes, in: database) == [])
+        #expect(try await database.lines(history) == ["10000001,10001001"])
         try await MaintenanceBench.execute("UPDATE appstore.retention SET outcomes = '365 days'", in: database)
         _ = try await MaintenanceBench.finish(.dropPartition, in: database)
         #expect(try await MaintenanceBench.finish(.ageOutcomes, in: database).map(\.rows).reduce(0, +) == 1000)
         #expect(try await counts(database) == ["500 bodies, 500 outcomes, 0 waiting"])
+        #expect(try await database.lines(history) == ["10001001"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 

@@ -58,6 +58,19 @@ struct PgBouncerTests {
         }
     }
 
+    @Test(arguments: [("ingest", "5s, 2s"), ("api", "5s, 2s"), ("operator", "1min, 5s")])
+    func `each role has its own time-outs`(role: String, timeouts: String) async throws {
+        let database = try await InboxDatabase.make()
+        try await PgBouncer.run(before: database) { bouncer in
+            let connection = try await Connection.open(bouncer.options(database, user: "appstore_\(role)"), logger: .silent)
+            let rows = try await connection.query(
+                "SELECT current_setting('statement_timeout') || ', ' || current_setting('lock_timeout')"
+            )
+            #expect(try rows[0].decode(0, as: String.self) == timeouts)
+            await connection.close()
+        }
+    }
+
     @Test func `what a session would have to bring along is refused, so that nothing here depends on it`() async throws {
         let database = try await InboxDatabase.make()
         try await PgBouncer.run(before: database) { bouncer in
@@ -78,7 +91,7 @@ struct PgBouncerTests {
         #expect(servers == ["true"], "more connections than these share them")
         let state = try await services.state(ofServers: PgBouncer.poolSize - 1)
         #expect(state.count == PgBouncer.poolSize - 1)
-        #expect(Set(state) == ["30s, 10s, no statements, no settings, no tables, no channels"])
+        #expect(Set(state) == ["30s, 2s, no statements, no settings, no tables, no channels"])
         try await services.expect(
             "0",
             from: """

@@ -1,5 +1,6 @@
 import Inbox
 import Postgres
+import Testing
 
 /// What the shop and its operators ask for, and what maintenance does.
 extension PlanCase {
@@ -57,12 +58,56 @@ extension PlanCase {
             _ in
             try await take(.repair, in: pool)
         },
-        .statement(
-            "forget",
-            as: "appstore_operator",
-            whole: ["audit_log", "claims", "effects", "inbox", "inbox_ready", "outcomes", "owner_links", "submissions"]
-        ) { "SELECT appstore.forget(\("user \($0)"))" },
+        // An incident: what is looked for came in last.
+        PlanCase("requeue by outcome", as: "appstore_operator", of: 1000, entries: 8, pages: 20, before: incident(1), warmUps: 0) {
+            pool,
+            _ in
+            try await take(1000, by: "SELECT appstore.requeue(outcome => 'unhandled')", in: pool)
+        },
+        PlanCase("count by outcome", as: "appstore_operator", of: 1000, entries: 8, pages: 20, before: incident(2), warmUps: 0) {
+            pool,
+            _ in
+            try await take(1000, by: "SELECT appstore.requeue(outcome => 'unhandled', dry_run => true)", in: pool)
+        },
+        PlanCase("discard by outcome", as: "appstore_operator", of: 1000, entries: 8, pages: 40, warmUps: 0) { pool, _ in
+            try await take(1000, by: "SELECT appstore.discard('by test', outcome => 'unhandled')", in: pool)
+        },
+        // It counts every outcome that fits.
+        PlanCase("request_repair", as: "appstore_operator", of: 1000, entries: 8, whole: ["outcomes"], before: incident(3), warmUps: 0) {
+            pool,
+            _ in
+            let repair: Statement = "SELECT appstore.request_repair('discard', '{\"outcome\": \"unhandled\"}', 'by test')"
+            _ = try await pool.withConnection { try await $0.query(repair) }
+        },
+        // It counts up to ten thousand of a kind.
+        PlanCase(
+            "inbox_statistics",
+            as: "appstore_worker",
+            entries: 31_000,
+            pages: 10_000,
+            before: "VACUUM appstore.inbox_ready"
+        ) { pool, _ in
+            _ = try await pool.withConnection { try await $0.query("SELECT ready FROM appstore.inbox_statistics()") }
+        },
+        // Notes are looked for line by line, and last errors in what waits; reasons in the two thousand events that were discarded before.
+        .statement("forget", as: "appstore_operator", entries: 2500, whole: ["audit_log", "inbox_ready"]) {
+            "SELECT appstore.forget(\("user \($0)"))"
+        },
     ]
+
+    /// A repair that takes, or counts, that many events.
+    private static func take(_ count: Int64, by statement: Statement, in pool: ConnectionPool) async throws {
+        let taken = try await pool.withConnection { try await $0.query(statement).first?.decode(0, as: Int64.self) }
+        #expect(taken == count, "\(statement.sql)")
+    }
+
+    /// Of the events that came in last, the nth thousand from the end is unhandled.
+    private static func incident(_ nth: Int) -> String {
+        """
+        UPDATE appstore.outcomes SET result = 'unhandled', reason = 'by_test', settled_at = now()
+        WHERE event_id > \(1_000_020_000 - nth * 1000) AND event_id <= \(1_000_021_000 - nth * 1000);
+        """
+    }
 
     /// A repair of all events that failed, of which a step can be taken at once.
     private static func request(_ action: String) -> String {
@@ -86,7 +131,15 @@ extension PlanCase {
         PlanCase("age outcomes", as: "appstore_worker", of: 500, entries: 10) { pool, _ in try await take(.ageOutcomes, in: pool) },
         PlanCase("prepare partitions", as: "appstore_worker") { pool, _ in try await take(.preparePartitions, in: pool) },
         // The last: it takes the bodies of all customers.
-        PlanCase("drop a partition", as: "appstore_worker", of: 20_000, entries: 3, pages: 5, warmUps: 0) { pool, _ in
+        PlanCase(
+            "drop a partition",
+            as: "appstore_worker",
+            of: 20_000,
+            entries: 3,
+            pages: 5,
+            before: "DELETE FROM appstore.repairs",
+            warmUps: 0
+        ) { pool, _ in
             try await take(.dropPartition, in: pool)
         },
     ]

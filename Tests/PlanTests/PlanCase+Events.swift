@@ -5,6 +5,7 @@ import LedgerStore
 import LedgerTesting
 import Postgres
 import PostgresTesting
+import Testing
 
 /// The way of an event: in, claimed, merged, settled.
 extension PlanCase {
@@ -16,26 +17,57 @@ extension PlanCase {
         .statement("submit_transaction", as: "appstore_api") { "SELECT appstore.submit_transaction(\(Array("body \($0)".utf8)))" },
     ]
 
-    /// Whole batches, of which a third fails and waits again.
+    /// Whole batches, of which a third fails and waits again; and a batch that was lost, whose events run alone.
     static let settling = [
         PlanCase("batch", as: "appstore_worker", of: 60) { pool, keys in
-            var configuration = InboxQueue<ClaimedEvent>.Configuration()
-            configuration.batchEvents = keys.count
-            let queue = InboxQueue<ClaimedEvent>(
-                pool: pool,
-                configuration: configuration,
-                logger: .silent,
-                prepare: { $0 },
-                merge: { events, _ in
-                    events.enumerated().map { index, _ in
-                        index % 3 == 0
-                            ? .retry(reason: "by_test", error: "by test", labels: OutcomeLabels()) : .outcome(Outcome(.applied))
-                    }
-                }
-            )
-            _ = try await queue.takeBatch()
-        }
+            _ = try await queue(pool, batchEvents: keys.count).takeBatch()
+        },
+        PlanCase("lost batch", as: "appstore_worker", of: 60, before: lostBatch) { pool, _ in
+            let queue = queue(pool, batchEvents: 60)
+            let loss = try await queue.lookForLostBatches(isFirst: true)
+            #expect(loss.suspects == 60)
+            let report = try await queue.takeBatch()
+            #expect(report.events > 0)
+        },
+        PlanCase("look for lost batches when there are none", as: "appstore_worker", entries: 200, before: noLostBatch) { pool, _ in
+            let loss = try await queue(pool, batchEvents: 1).lookForLostBatches()
+            #expect(loss.lost == 0)
+        },
     ]
+
+    private static func queue(_ pool: ConnectionPool, batchEvents: Int) -> InboxQueue<ClaimedEvent> {
+        var configuration = InboxQueue<ClaimedEvent>.Configuration()
+        configuration.batchEvents = batchEvents
+        return InboxQueue<ClaimedEvent>(
+            pool: pool,
+            configuration: configuration,
+            logger: .silent,
+            prepare: { $0 },
+            merge: { events, _ in
+                events.enumerated().map { index, _ in
+                    index % 3 == 0 && events.count > 1
+                        ? .retry(reason: "by_test", error: "by test", labels: OutcomeLabels()) : .outcome(Outcome(.applied))
+                }
+            }
+        )
+    }
+
+    /// Sixty new events in the hands of a process that has died.
+    private static let lostBatch = """
+        WITH stored AS (
+            INSERT INTO appstore.inbox (source, received_at, body)
+            SELECT 'notification_v2', now(), '\\x01' FROM generate_series(1, 60) RETURNING *
+        ), ready AS (
+            INSERT INTO appstore.inbox_ready (event_id, run_at, bytes) SELECT event_id, received_at, 1 FROM stored RETURNING event_id
+        )
+        INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
+        SELECT -min(event_id), array_agg(event_id), false, now() - interval '1 hour' FROM ready;
+        """
+
+    private static let noLostBatch = """
+        DELETE FROM appstore.inbox_in_flight;
+        UPDATE appstore.inbox_ready SET is_suspect = false WHERE is_suspect;
+        """
 
     static let merging = [
         PlanCase("merge of renewals", as: "appstore_worker", of: 50, entries: 40, pages: 120) { pool, keys in

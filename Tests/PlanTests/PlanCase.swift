@@ -48,10 +48,12 @@ struct PlanCase: Sendable {
     static func statement(
         _ name: String,
         as role: String,
+        entries: Int64 = 60,
+        pages: Int64 = 150,
         whole: Set<String> = [],
         _ statement: @escaping @Sendable (_ customer: Int) -> Statement
     ) -> PlanCase {
-        PlanCase(name, as: role, whole: whole) { pool, keys in
+        PlanCase(name, as: role, entries: entries, pages: pages, whole: whole) { pool, keys in
             for customer in keys {
                 _ = try await pool.withConnection { try await $0.query(statement(customer)) }
             }
