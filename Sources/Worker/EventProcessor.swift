@@ -24,25 +24,14 @@ package struct EventProcessor: Sendable {
         case facts(EventFacts, OutcomeLabels)
     }
 
-    /// Verifies events on all cores. What is wrong with one is part of its value.
-    package func prepare(_ events: [ClaimedEvent]) async -> [Prepared] {
-        await withTaskGroup(of: (Int, Prepared).self) { group in
-            for (index, event) in events.enumerated() {
-                group.addTask { (index, metrics.measure { prepare(event) }) }
+    /// Verifies an event. What is wrong with it is part of its value.
+    package func prepare(_ event: ClaimedEvent) -> Prepared {
+        metrics.measure {
+            switch event.source {
+            case "notification_v2": prepareNotification(event)
+            case ClientSubmission.source: prepareClientTransaction(event)
+            default: .settled(.outcome(Outcome(.unhandled, reason: "unknown_source")))
             }
-            var prepared = [Prepared?](repeating: nil, count: events.count)
-            for await (index, value) in group {
-                prepared[index] = value
-            }
-            return prepared.compactMap(\.self)
-        }
-    }
-
-    private func prepare(_ event: ClaimedEvent) -> Prepared {
-        switch event.source {
-        case "notification_v2": prepareNotification(event)
-        case ClientSubmission.source: prepareClientTransaction(event)
-        default: .settled(.outcome(Outcome(.unhandled, reason: "unknown_source")))
         }
     }
 

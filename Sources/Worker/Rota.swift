@@ -25,7 +25,7 @@ final class Rota: Sendable {
         }
     }
 
-    /// A loop found work; wakes those that are to look for more.
+    /// A loop found work, and will be busy with it; wakes those that are to look for more.
     func worked(_ loop: Int, isFull: Bool) {
         for waiter in state.withLock({ $0.worked(loop, isFull: isFull) }) { waiter.resume() }
     }

@@ -23,6 +23,12 @@ package struct WorkerService: Service {
         package init(concurrency: Int) {
             self.concurrency = concurrency
         }
+
+        /// How long to wait for the next look for lost batches. A snapshot that is held for long makes a look slow; it is not to cost more than
+        /// a hundredth of a core, but neither is anybody to wait for long for the next one. One that failed has only waited.
+        func rest(afterLookOf duration: Duration, hasFailed: Bool) -> Duration {
+            hasFailed ? lookPause : max(lookPause, min(duration * 100, .seconds(5)))
+        }
     }
 
     private let queue: InboxQueue<EventProcessor.Prepared>
@@ -59,14 +65,18 @@ package struct WorkerService: Service {
 
     /// Runs until graceful shutdown, then ends after the batches in flight.
     package func run() async throws {
+        var failures = 0
         // First of all: the process before this one may have died of an event that would be the next one's death, too.
-        await look()
-        await withTaskGroup { group in
-            group.addTask { await lookout() }
+        await look(isFirst: true, &failures)
+        await withTaskGroup { [failures] group in
+            group.addTask { await lookout(failures) }
             for index in 0..<configuration.concurrency {
                 group.addTask { await loop(index) }
             }
         }
+        // Batches that were lost while it lived are nobody's fault, and only it can say so.
+        failures = 0
+        await look(&failures)
     }
 
     private func loop(_ index: Int) async {
@@ -77,13 +87,13 @@ package struct WorkerService: Service {
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             heartbeat.beat(index)
             do {
-                let report = try await queue.takeBatch()
+                // While it is busy with what it has, another is to look for more.
+                let report = try await queue.takeBatch { rota.worked(index, isFull: $0) }
                 if failures > 0 { logger.notice("batches are committed again", metadata: ["worker.failures": "\(failures)"]) }
                 failures = 0
                 outage.reset()
                 if report.events > 0 {
                     rest.reset()
-                    rota.worked(index, isFull: report.isFull)
                     logger.debug("batch settled", metadata: ["batch.events": "\(report.events)", "batch.retries": "\(report.retries)"])
                 } else if rota.isOnDuty(index) {
                     await pause(&rest)
@@ -106,23 +116,31 @@ package struct WorkerService: Service {
         }
     }
 
-    private func lookout() async {
+    private func lookout(_ earlierFailures: Int) async {
+        var failures = earlierFailures
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             let start = ContinuousClock.now
-            await look()
-            // A snapshot that is held for long makes a look slow; it is never to cost more than a hundredth of a core.
-            await pause(for: max(configuration.lookPause, (.now - start) * 100) * Double.random(in: 0.8...1.2))
+            await look(&failures)
+            let rest = configuration.rest(afterLookOf: .now - start, hasFailed: failures > 0)
+            await pause(for: rest * Double.random(in: 0.8...1.2))
         }
     }
 
-    private func look() async {
+    private func look(isFirst: Bool = false, _ failures: inout Int) async {
         do {
-            _ = try await queue.lookForLostBatches()
+            _ = try await queue.lookForLostBatches(isFirst: isFirst)
+            if failures > 0 { logger.notice("lost batches are looked for again", metadata: ["worker.failures": "\(failures)"]) }
+            failures = 0
         } catch is CancellationError where Task.isCancelled {
             return
         } catch {
-            // During an outage the loops say so.
-            logger.debug("lost batches could not be looked for", metadata: ["error": "\(error)"])
+            failures += 1
+            // Said once, not at each attempt of an outage.
+            logger.log(
+                level: failures == 1 ? .warning : .debug,
+                "lost batches could not be looked for",
+                metadata: ["error": "\(error)"]
+            )
         }
     }
 

@@ -1,12 +1,13 @@
+import Postgres
 import Testing
 
 @testable import Inbox
 
 /// The decisions of the queue that need no database.
 struct InboxQueueDecisionTests {
-    @Test func `a batch is allowed a multiple of what was usual, within bounds`() {
+    @Test func `a preparation is allowed a multiple of what was usual, within bounds`() {
         var patience = Patience(minimum: .seconds(1), maximum: .seconds(30))
-        #expect(patience.bound(for: 100) == .seconds(30), "nothing is known yet")
+        #expect(patience.bound(for: 100) == .seconds(2), "nothing is known yet, and the innocent do not wait for long")
         patience.took(.milliseconds(50), events: 100)
         #expect(patience.bound(for: 100) == .seconds(1))
         patience.took(.seconds(1), events: 100)
@@ -16,15 +17,43 @@ struct InboxQueueDecisionTests {
         #expect(patience.bound(for: 100) == .seconds(1))
     }
 
-    @Test func `a bound that was too tight doubles until batches fit`() {
+    @Test(arguments: [1, 15, 16, 100])
+    func `a bound that was too tight doubles until batches of any size fit`(events: Int) {
         var patience = Patience(minimum: .seconds(1), maximum: .seconds(30))
         patience.took(.milliseconds(1), events: 100)
         var bounds: [Duration] = []
         for _ in 0..<6 {
-            bounds.append(patience.bound(for: 100))
-            patience.exceeded(bounds[bounds.count - 1], events: 100)
+            bounds.append(patience.bound(for: events))
+            patience.exceeded(bounds[bounds.count - 1])
         }
         #expect(bounds == [.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16), .seconds(30)])
+        for _ in 0..<6 { patience.took(.milliseconds(1), events: events) }
+        #expect(patience.bound(for: events) == .seconds(1))
+    }
+
+    @Test func `one event that hangs does not make larger batches wait for longer than twice the bound`() {
+        var patience = Patience(minimum: .seconds(1), maximum: .seconds(30))
+        patience.took(.milliseconds(1), events: 1)
+        patience.exceeded(patience.bound(for: 1))
+        #expect(patience.bound(for: 100) == .seconds(2))
+    }
+
+    @Test func `a suspect is allowed a second, and twice as much after each of its first failures`() {
+        let configuration = QueueConfiguration()
+        #expect((0...4).map { configuration.suspectPatience(afterFailures: $0) } == [1, 2, 4, 4, 4].map { .seconds($0) })
+    }
+
+    @Test func `a connection that was opened in silence has the mark forgotten, for it may lead to another server`() {
+        let memory = QueueMemory(patience: Patience(minimum: .seconds(1), maximum: .seconds(1)))
+        let first = QueuePosition(runAt: PostgresTimestamp(microsecondsSince2000: 10), eventID: 7)
+        _ = memory.nextClaim(opened: 1)
+        for _ in 0..<2 {
+            memory.observe(
+                LowWaterMark.Probe(from: .start, first: first, at: PostgresTimestamp(microsecondsSince2000: 9_000_000), xmin: 5, xmax: 5)
+            )
+        }
+        #expect(memory.nextClaim(opened: 1).mark == first)
+        #expect(memory.nextClaim(opened: 2).mark == .start)
     }
 
     @Test func `a suspect waits for those inside, keeps newcomers out, and lets them all in afterwards`() {
@@ -76,19 +105,46 @@ struct InboxQueueDecisionTests {
         #expect(step19)
     }
 
-    @Test func `nobody comes in while a batch is being given up`() {
+    @Test func `a suspect that has waited long enough for those inside lets the others go on`() {
         var gate = SoloGateState<String>()
-        let first = gate.enter("slow")
-        let reserved = gate.reserve()
-        let second = gate.enter("next")
-        #expect(first && reserved && !second)
-        let admitted = gate.cancelReservation()
-        #expect(admitted == ["next"])
+        let steps = [gate.enter("slow"), gate.reserve(), gate.enterAlone("solo"), gate.enter("next")]
+        #expect(steps == [true, true, false, false])
+        let (solo, line) = gate.withdraw()
+        #expect(solo == "solo")
+        #expect(line == ["next"])
         #expect(gate.running == 2)
+        let again = gate.withdraw()
+        #expect(again.solo == nil)
+        let left = gate.leave()
+        #expect(left == [])
     }
 
-    private func marker(_ ids: [Int64], isAlone: Bool, isOverdue: Bool? = nil, givenUp: String? = nil) -> LostBatches.Marker {
-        LostBatches.Marker(lane: 1, eventIDs: ids, isAlone: isAlone, isOverdue: isOverdue, givenUp: givenUp)
+    @Test func `nobody comes in any more when the process is about to end`() {
+        var gate = SoloGateState<String>()
+        let steps = [gate.enter("a"), gate.reserve(), gate.enterAlone("solo")]
+        #expect(steps == [true, true, false])
+        let inside = gate.close()
+        #expect(inside == 1)
+        let step1 = gate.enter("b")
+        #expect(!step1)
+        let step2 = gate.leave()
+        #expect(step2 == [], "not even who waits to be alone")
+        let (solo, line) = gate.withdraw()
+        #expect(solo == "solo")
+        #expect(line == [])
+        let reserved = gate.reserve()
+        #expect(!reserved)
+        let left = gate.close()
+        #expect(left == 0)
+    }
+
+    private func marker(
+        _ ids: [Int64],
+        isAlone: Bool,
+        isNoted: Bool = true,
+        isOverdue: Bool = true
+    ) -> LostBatches.Marker {
+        LostBatches.Marker(lane: 1, eventIDs: ids, isAlone: isAlone, isNoted: isNoted, isOverdue: isOverdue)
     }
 
     @Test func `those who were in company are suspects, but for whom another batch has by now`() {
@@ -96,16 +152,33 @@ struct InboxQueueDecisionTests {
         #expect(verdict == .suspects([1, 3]))
     }
 
+    @Test(arguments: [
+        (false, false, LostBatches.Verdict.noted), (true, false, .later), (true, true, .suspects([1, 2])),
+        (false, true, .suspects([1, 2])),
+    ])
+    func `a process that lives has time to speak for those who were in company`(
+        isNoted: Bool,
+        isOverdue: Bool,
+        verdict: LostBatches.Verdict
+    ) {
+        let marker = marker([1, 2], isAlone: false, isNoted: isNoted, isOverdue: isOverdue)
+        #expect(LostBatches.verdict(on: marker, held: [1, 2], waiting: [1, 2]) == verdict)
+    }
+
     @Test func `a single event that was not known to be suspect is only suspect`() {
-        #expect(LostBatches.verdict(on: marker([1], isAlone: false, isOverdue: true), held: [1], waiting: [1]) == .suspects([1]))
+        #expect(LostBatches.verdict(on: marker([1], isAlone: false), held: [1], waiting: [1]) == .suspects([1]))
     }
 
     @Test(arguments: [
-        (nil, nil, LostBatches.Verdict.respite(1)), (false, nil, .later), (true, nil, .death(1, reason: "killed_worker")),
-        (nil, "timed_out", .death(1, reason: "timed_out")),
+        (false, false, LostBatches.Verdict.respite(1)), (false, true, .respite(1)), (true, false, .later),
+        (true, true, .death(1, reason: "killed_worker")),
     ])
-    func `a suspect that was alone is to blame once it is certain`(isOverdue: Bool?, givenUp: String?, verdict: LostBatches.Verdict) {
-        let marker = marker([1], isAlone: true, isOverdue: isOverdue, givenUp: givenUp)
+    func `a suspect that was alone is to blame once it is certain`(
+        isNoted: Bool,
+        isOverdue: Bool,
+        verdict: LostBatches.Verdict
+    ) {
+        let marker = marker([1], isAlone: true, isNoted: isNoted, isOverdue: isOverdue)
         #expect(LostBatches.verdict(on: marker, held: [1], waiting: [1]) == verdict)
         #expect(LostBatches.verdict(on: marker, held: [], waiting: [1]) == .later, "somebody has it in his hands")
         #expect(LostBatches.verdict(on: marker, held: [], waiting: []) == .suspects([]), "it was settled by another")

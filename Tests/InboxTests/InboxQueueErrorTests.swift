@@ -32,12 +32,12 @@ struct InboxQueueErrorTests {
         }
     }
 
-    /// One of each class that an event's merge can cause; 40… and 55P03 never end here.
+    /// One of each class that an event's merge can cause; 40… never end here.
     @Test(arguments: [
         ("22012", "merge_failed"), ("23505", "merge_failed"), ("42P01", "merge_failed"), ("53200", "merge_failed"),
         ("54001", "merge_failed"),
         ("57014", "timed_out"), ("58030", "merge_failed"), ("XX000", "merge_failed"), ("P0001", "merge_failed"), ("40001", "conflict"),
-        ("40P01", "conflict"), ("55P03", "conflict"),
+        ("40P01", "conflict"),
     ])
     func `an error in one event's merge is that event's, and its neighbours settle in the same batch`(
         state: String,
@@ -57,6 +57,17 @@ struct InboxQueueErrorTests {
                 "SELECT concat_ws('|', reason, attempts, last_error LIKE '%\(unsafeRaw: state)%') FROM appstore.failed"
             )
             #expect(failed == ["\(reason)|1|t"])
+        }
+    }
+
+    @Test func `a lock that is not had is nobody's fault: its event waits and loses no attempt, and its neighbours settle`() async throws {
+        try await withQueue(attempts: 1) { database, queue in
+            try await receive(["fine", "fine", "55P03", "fine"], in: database)
+            let report = try await queue.takeBatch()
+            #expect(report.results == [.applied: 3])
+            #expect(report.retries == 1)
+            let waiting = try await database.lines("SELECT concat_ws('|', event_id, attempts, is_suspect) FROM appstore.inbox_ready")
+            #expect(waiting == ["3|0|f"])
         }
     }
 

@@ -8,99 +8,30 @@ import Testing
 
 /// Batches that were lost or given up, and what becomes of their events.
 struct InboxQueueLossTests {
-    /// What the first byte of a body has happen to it.
-    private enum Instruction: UInt8 {
-        case apply = 1
-        case slowPreparation = 2
-        case slowMerge = 3
-        case killConnection = 4
-    }
-
-    /// A queue that remembers who was in its batches.
-    private final class Clerk: Sendable {
-        let batches = Mutex<[[Int64]]>([])
-
-        func queue(_ pool: ConnectionPool, grace: Duration = .zero) -> InboxQueue<ClaimedEvent> {
-            var configuration = QueueConfiguration()
-            configuration.patience = .milliseconds(300)
-            configuration.maximumPatience = .milliseconds(600)
-            configuration.suspectPatience = .milliseconds(600)
-            configuration.grace = grace
-            configuration.deaths.baseDelay = .zero
-            configuration.deaths.maximumDelay = .zero
-            return InboxQueue(
-                pool: pool,
-                configuration: configuration,
-                logger: .silent,
-                prepare: { events in
-                    self.batches.withLock { $0.append(events.map(\.eventID)) }
-                    if events.contains(where: { $0.body.first == Instruction.slowPreparation.rawValue }) {
-                        do { try await Task.sleep(for: .seconds(3600)) } catch {}
-                    }
-                    return events
-                },
-                merge: { events, transaction in
-                    for event in events {
-                        switch event.body.first.flatMap(Instruction.init) {
-                        case .slowMerge: try await transaction.execute("SELECT pg_sleep(3600)")
-                        case .killConnection: try await transaction.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-                        default: break
-                        }
-                    }
-                    return events.map { _ in .outcome(Outcome(.applied)) }
-                }
-            )
-        }
-    }
-
     private func with(
-        _ instructions: [Instruction],
-        user: String = "appstore_worker",
+        _ instructions: [Clerk.Instruction],
         _ body: (TestDatabase, ConnectionPool, Clerk) async throws -> Void
     ) async throws {
-        let database = try await InboxDatabase.make()
-        let bodies = instructions.map { [$0.rawValue] }
-        try await database.withConnection(user: "appstore_ingest") { connection in
-            _ = try await connection.execute("SELECT appstore.receive(\(bodies))")
-        }
-        let pool = try database.pool(user: user)
-        try await body(database, pool, Clerk())
-        #expect(try await database.eventsNotExactlyOnce() == [])
-        await pool.close()
+        try await Clerk.with(instructions, body)
     }
 
-    /// Leaves a marker as a process would that died.
-    private func leaveMarker(_ ids: [Int64], isAlone: Bool, in database: TestDatabase) async throws {
-        try await database.withConnection { connection in
-            _ = try await connection.execute(
-                """
-                INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
-                VALUES (\(Int64.random(in: .min ... .max)), \(ids), \(isAlone), clock_timestamp())
-                """
+    @Test func `an event whose preparation takes too long is alone from then on and fails; its batch settles without it`() async throws {
+        try await with([.apply, .apply, .slowPreparation, .apply]) { database, pool, clerk in
+            let queue = clerk.queue(pool)
+            let report = try await queue.takeBatch()
+            #expect(report.results == [.applied: 3])
+            #expect(report.givenUp == 1)
+            #expect(
+                try await database.lines("SELECT concat_ws('|', event_id, attempts, deaths, is_suspect) FROM appstore.inbox_ready")
+                    == ["3|0|0|t"]
             )
-        }
-    }
-
-    /// Works until nothing waits.
-    private func finish(_ queue: InboxQueue<ClaimedEvent>, _ database: TestDatabase) async throws {
-        let deadline = ContinuousClock.now + .seconds(120)
-        while try await database.lines("SELECT count(*)::text FROM appstore.inbox_ready") != ["0"] {
-            try #require(ContinuousClock.now < deadline)
-            _ = try await queue.lookForLostBatches()
-            _ = try await queue.takeBatch()
-        }
-    }
-
-    @Test(arguments: [Instruction.slowPreparation, .slowMerge])
-    private func `an event that takes too long is alone in the end and fails, the others settle`(_ slow: Instruction) async throws {
-        try await with([.apply, .apply, slow, .apply]) { database, pool, clerk in
-            try await finish(clerk.queue(pool), database)
+            try await clerk.finish(queue, database)
             let outcomes = try await database.lines(
                 "SELECT concat_ws('|', event_id, result, reason, attempts) FROM appstore.outcomes ORDER BY event_id"
             )
             #expect(outcomes == ["1|applied|1", "2|applied|1", "3|failed|timed_out|3", "4|applied|1"])
-            let slow = clerk.batches.withLock { $0.filter { $0.contains(3) } }
-            #expect(slow == [[1, 2, 3, 4], [3], [3], [3]])
+            #expect(clerk.prepared.withLock { $0.sorted() } == [1, 2, 3, 3, 3, 3, 4])
+            #expect(clerk.batches.withLock { $0 } == [[1, 2, 4]])
             #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_in_flight") == ["0"])
         }
     }
@@ -112,14 +43,14 @@ struct InboxQueueLossTests {
                 pool: pool,
                 configuration: QueueConfiguration(),
                 logger: .silent,
-                prepare: { events in
+                prepare: { event in
                     do {
                         let lines = try await database.lines("SELECT concat_ws('|', event_ids, is_alone) FROM appstore.inbox_in_flight")
                         seen.withLock { $0 = lines }
                     } catch {
                         Issue.record(error)
                     }
-                    return events
+                    return event
                 },
                 merge: { events, _ in events.map { _ in .outcome(Outcome(.applied)) } }
             )
@@ -131,11 +62,11 @@ struct InboxQueueLossTests {
 
     @Test func `the events of a killed batch run one by one and lose no attempt; those beside them run as before`() async throws {
         try await with([.apply, .apply, .apply, .apply, .apply]) { database, pool, clerk in
-            try await leaveMarker([2, 4], isAlone: false, in: database)
+            try await database.leaveMarker([2, 4], isAlone: false)
             let queue = clerk.queue(pool)
             let report = try await queue.lookForLostBatches()
             #expect((report.lost, report.suspects, report.deaths) == (1, 2, 0))
-            try await finish(queue, database)
+            try await clerk.finish(queue, database)
             #expect(clerk.batches.withLock { Set($0) } == [[2], [4], [1, 3, 5]])
             #expect(try await database.lines("SELECT DISTINCT concat_ws('|', result, attempts) FROM appstore.outcomes") == ["applied|1"])
         }
@@ -143,11 +74,11 @@ struct InboxQueueLossTests {
 
     @Test func `a suspect whose process died has time to be spoken for, then it counts, and three deaths are the last`() async throws {
         try await with([.apply, .apply]) { database, pool, clerk in
-            let (patient, strict) = (clerk.queue(pool, grace: .seconds(3600)), clerk.queue(pool))
-            try await leaveMarker([1], isAlone: false, in: database)
+            let (patient, strict) = (clerk.queue(pool) { $0.grace = .seconds(3600) }, clerk.queue(pool))
+            try await database.leaveMarker([1], isAlone: false)
             _ = try await strict.lookForLostBatches()
             for death in 1...3 {
-                try await leaveMarker([1], isAlone: true, in: database)
+                try await database.leaveMarker([1], isAlone: true)
                 #expect(try await patient.lookForLostBatches().deaths == 0)
                 let waits = try await database.lines(
                     "SELECT (run_at > now() + interval '50 minutes')::text FROM appstore.inbox_ready WHERE event_id = 1"
@@ -167,7 +98,7 @@ struct InboxQueueLossTests {
 
     @Test func `a suspect that lost its connection, and not its process, is spoken for`() async throws {
         try await with([.killConnection]) { database, pool, clerk in
-            try await leaveMarker([1], isAlone: false, in: database)
+            try await database.leaveMarker([1], isAlone: false)
             let queue = clerk.queue(pool)
             for _ in 0..<4 {
                 _ = try await queue.lookForLostBatches()
@@ -182,7 +113,7 @@ struct InboxQueueLossTests {
         }
     }
 
-    @Test func `without a place for the side connection batches go on, but no suspect runs`() async throws {
+    @Test func `without a place for the side connection batches go on, also while a suspect is due, which does not run`() async throws {
         let database = try await InboxDatabase.make()
         let role = "narrow_" + database.name.suffix(8)
         try await database.withConnection { connection in
@@ -196,11 +127,14 @@ struct InboxQueueLossTests {
         }
         let pool = try database.pool(user: role, connections: 1)
         let clerk = Clerk()
-        let queue = clerk.queue(pool)
-        #expect(try await queue.takeBatch().results == [.applied: 2])
+        let queue = clerk.queue(pool) { $0.batchEvents = 1 }
         queue.memory.suspectsAreDue = true
-        await #expect { try await queue.takeBatch() } throws: { ($0 as? PostgresError)?.code == .connectionFailed }
-        #expect(clerk.batches.withLock { $0 } == [[1, 3]])
+        #expect(try await queue.takeBatch().results == [.applied: 1])
+        #expect(try await queue.takeBatch().results == [.applied: 1])
+        queue.memory.suspectsAreDue = true
+        #expect(try await queue.takeBatch().events == 0)
+        #expect(clerk.batches.withLock { $0 } == [[1], [3]])
+        #expect(queue.side.counts.failed == 1, "once it is away, nobody waits for it but the look for lost batches")
         #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_ready") == ["2"])
         await pool.close()
     }

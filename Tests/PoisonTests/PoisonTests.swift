@@ -11,57 +11,108 @@ struct PoisonTests {
         ("is killed for want of memory", 2), ("reads where nothing is", 3), ("traps", 4), ("never comes back", 5),
     ]
 
-    private func work(on bytes: [UInt8], _ check: (TestDatabase, [Warden.Life]) async throws -> Void) async throws {
+    /// Runs a worker, started anew whenever it dies, until every event has its outcome and `body` is through.
+    private func work(
+        on bytes: [UInt8],
+        isHasty: Bool = true,
+        _ body: (TestDatabase) async throws -> Void = { _ in }
+    ) async throws -> (TestDatabase, [Warden.Life]) {
         let database = try await InboxDatabase.make()
-        let bodies = bytes.map { [$0] }
-        try await database.withConnection(user: "appstore_ingest") { connection in
-            _ = try await connection.execute("SELECT appstore.receive(\(bodies))")
-        }
-        let warden = Warden(database)
+        try await database.receive(bytes)
+        let warden = Warden(database, isHasty: isHasty)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await warden.run() }
             defer { warden.close() }
+            try await body(database)
             try await Deadline.wait(for: "every event's outcome") {
-                try await database.lines("SELECT count(*)::text FROM appstore.outcomes") == ["\(bytes.count)"]
+                try await database.lines("SELECT count(*)::text FROM appstore.inbox_ready") == ["0"]
             }
         }
-        try await check(database, warden.lives)
         #expect(try await database.eventsNotExactlyOnce() == [])
+        return (database, warden.lives)
     }
 
     @Test(arguments: poisons)
     func `an event that kills its process is alone in the end, and no other loses an attempt`(name: String, byte: UInt8) async throws {
         let bytes: [UInt8] = [1, 1, 1, byte] + Array(repeating: 1, count: 12)
-        try await work(on: bytes) { database, lives in
-            let poison: Int64 = 4
-            let outcomes = try await database.lines(
-                """
-                SELECT concat_ws('|', result, reason, attempts, count(*)) FROM appstore.outcomes
-                GROUP BY result, reason, attempts ORDER BY result
-                """
-            )
-            #expect(outcomes == ["applied|1|15", "failed|\(byte == 5 ? "timed_out" : "killed_worker")|3|1"])
-            #expect(try await database.lines("SELECT event_id::text FROM appstore.failed") == ["\(poison)"])
+        let (database, lives) = try await work(on: bytes)
+        let poison: Int64 = 4
+        let outcomes = try await database.lines(
+            """
+            SELECT concat_ws('|', result, reason, attempts, count(*)) FROM appstore.outcomes
+            GROUP BY result, reason, attempts ORDER BY result
+            """
+        )
+        #expect(outcomes == ["applied|1|15", "failed|\(byte == 5 ? "timed_out" : "killed_worker")|3|1"])
+        #expect(try await database.lines("SELECT event_id::text FROM appstore.failed") == ["\(poison)"])
 
-            // Once in company, then alone. What never comes back is killed with its process some more times before it has come to be judged.
-            let deadly = lives.flatMap(\.batches).filter { $0.contains(poison) }
-            #expect(byte == 5 ? deadly.count >= 4 : deadly.count == 4)
-            #expect(deadly.dropFirst().allSatisfy { $0 == [poison] }, "\(deadly)")
-            // One that hangs may be judged by its own process, which cannot end well any more.
-            #expect(byte == 5 || lives.last?.ending == .exit(0))
+        // Once in company, then three times alone.
+        let began = lives.flatMap(\.events)
+        #expect(began.filter { $0 == poison }.count == 4, "\(lives)")
+        if byte == 5 {
+            // It is known who hangs: the others are settled at once.
+            #expect(began.count == 15 + 4, "\(lives)")
+            // Each life but the last, which may end before its time, ends itself.
+            #expect(lives.prefix(3).allSatisfy { $0.ending == .exit(70) }, "\(lives)")
+        } else {
+            #expect(lives.last?.ending == .exit(0))
         }
     }
 
     @Test func `two that kill their process are told apart from each other and from the others`() async throws {
-        try await work(on: [1, 2, 1, 1, 4, 1, 1, 1]) { database, _ in
-            let failed = try await database.lines(
-                "SELECT concat_ws('|', event_id, reason, attempts) FROM appstore.failed ORDER BY event_id"
-            )
-            #expect(failed == ["2|killed_worker|3", "5|killed_worker|3"])
-            let innocent = try await database.lines(
-                "SELECT DISTINCT concat_ws('|', result, attempts) FROM appstore.outcomes WHERE result <> 'failed'"
-            )
-            #expect(innocent == ["applied|1"])
+        let (database, _) = try await work(on: [1, 2, 1, 1, 4, 1, 1, 1])
+        let failed = try await database.lines(
+            "SELECT concat_ws('|', event_id, reason, attempts) FROM appstore.failed ORDER BY event_id"
+        )
+        #expect(failed == ["2|killed_worker|3", "5|killed_worker|3"])
+        try await expectInnocentOthers(in: database)
+    }
+
+    @Test func `as many that hang as there are threads do not freeze the worker`() async throws {
+        let (database, _) = try await work(on: [1, 5, 5, 1, 5, 5, 1, 1])
+        #expect(try await database.lines("SELECT count(*)::text FROM appstore.failed") == ["4"])
+        try await expectInnocentOthers(in: database)
+    }
+
+    private func expectInnocentOthers(in database: TestDatabase) async throws {
+        let innocent = try await database.lines(
+            "SELECT DISTINCT concat_ws('|', result, attempts) FROM appstore.outcomes WHERE result <> 'failed'"
+        )
+        #expect(innocent == ["applied|1"])
+    }
+
+    /// With everything as it is in earnest, and an event every tenth of a second beside the poison.
+    @Test(arguments: [("never comes back", 5, 10), ("is killed for want of memory", 2, 10)])
+    func `other events are not delayed for long`(name: String, byte: UInt8, seconds: Int) async throws {
+        let (database, _) = try await work(on: Array(repeating: 1, count: 20), isHasty: false) { database in
+            try await Deadline.wait(for: "the first outcomes") {
+                try await database.lines("SELECT count(*)::text FROM appstore.outcomes") == ["20"]
+            }
+            try await database.receive([1, 1, byte, 1, 1])
+            try await Deadline.wait(for: "the end of the poison") {
+                try await database.receive([1])
+                try await Task.sleep(for: .milliseconds(80))
+                return try await database.lines("SELECT count(*)::text FROM appstore.failed") == ["1"]
+            }
+        }
+        let delays = try await database.lines(
+            """
+            SELECT round(extract(epoch FROM settled_at - received_at) * 1000)::text FROM appstore.outcomes
+            WHERE result <> 'failed' ORDER BY settled_at - received_at
+            """
+        ).compactMap(Int.init)
+        print("beside an event that \(name): \(delays.count) events, median \(delays[delays.count / 2]) ms, longest \(delays.last ?? 0) ms")
+        #expect(delays.last ?? 0 < seconds * 1000)
+        try await expectInnocentOthers(in: database)
+    }
+}
+
+extension TestDatabase {
+    /// Puts one event into the inbox for each byte.
+    fileprivate func receive(_ bytes: [UInt8]) async throws {
+        let bodies = bytes.map { [$0] }
+        try await withConnection(user: "appstore_ingest") { connection in
+            _ = try await connection.execute("SELECT appstore.receive(\(bodies))")
         }
     }
 }

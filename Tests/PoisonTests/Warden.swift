@@ -8,8 +8,8 @@ import Synchronization
 final class Warden: Sendable {
     /// What one process did.
     struct Life: Sendable {
-        /// The events of its batches, in order.
-        let batches: [[Int64]]
+        /// The events that it began to prepare, in order.
+        let events: [Int64]
         let ending: ChildProcess.Ending?
     }
 
@@ -20,10 +20,13 @@ final class Warden: Sendable {
     }
 
     private let database: TestDatabase
+    private let isHasty: Bool
     private let state = Mutex(State())
 
-    init(_ database: TestDatabase) {
+    /// - Parameter isHasty: whether it need not wait; otherwise it does as long as the unit says (`RestartSec=2s`).
+    init(_ database: TestDatabase, isHasty: Bool) {
         self.database = database
+        self.isHasty = isHasty
     }
 
     /// The processes that have ended.
@@ -33,10 +36,11 @@ final class Warden: Sendable {
     func run() async throws {
         while let process = try start() {
             await process.awaitExit()
-            let batches = process.output.split(separator: "\n").compactMap { line in
-                line.hasPrefix("batch ") ? line.dropFirst(6).split(separator: ",").compactMap { Int64($0) } : nil
+            let events = process.output.split(separator: "\n").compactMap { line in
+                line.hasPrefix("event ") ? Int64(line.dropFirst(6)) : nil
             }
-            state.withLock { $0.lives.append(Life(batches: batches, ending: process.ending)) }
+            state.withLock { $0.lives.append(Life(events: events, ending: process.ending)) }
+            if !isHasty { try await Task.sleep(for: .seconds(2)) }
         }
     }
 
@@ -53,7 +57,10 @@ final class Warden: Sendable {
         var environment = ProcessInfo.processInfo.environment
         // A stack of the process killer is of no use here, and takes seconds to make.
         environment["SWIFT_BACKTRACE"] = "enable=no"
-        let command = ChildCommand([try Self.program(), database.url(user: "appstore_worker")], environment: environment)
+        let command = ChildCommand(
+            [try Self.program(), database.url(user: "appstore_worker"), isHasty ? "hasty" : "earnest"],
+            environment: environment
+        )
         return try state.withLock { state in
             guard !state.isClosing else { return nil }
             let process = try ChildProcess.launch(command.bound(signal: "KILL"))

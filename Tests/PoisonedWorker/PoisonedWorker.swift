@@ -3,16 +3,16 @@ import Inbox
 import Logging
 import Postgres
 import ServiceLifecycle
-import Synchronization
 import UnixSignals
 import Worker
 
 /// The real worker and the real queue, with events that kill their process: what the first byte of a body says is done while it is prepared.
 ///
-/// Prints `batch ID,ID,…` for each batch before anything is done with it. A watchdog like systemd's kills the process when a loop has not come round.
+/// Prints `event ID` for each event before anything is done with it. No watchdog is behind it: what hangs has to be ended from within.
 @main struct PoisonedWorker {
     static func main() async throws {
-        guard CommandLine.arguments.count == 2 else { fatalError("usage: PoisonedWorker DATABASE-URL") }
+        guard CommandLine.arguments.count == 3 else { fatalError("usage: PoisonedWorker DATABASE-URL hasty|earnest") }
+        let isHasty = CommandLine.arguments[2] == "hasty"
         var logger = Logger(label: "poisoned-worker")
         logger.logLevel = .warning
         let loops = 2
@@ -23,14 +23,12 @@ import Worker
         )
         let queue = InboxQueue<EventProcessor.Prepared>(
             pool: pool,
-            configuration: queueConfiguration,
+            configuration: isHasty ? hasty : QueueConfiguration(),
             logger: logger,
-            prepare: { events in
-                report("batch " + events.map { "\($0.eventID)" }.joined(separator: ","))
-                return events.map { event in
-                    event.body.first.flatMap(Poison.init)?.act()
-                    return .settled(.outcome(Outcome(.applied)))
-                }
+            prepare: { event in
+                report("event \(event.eventID)")
+                event.body.first.flatMap(Poison.init)?.act()
+                return .settled(.outcome(Outcome(.applied)))
             },
             merge: { prepared, _ in
                 prepared.map { event in
@@ -39,16 +37,13 @@ import Worker
             }
         )
         var configuration = WorkerService.Configuration(concurrency: loops)
-        configuration.maximumSleep = .milliseconds(200)
-        configuration.lookPause = .milliseconds(100)
-        let watchdog = Watchdog(loops: loops)
+        if isHasty { configuration.lookPause = .milliseconds(100) }
         let service = WorkerService(
             queue: queue,
             configuration: configuration,
             logger: logger,
-            heartbeat: .init(beat: watchdog.beat, finish: watchdog.finish)
+            heartbeat: .init(beat: { _ in }, finish: { _ in })
         )
-        watchdog.start()
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: pool), .init(service: service)],
@@ -59,12 +54,11 @@ import Worker
         try await group.run()
     }
 
-    /// As in earnest, but with less waiting.
-    private static var queueConfiguration: QueueConfiguration {
+    /// As in earnest, but with less waiting where nothing is decided by it.
+    private static var hasty: QueueConfiguration {
         var configuration = QueueConfiguration()
         configuration.batchEvents = 6
-        configuration.maximumPatience = .seconds(1)
-        configuration.suspectPatience = .seconds(1)
+        configuration.hangPatience = .milliseconds(500)
         configuration.grace = .milliseconds(300)
         configuration.deaths.baseDelay = .milliseconds(50)
         return configuration
@@ -90,44 +84,6 @@ enum Poison: UInt8 {
         case .readsNowhere: raise(SIGSEGV)
         case .traps: abort()
         case .neverEnds: while true { pause() }
-        }
-    }
-}
-
-/// Kills the process when one of its loops has been silent for too long.
-final class Watchdog: Sendable {
-    private let beats: Mutex<[Int: ContinuousClock.Instant]>
-    private static let limit = Duration.seconds(3)
-
-    init(loops: Int) {
-        beats = Mutex(Dictionary(uniqueKeysWithValues: (0..<loops).map { ($0, .now) }))
-    }
-
-    @Sendable func beat(_ loop: Int) {
-        beats.withLock { $0[loop] = .now }
-    }
-
-    @Sendable func finish(_ loop: Int) {
-        _ = beats.withLock { $0.removeValue(forKey: loop) }
-    }
-
-    func start() {
-        var thread = pthread_t()
-        pthread_create(
-            &thread,
-            nil,
-            { context in
-                guard let context else { return nil }
-                Unmanaged<Watchdog>.fromOpaque(context).takeRetainedValue().watch()
-            },
-            Unmanaged.passRetained(self).toOpaque()
-        )
-    }
-
-    private func watch() -> Never {
-        while true {
-            usleep(100_000)
-            if beats.withLock({ $0.values.contains { $0 < .now - Self.limit } }) { kill(getpid(), SIGKILL) }
         }
     }
 }

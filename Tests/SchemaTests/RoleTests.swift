@@ -95,7 +95,7 @@ struct RoleTests {
 
     @Test(arguments: [
         ("appstore_ingest", "statement_timeout", "5s"), ("appstore_ingest", "idle_in_transaction_session_timeout", "5s"),
-        ("appstore_worker", "statement_timeout", "30s"), ("appstore_worker", "lock_timeout", "10s"),
+        ("appstore_worker", "statement_timeout", "30s"), ("appstore_worker", "lock_timeout", "2s"),
         ("appstore_backend", "statement_timeout", "5s"), ("appstore_viewer", "default_transaction_read_only", "on"),
     ])
     func `time-outs belong to the role`(role: String, parameter: String, value: String) async throws {

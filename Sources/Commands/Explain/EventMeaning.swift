@@ -32,6 +32,9 @@ struct NextRun: Equatable {
         case .settled(.retry(let reason, _, _)):
             result = "retry"
             self.reason = reason
+        case .settled(.postponed):
+            result = "retry"
+            reason = nil
         }
     }
 }

@@ -23,8 +23,8 @@ struct EventReading {
     }
 
     /// Reads an event as if it were claimed at this moment.
-    init(_ event: ClaimedEvent, verifier: Verifier) async {
-        prepared = await EventProcessor(verifier: verifier).prepare([event]).first
+    init(_ event: ClaimedEvent, verifier: Verifier) {
+        prepared = EventProcessor(verifier: verifier).prepare(event)
         let now = Timestamp(millisecondsSince1970: event.claimedAt.millisecondsSince1970)
         if event.source == ClientSubmission.source {
             do {

@@ -25,7 +25,7 @@ struct Explanation {
             ])
             guard let record = try await InboxRecord.read(eventID, in: transaction) else { return nil }
             let event = record.claimed
-            let reading = if let event { await EventReading(event, verifier: verifier) } else { nil as EventReading? }
+            let reading = if let event { EventReading(event, verifier: verifier) } else { nil as EventReading? }
             guard let subject = ExplainedSubject(record, facts: reading?.facts) else {
                 return Explanation(record: record, reading: reading, subject: nil, books: nil, transaction: nil, subscription: nil)
             }
@@ -90,7 +90,7 @@ struct Explanation {
                 body: try row.decode("body")
             )
         }
-        return await EventProcessor(verifier: verifier).prepare(events).compactMap { prepared in
+        return events.map(EventProcessor(verifier: verifier).prepare).compactMap { prepared in
             if case .facts(let facts, _) = prepared { facts } else { nil }
         }
     }

@@ -4,17 +4,45 @@ import Postgres
 /// Merges a batch so that one bad event does not stop the others: when a statement fails, the batch is split around it, with the claim
 /// kept.
 struct BatchIsolation<Prepared: Sendable> {
+    let events: [ClaimedEvent]
     let merge: InboxQueue<Prepared>.Merge
     let transaction: Transaction
+    let retry: RetryPolicy
+    /// Whether outcomes are recorded together with the merge, so that an error in recording, too, is only one event's.
+    let isCareful: Bool
     let metrics: QueueMetrics
     let logger: Logger
+    private var lockWaits = 0
+    private var isHurried = false
+
+    init(
+        _ events: [ClaimedEvent],
+        in transaction: Transaction,
+        of queue: InboxQueue<Prepared>,
+        isCareful: Bool
+    ) {
+        self.events = events
+        self.transaction = transaction
+        self.isCareful = isCareful
+        merge = queue.merge
+        retry = queue.configuration.retry
+        metrics = queue.metrics
+        logger = queue.logger
+    }
 
     /// How often a batch is repeated when it only lost against another one. A conflict that lasts longer is treated as any other error: the
     /// events that it is about back off, instead of keeping the head of the queue busy for ever.
     private static var maximumRepeats: Int { 3 }
+    /// How many locks that others keep a batch waits for in vain, to find out which of its events need them; whoever has not been tried then
+    /// comes back later.
+    private static var maximumLockWaits: Int { 12 }
 
-    /// One settlement for each prepared event, in order. Throws only what says that the transaction itself is lost.
-    func settlements(for prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
+    /// One settlement for each prepared event, in order; their indices are those of the events. Throws only what says that the transaction itself
+    /// is lost.
+    mutating func settlements(for prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
+        guard lockWaits < Self.maximumLockWaits else {
+            return prepared.indices.map { blocked(events[$0], "not tried: the batch waited for locks too often") }
+        }
         do {
             return try await merging(prepared)
         } catch let error as PostgresError where error.endsBatch {
@@ -22,10 +50,8 @@ struct BatchIsolation<Prepared: Sendable> {
         } catch let error as CancellationError {
             throw error
         } catch {
-            guard prepared.count > 1 else {
-                logger.error("event could not be merged", metadata: ["error": "\(error)"])
-                return [.retry(reason: Self.reason(of: error), error: String(describing: error), labels: OutcomeLabels())]
-            }
+            try await hurry(after: error)
+            guard prepared.count > 1 else { return [try await settlement(of: events[prepared.startIndex], after: error)] }
             metrics.split()
             logger.warning("batch is split around an error", metadata: ["batch.events": "\(prepared.count)", "error": "\(error)"])
             let middle = prepared.startIndex + prepared.count / 2
@@ -33,17 +59,62 @@ struct BatchIsolation<Prepared: Sendable> {
         }
     }
 
-    /// Merges behind a savepoint, again after a deadlock or a lock time-out.
+    /// Merges behind a savepoint, again after a deadlock.
     private func merging(_ prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
         var repeats = 0
         while true {
             do {
-                return try await transaction.savepoint("merge") { transaction in try await merge(Array(prepared), transaction) }
-            } catch let error as PostgresError where error.isSerializationConflict && repeats < Self.maximumRepeats {
+                return try await transaction.savepoint("merge") { transaction in
+                    let settlements = try await merge(Array(prepared), transaction)
+                    if isCareful { try await record(settlements, of: events[prepared.indices], in: transaction) }
+                    return settlements
+                }
+            } catch let error as PostgresError where error.isSerializationConflict && !error.isLockTimeout && repeats < Self.maximumRepeats
+            {
                 repeats += 1
                 logger.debug("batch is repeated after a conflict", metadata: ["batch.repeats": "\(repeats)", "error": "\(error)"])
             }
         }
+    }
+
+    /// Records outcomes at once, with whatever was put off until the commit.
+    private func record(_ settlements: [Settlement], of events: ArraySlice<ClaimedEvent>, in transaction: Transaction) async throws {
+        let plan = SettlementPlan(events: events, settlements: settlements, retry: retry)
+        _ = try await transaction.pipeline(ClaimedBatch.settle(plan.outcomes) + ["SET CONSTRAINTS ALL IMMEDIATE"])
+    }
+
+    /// What others wait for is not to wait as long again for each part of the batch.
+    private mutating func hurry(after error: any Error) async throws {
+        guard let error = error as? PostgresError, error.isLockTimeout || error.sqlState == .queryCanceled else { return }
+        if error.isLockTimeout { lockWaits += 1 }
+        guard !isHurried else { return }
+        isHurried = true
+        _ = try await transaction.pipeline(["SET LOCAL lock_timeout = '200ms'", "SET LOCAL statement_timeout = '3s'"])
+    }
+
+    /// What becomes of an event that failed by itself.
+    private func settlement(of event: ClaimedEvent, after error: any Error) async throws -> Settlement {
+        if let error = error as? PostgresError, error.isLockTimeout { return blocked(event, "\(error)") }
+        logger.error("event could not be merged", metadata: ["error": "\(error)"])
+        let failure = Settlement.retry(reason: Self.reason(of: error), error: "\(error)", labels: OutcomeLabels())
+        guard isCareful else { return failure }
+        do {
+            try await transaction.savepoint("failure") { try await record([failure], of: [event], in: $0) }
+            return failure
+        } catch let error as PostgresError where error.endsBatch {
+            throw error
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            logger.error("outcome could not be recorded", metadata: ["event.id": "\(event.eventID)", "error": "\(error)"])
+            return .postponed(by: retry.maximumDelay, error: "the outcome could not be recorded: \(error)")
+        }
+    }
+
+    /// Comes back the later the longer it has waited: nobody knows how long a lock is kept.
+    private func blocked(_ event: ClaimedEvent, _ error: String) -> Settlement {
+        let delay = min(max(.seconds(1), event.age / 4), .seconds(30))
+        return .postponed(by: delay * Double.random(in: 0.5...1), error: error)
     }
 
     private static func reason(of error: any Error) -> String {
@@ -56,7 +127,10 @@ struct BatchIsolation<Prepared: Sendable> {
 extension PostgresError {
     /// Whether the batch is to be forgotten, because the error is about its transaction and not about an event in it. A statement that was
     /// cancelled after its time-out (57014) is an event's fault; a server that shuts down (57P01 to 57P03) is nobody's.
-    fileprivate var endsBatch: Bool {
+    var endsBatch: Bool {
         isConnectionLoss || code == .timeout || code == .closed || sqlState == .readOnlyTransaction || sqlState == .idleInTransactionTimeout
     }
+
+    /// Whether a lock was not had in time: whose fault it is, nobody knows, but not the event's that waited for it.
+    fileprivate var isLockTimeout: Bool { sqlState == .lockNotAvailable }
 }

@@ -33,18 +33,19 @@ enum ClaimedBatch {
         """
     }
 
-    /// Takes the least suspicious event of those that have to run alone.
+    /// Takes the least suspicious event of those that have to run alone, but none whose last time alone has still to be judged.
     static func claimSuspect(lane: Lane) -> Statement {
         """
         WITH due AS MATERIALIZED (
-            SELECT r.event_id, r.attempts
+            SELECT r.event_id, r.attempts, r.deaths
             FROM appstore.inbox_ready AS r
             WHERE r.is_suspect AND r.run_at <= statement_timestamp()
+              AND NOT EXISTS (SELECT FROM appstore.inbox_in_flight AS m WHERE m.is_alone AND m.event_ids[1] = r.event_id)
             ORDER BY r.deaths, r.run_at, r.event_id
             LIMIT 1
-            FOR UPDATE SKIP LOCKED
+            FOR UPDATE OF r SKIP LOCKED
         )
-        SELECT due.event_id, due.attempts, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body,
+        SELECT due.event_id, due.attempts, due.deaths, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body,
                (SELECT pg_advisory_xact_lock(\(lane))) AS lane
         FROM due
         CROSS JOIN LATERAL (
@@ -78,6 +79,15 @@ enum ClaimedBatch {
                 attempts: Int(try row.decode("attempts", as: Int16.self)),
                 body: try row.decode("body")
             )
+        }
+    }
+
+    /// The same for statements that ask for deaths, too.
+    static func suspects(_ rows: Rows) throws -> [ClaimedEvent] {
+        try zip(events(rows), rows).map { event, row in
+            var suspect = event
+            suspect.deaths = Int(try row.decode("deaths", as: Int16.self))
+            return suspect
         }
     }
 
@@ -128,19 +138,19 @@ enum ClaimedBatch {
     }
 
     /// Sends events back to wait. Their rows are locked by the claim, so that a plain UPDATE cannot meet another in the wrong order.
-    static func postpone(_ retries: [(event: ClaimedEvent, delay: Duration, error: String)]) -> [Statement] {
+    static func postpone(_ retries: [SettlementPlan.Retry]) -> [Statement] {
         guard !retries.isEmpty else { return [] }
         let ids = retries.map(\.event.eventID)
         return [
             """
             WITH later AS MATERIALIZED (
-                SELECT * FROM unnest(\(ids), \(retries.map { $0.delay.wholeMilliseconds }), \(retries.map(\.error)))
-                              AS later (event_id, delay, error)
+                SELECT * FROM unnest(\(ids), \(retries.map { $0.isAttempt }), \(retries.map { $0.delay.wholeMilliseconds }), \(retries.map(\.error)))
+                              AS later (event_id, is_attempt, delay, error)
             )
             UPDATE appstore.inbox_ready AS r
-            SET attempts = r.attempts + 1,
-                (last_error, run_at) = (SELECT later.error, clock_timestamp() + later.delay * interval '1 millisecond'
-                                        FROM later WHERE later.event_id = r.event_id)
+            SET (attempts, last_error, run_at) = (
+                SELECT r.attempts + later.is_attempt::int, later.error, clock_timestamp() + later.delay * interval '1 millisecond'
+                FROM later WHERE later.event_id = r.event_id)
             WHERE r.event_id = ANY (\(ids))
             """
         ]

@@ -12,6 +12,8 @@ package struct ClaimedEvent: Sendable {
     package let attempts: Int
     /// Exactly as it was received.
     package let body: [UInt8]
+    /// How often it had its process end, or be ended, while it ran alone; known of suspects only.
+    var deaths = 0
 
     package init(
         eventID: Int64,
@@ -31,6 +33,20 @@ package struct ClaimedEvent: Sendable {
 
     /// What has to be known of it once it has been prepared.
     var withoutBody: ClaimedEvent {
-        ClaimedEvent(eventID: eventID, source: source, receivedAt: receivedAt, claimedAt: claimedAt, attempts: attempts, body: [])
+        var event = ClaimedEvent(
+            eventID: eventID,
+            source: source,
+            receivedAt: receivedAt,
+            claimedAt: claimedAt,
+            attempts: attempts,
+            body: []
+        )
+        event.deaths = deaths
+        return event
+    }
+
+    /// How long ago it had been received when it was claimed, both by the database's clock.
+    var age: Duration {
+        .microseconds(max(0, claimedAt.microsecondsSince2000 - receivedAt.microsecondsSince2000))
     }
 }

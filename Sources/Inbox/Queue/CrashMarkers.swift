@@ -10,10 +10,15 @@ import Synchronization
 /// process died, or it lost its connection and lives; then it says so (``forget(_:)``).
 ///
 /// When the side connection cannot be had, because the server takes no more connections or answers too slowly, batches go on without a
-/// marker: the queue must not stand still for a danger that is rare, and if the danger is real the next process will have a marker again. Only
-/// a suspect never runs without one.
+/// marker, and without waiting for one until a look for lost batches has come through again: the queue must not stand still for a danger that is
+/// rare, and if the danger is real the next process will have a marker again. Only a suspect never runs without one.
 final class CrashMarkers: Sendable {
-    private let side: ConnectionPool
+    /// A suspect could not be marked, so it must not run.
+    struct Unmarked: Error {
+        let cause: (any Error)?
+    }
+
+    let side: ConnectionPool
     private let logger: Logger
     /// Lanes of batches that were lost while this process lives.
     private let forgotten = Mutex<Set<ClaimedBatch.Lane>>([])
@@ -26,21 +31,28 @@ final class CrashMarkers: Sendable {
 
     /// Marks the events of a batch.
     ///
-    /// - Parameter isAlone: whether a death of the process would be the fault of its only event.
-    /// - Throws: ``PostgresError`` when a suspect cannot be marked.
-    func mark(_ events: [ClaimedEvent], lane: ClaimedBatch.Lane, isAlone: Bool, isSuspect: Bool) async throws {
+    /// - Parameter isSuspect: whether it is one event by itself: a death of the process would be its fault.
+    /// - Throws: ``Unmarked`` when a suspect cannot be marked.
+    func mark(_ events: [ClaimedEvent], lane: ClaimedBatch.Lane, isSuspect: Bool) async throws {
+        if isAway.load(ordering: .relaxed) {
+            if isSuspect { throw Unmarked(cause: nil) }
+            return
+        }
         do {
             try await commit([
                 """
                 INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
-                VALUES (\(lane), \(events.map(\.eventID)), \(isAlone), clock_timestamp())
+                VALUES (\(lane), \(events.map(\.eventID)), \(isSuspect), clock_timestamp())
                 """
             ])
-            if isAway.exchange(false, ordering: .relaxed) { logger.notice("batches are marked again") }
-        } catch let error as PostgresError where !isSuspect {
+        } catch let error as PostgresError {
             // Said once, not for each batch.
-            let level: Logger.Level = isAway.exchange(true, ordering: .relaxed) ? .debug : .warning
-            logger.log(level: level, "batch goes on without a crash marker", metadata: ["error": "\(error)"])
+            if !isAway.exchange(true, ordering: .relaxed) {
+                logger.warning("batches go on without crash markers", metadata: ["error": "\(error)"])
+            }
+            // It may be there all the same: its answer was lost.
+            forget(lane)
+            if isSuspect { throw Unmarked(cause: error) }
         }
     }
 
@@ -49,33 +61,16 @@ final class CrashMarkers: Sendable {
         _ = forgotten.withLock { $0.insert(lane) }
     }
 
-    /// This process gave the batch up and closed its connection; its events are to answer for it as if the process had died.
-    ///
-    /// - Parameter isAlone: whether there is only one event, a suspect.
-    func giveUp(_ lane: ClaimedBatch.Lane, isAlone: Bool, reason: String, _ rules: LostBatches.Rules) async {
-        do {
-            try await commit([
-                "UPDATE appstore.inbox_in_flight SET given_up = \(reason), is_alone = \(isAlone) WHERE lane = \(lane)"
-            ])
-            // Waits for the end of the batch's transaction, so that the events are suspects before anybody takes them again.
-            _ = try await side.withTransaction { transaction in
-                try await transaction.execute("SELECT pg_advisory_xact_lock(\(lane))")
-                return try await LostBatches.judge(rules, in: transaction)
-            }
-        } catch {
-            // The marker is still there, and the next look for lost batches finds it.
-            logger.warning("batch could not be given up at once", metadata: ["error": "\(error)"])
-        }
-    }
-
     /// Looks for batches that were lost and draws the consequences for their events.
     func lookForLostBatches(_ rules: LostBatches.Rules) async throws -> LossReport {
-        try await sparingForgotten { forgotten in
+        let report = try await sparingForgotten { forgotten in
             try await side.withTransaction { transaction in
                 if !forgotten.isEmpty { try await transaction.execute(Self.remove(forgotten)) }
                 return try await LostBatches.judge(rules, in: transaction)
             }
         }
+        if isAway.exchange(false, ordering: .relaxed) { logger.notice("batches are marked again") }
+        return report
     }
 
     private func commit(_ statements: [Statement]) async throws {

@@ -14,78 +14,108 @@ struct Batch: Sendable {
     let kind: Kind
     let stay: SoloGate.Stay
     let lane = ClaimedBatch.Lane.random(in: .min ... .max)
-    let start = ContinuousClock.now
+    /// To be called when it has taken events.
+    let whenClaimed: @Sendable (_ isFull: Bool) -> Void
 
-    /// The events of a batch were let go because it took too long.
-    struct GivenUp: Error {
-        let events: Int
+    /// The database took too long.
+    struct Overdue: Error, CustomStringConvertible {
+        let bound: Duration
+
+        var description: String { "the database has not merged a batch within \(bound)" }
     }
 }
 
 extension InboxQueue {
     /// A batch that waits for its merge. The bodies are gone: they are most of what a worker would have to remember.
     private struct Work: Sendable {
-        let events: [ClaimedEvent]
-        let prepared: [Prepared]
-        let bound: Duration
+        let start: ContinuousClock.Instant
+        /// Those that were prepared, in order.
+        var events: [ClaimedEvent] = []
+        var prepared: [Prepared] = []
+        /// Those whose preparation takes too long.
+        var overdue: [ClaimedEvent] = []
+    }
+
+    /// What became of a batch.
+    private struct Settled: Sendable {
+        let work: Work
+        let plan: SettlementPlan
+        let losses: LossReport
     }
 
     /// Takes one batch, in three round trips on its connection and one beside it: claim; marker; merge; outcomes and commit.
+    ///
+    /// Returns when all of its preparations have ended. One that never does is ended with the process, soon after the others were committed.
     func run(_ batch: Batch) async throws -> BatchReport {
+        var isRecording = false
+        defer { HangWatch.shared.settle(batch.lane) }
         do {
-            let settled = try await pool.withTransaction { transaction in try await work(through: batch, in: transaction) }
-            guard let plan = settled else { return BatchReport() }
-            metrics.committed(plan, after: .now - batch.start)
-            var report = plan.report
-            report.isFull = report.events >= configuration.batchEvents
-            return report
-        } catch let error as Batch.GivenUp {
-            metrics.batchLost()
-            var report = BatchReport()
-            report.givenUp = error.events
-            return report
+            return try await withThrowingTaskGroup(of: Preparation<Prepared>.self, returning: BatchReport.self) { group in
+                let settled = try await pool.withTransaction { transaction in
+                    guard let work = try await take(batch, in: transaction, preparingIn: &group) else { return nil as Settled? }
+                    let settled = try await settle(work, of: batch, in: transaction)
+                    isRecording = true
+                    return settled
+                }
+                guard let settled else { return BatchReport() }
+                if !settled.work.overdue.isEmpty { giveUp(settled, of: batch) }
+                return report(settled)
+            }
         } catch {
             markers.forget(batch.lane)
+            if error is CrashMarkers.Unmarked { throw error }
             if !(error is CancellationError) { metrics.batchLost() }
-            if let error = error as? PostgresError, error.isConnectionLoss { memory.connectionWasLost() }
+            if let error = error as? PostgresError {
+                if error.isConnectionLoss { memory.connectionWasLost() }
+                if isRecording, error.isAboutData { memory.recordingFailed() }
+            }
             throw error
         }
     }
 
-    private func work(through batch: Batch, in transaction: Transaction) async throws -> SettlementPlan? {
-        guard let work = try await take(batch, in: transaction) else { return nil }
-        let settlements = try await limited(batch, work.events.count, to: work.bound, in: transaction) {
-            let isolation = BatchIsolation(merge: merge, transaction: transaction, metrics: metrics, logger: logger)
-            return try await isolation.settlements(for: work.prepared[...])
-        }
-        if batch.kind == .company { memory.took(.now - batch.start, events: work.events.count) }
-        let plan = SettlementPlan(events: work.events, settlements: settlements, retry: configuration.retry)
-        try transaction.leave(
-            with: ClaimedBatch.settle(plan.outcomes) + ClaimedBatch.postpone(plan.retries) + [ClaimedBatch.unmark(batch.lane)]
-        )
-        return plan
+    private func report(_ settled: Settled) -> BatchReport {
+        metrics.committed(settled.plan, after: .now - settled.work.start)
+        var report = settled.plan.report
+        report.givenUp = settled.work.overdue.count
+        report.isFull = report.events >= configuration.batchEvents
+        return report
+    }
+
+    /// It is committed which events take too long. They do so still, and keep their threads: the process has to be ended if they do not end now.
+    private func giveUp(_ settled: Settled, of batch: Batch) {
+        metrics.found(settled.losses)
+        memory.suspectsAreDue = true
+        batch.stay.giveUp()
+        expect(batch, within: configuration.hangPatience)
     }
 
     /// Claims, marks and prepares; nil when nothing is due.
-    private func take(_ batch: Batch, in transaction: Transaction) async throws -> Work? {
+    private func take(
+        _ batch: Batch,
+        in transaction: Transaction,
+        preparingIn group: inout ThrowingTaskGroup<Preparation<Prepared>, any Error>
+    ) async throws -> Work? {
         let events = try await claim(batch, in: transaction)
         guard !events.isEmpty else { return nil }
-        try await markers.mark(
-            events,
-            lane: batch.lane,
-            isAlone: batch.kind == .alone && batch.stay.isUndisturbed,
-            isSuspect: batch.kind == .alone
-        )
-        let bound = batch.kind == .alone ? configuration.suspectPatience : memory.bound(for: events.count)
-        let prepared = try await limited(batch, events.count, to: bound, in: transaction) { await prepare(events) }
-        return Work(events: events.map(\.withoutBody), prepared: prepared, bound: bound)
+        var work = Work(start: .now)
+        batch.whenClaimed(events.count >= configuration.batchEvents)
+        try await markers.mark(events, lane: batch.lane, isSuspect: batch.kind == .alone)
+        for (event, prepared) in zip(events, try await preparing(events, of: batch, in: &group)) {
+            if let prepared {
+                work.events.append(event.withoutBody)
+                work.prepared.append(prepared)
+            } else {
+                work.overdue.append(event.withoutBody)
+            }
+        }
+        return work
     }
 
     private func claim(_ batch: Batch, in transaction: Transaction) async throws -> [ClaimedEvent] {
         guard batch.kind == .company else {
-            return try ClaimedBatch.events(await transaction.query(ClaimedBatch.claimSuspect(lane: batch.lane)))
+            return try ClaimedBatch.suspects(await transaction.query(ClaimedBatch.claimSuspect(lane: batch.lane)))
         }
-        let (mark, probe) = memory.nextClaim()
+        let (mark, probe) = memory.nextClaim(opened: pool.counts.opened)
         let claim = ClaimedBatch.claim(
             limit: configuration.batchEvents,
             bytes: configuration.batchBytes,
@@ -98,31 +128,116 @@ extension InboxQueue {
         return try ClaimedBatch.events(answers[0])
     }
 
-    /// Does something with the events, but gives them up when it takes too long: the connection is closed, whatever goes on, and the marker
-    /// says why. A preparation that never ends keeps its loop, whose silence the watchdog notices.
-    private func limited<T: Sendable>(
-        _ batch: Batch,
-        _ events: Int,
-        to bound: Duration,
-        in transaction: Transaction,
-        _ body: @escaping @Sendable () async throws -> T
-    ) async throws -> T {
-        try await withThrowingTaskGroup(of: T?.self) { group in
-            group.addTask { try await body() }
+    /// Prepares events on all cores; nil for each that takes too long.
+    private func preparing(
+        _ events: [ClaimedEvent],
+        of batch: Batch,
+        in group: inout ThrowingTaskGroup<Preparation<Prepared>, any Error>
+    ) async throws -> [Prepared?] {
+        let isAlone = batch.kind == .alone
+        let bound = isAlone ? configuration.suspectPatience(afterFailures: events[0].attempts) : memory.bound(for: events.count)
+        // If all threads are kept, nothing below happens in time.
+        expect(batch, within: bound + configuration.hangPatience * 2)
+        let start = ContinuousClock.now
+        for (index, event) in events.enumerated() {
+            group.addTask { [prepare] in .ended(index, await prepare(event)) }
+        }
+        group.addTask { try await Self.timer(bound) }
+        var prepared = [Prepared?](repeating: nil, count: events.count)
+        var left = events.count
+        while left > 0, case .ended(let index, let value)? = try await group.next() {
+            prepared[index] = value
+            left -= 1
+        }
+        group.cancelAll()
+        if left > 0 {
+            logger.warning(
+                "events are given up, their preparation takes too long",
+                metadata: ["batch.events": "\(events.count)", "batch.overdue": "\(left)", "batch.bound": "\(bound)"]
+            )
+            if !isAlone { memory.exceeded(bound) }
+        } else if !isAlone {
+            memory.took(.now - start, events: events.count)
+        }
+        return prepared
+    }
+
+    /// In steps: while the machine was stopped nothing was prepared either, and that is to cost no more than one of them.
+    private static func timer(_ bound: Duration) async throws -> Preparation<Prepared> {
+        for _ in 0..<4 { try await Task.sleep(for: bound / 4) }
+        return .timeIsOver
+    }
+
+    /// Merges what was prepared and has the outcomes travel with the commit. If the database takes too long, nobody is to blame: the batch is
+    /// forgotten, and its events are taken again.
+    private func settle(_ work: Work, of batch: Batch, in transaction: Transaction) async throws -> Settled {
+        let isCareful = memory.isCareful
+        let settlements = work.events.isEmpty ? [] : try await merging(work, of: batch, isCareful: isCareful, in: transaction)
+        let plan = SettlementPlan(events: work.events, settlements: settlements, retry: configuration.retry)
+        var statements = isCareful ? [] : ClaimedBatch.settle(plan.outcomes)
+        statements += ClaimedBatch.postpone(plan.retries) + [ClaimedBatch.unmark(batch.lane)]
+        var losses = LossReport(suspectsAreDue: false)
+        if !work.overdue.isEmpty {
+            var consequences = LostBatches.Consequences(rules: configuration.lossRules, events: work.overdue)
+            let ids = work.overdue.map(\.eventID)
+            consequences.add(batch.kind == .alone ? .death(ids[0], reason: "timed_out") : .suspects(ids), of: batch.lane)
+            losses.add(consequences)
+            statements += consequences.statements
+        }
+        try transaction.leave(with: statements)
+        return Settled(work: work, plan: plan, losses: losses)
+    }
+
+    private func merging(_ work: Work, of batch: Batch, isCareful: Bool, in transaction: Transaction) async throws -> [Settlement] {
+        var bound = configuration.mergePatience
+        if batch.kind == .alone {
+            // No other batch of this process runs meanwhile.
+            let patience = configuration.suspectPatience(afterFailures: work.events[0].attempts)
+            bound = patience * 4
+            _ = try await transaction.pipeline([
+                "SET LOCAL lock_timeout = \(unsafeRaw: "\((patience / 2).wholeMilliseconds)")",
+                "SET LOCAL statement_timeout = \(unsafeRaw: "\((patience * 2).wholeMilliseconds)")",
+            ])
+        }
+        // Waiting for the database ends when it is cancelled; what does not end even then is computing.
+        expect(batch, within: bound + configuration.hangPatience * 5)
+        return try await withThrowingTaskGroup(of: [Settlement]?.self) { group in
             group.addTask {
+                var isolation = BatchIsolation(work.events, in: transaction, of: self, isCareful: isCareful)
+                return try await isolation.settlements(for: work.prepared[...])
+            }
+            group.addTask { [bound] in
                 try await Task.sleep(for: bound)
                 return nil
             }
             defer { group.cancelAll() }
-            if let value = try await group.next() ?? nil { return value }
-            group.cancelAll()
-            logger.warning("batch is given up, it took too long", metadata: ["batch.events": "\(events)", "batch.bound": "\(bound)"])
-            memory.gaveUp(after: bound, events: events)
-            await batch.stay.giveUp {
-                transaction.abandon()
-                await markers.giveUp(batch.lane, isAlone: batch.kind == .alone, reason: "timed_out", configuration.lossRules)
-            }
-            throw Batch.GivenUp(events: events)
+            if let settlements = try await group.next() ?? nil { return settlements }
+            transaction.abandon()
+            throw Batch.Overdue(bound: bound)
         }
     }
+
+    /// Has the process end if the batch is in the same stage after that time: its marker tells the next process.
+    private func expect(_ batch: Batch, within time: Duration) {
+        HangWatch.shared.expect(batch.lane, within: time) { [gate, logger] in
+            // The others are innocent: what they have in hand is committed first.
+            gate.closeForGood()
+            logger.critical(
+                "a batch hangs, the process ends itself to be started again",
+                metadata: ["batch.alone": "\(batch.kind == .alone)"]
+            )
+            ProcessEnd.now()
+        }
+    }
+}
+
+/// What comes from the tasks that prepare a batch.
+enum Preparation<Prepared: Sendable>: Sendable {
+    case ended(Int, Prepared)
+    case timeIsOver
+}
+
+extension PostgresError {
+    /// Whether the server refused what it was given, and would do so again.
+    fileprivate var isAboutData: Bool { code == .sql && !endsBatch && !isSerializationConflict }
 }

@@ -4,8 +4,9 @@ package import Postgres
 /// Takes events off the inbox in batches. A batch is one transaction: claim, prepare, merge, settle, commit; a crash anywhere before the
 /// commit leaves every event where it was.
 package struct InboxQueue<Prepared: Sendable>: Sendable {
-    /// Work on claimed events that touches nothing: one value for each event, in order. What is wrong with an event is part of its value.
-    package typealias Prepare = @Sendable ([ClaimedEvent]) async -> [Prepared]
+    /// Work on a claimed event that touches nothing but a core; the events of a batch are prepared on all of them. What is wrong with an event is
+    /// part of its value.
+    package typealias Prepare = @Sendable (ClaimedEvent) async -> Prepared
     /// Writes prepared events into the books, inside the batch's transaction; one settlement for each, in order. It may be called again
     /// with fewer of them after an error, whose writes have been rolled back by then.
     package typealias Merge = @Sendable ([Prepared], Transaction) async throws -> [Settlement]
@@ -18,7 +19,7 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
     let logger: Logger
     let markers: CrashMarkers
     let memory: QueueMemory
-    private let gate = SoloGate()
+    let gate: SoloGate
 
     package typealias Configuration = QueueConfiguration
 
@@ -38,22 +39,32 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
         self.merge = merge
         self.logger = logger
         markers = CrashMarkers(side: pool.side(patience: configuration.markerPatience), logger: logger)
+        gate = SoloGate(patience: configuration.solitudePatience)
         memory = QueueMemory(patience: Patience(minimum: configuration.patience, maximum: configuration.maximumPatience))
     }
+
+    /// The connection for crash markers, which is beside the pool.
+    package var side: ConnectionPool { markers.side }
 
     /// Takes one batch and says how it went; it is empty when nothing was due. While suspects are due, it takes some of them instead, one by
     /// one and with no other batch of this process in flight.
     ///
+    /// - Parameter whenClaimed: called as soon as there are events, long before they are settled; with whether there may be more.
     /// - Throws: ``PostgresError`` when the database could not be asked or did not commit; the events then stay in the queue.
-    package func takeBatch() async throws -> BatchReport {
-        if memory.suspectsAreDue, let report = try await gate.alone({ try await takeSuspects($0) }), report.events > 0 { return report }
-        return try await gate.together { try await run(Batch(kind: .company, stay: $0)) }
+    package func takeBatch(whenClaimed: @escaping @Sendable (_ isFull: Bool) -> Void = { _ in }) async throws -> BatchReport {
+        if memory.suspectsAreDue, let report = try await takeSuspects(whenClaimed), report.events > 0 { return report }
+        return try await gate.together { try await run(Batch(kind: .company, stay: $0, whenClaimed: whenClaimed)) }
     }
 
-    /// Looks for batches whose process died, by kill, crash or hang, and has their events run alone. To be called when a process starts and
-    /// about once a second.
-    package func lookForLostBatches() async throws -> LossReport {
-        let report = try await markers.lookForLostBatches(configuration.lossRules)
+    /// Looks for lost batches, whose process died by kill, crash or hang or gave them up, and has their events run alone. To be called when a
+    /// process starts and about once a second.
+    ///
+    /// - Parameter isFirst: whether this process has only just started; it takes no event before it knows which killed the one before it, and
+    ///   gives nobody time to say that he lives.
+    package func lookForLostBatches(isFirst: Bool = false) async throws -> LossReport {
+        var rules = configuration.lossRules
+        if isFirst { rules.companyGrace = .zero }
+        let report = try await markers.lookForLostBatches(rules)
         memory.suspectsAreDue = report.suspectsAreDue
         metrics.found(report)
         if report.lost > 0 {
@@ -68,16 +79,31 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
         return report
     }
 
-    /// As many as fit into a part of a second, so that others are not kept waiting for long.
-    private func takeSuspects(_ stay: SoloGate.Stay) async throws -> BatchReport {
-        let end = ContinuousClock.now + .milliseconds(250)
-        var total = BatchReport()
-        repeat {
-            let report = try await run(Batch(kind: .alone, stay: stay))
-            total.add(report)
-            if report.events == 0 { memory.suspectsAreDue = false }
-            if report.events == 0 || report.givenUp > 0 { break }
-        } while ContinuousClock.now < end
-        return total
+    /// As many as fit into a part of a second, so that others are not kept waiting for long; nil when this is not the time.
+    private func takeSuspects(_ whenClaimed: @escaping @Sendable (_ isFull: Bool) -> Void) async throws -> BatchReport? {
+        try await gate.alone { stay in
+            let end = ContinuousClock.now + .milliseconds(250)
+            var total = BatchReport()
+            repeat {
+                let report = try await takeSuspect(Batch(kind: .alone, stay: stay, whenClaimed: whenClaimed))
+                total.add(report)
+                if report.events == 0 { memory.suspectsAreDue = false }
+                if report.events == 0 || report.givenUp > 0 { break }
+            } while ContinuousClock.now < end
+            return total
+        } whenTooBusy: {
+            // The next look has it tried again; until then others go on.
+            memory.suspectsAreDue = false
+        }
+    }
+
+    /// Nothing when it cannot be marked: the others do not wait for that.
+    private func takeSuspect(_ batch: Batch) async throws -> BatchReport {
+        do {
+            return try await run(batch)
+        } catch let error as CrashMarkers.Unmarked {
+            if let cause = error.cause { logger.warning("suspects wait for a crash marker", metadata: ["error": "\(cause)"]) }
+            return BatchReport()
+        }
     }
 }

@@ -1,34 +1,41 @@
 import Postgres
 
 extension LostBatches {
-    /// What is to be written because of lost batches.
+    /// What is to be written because of lost batches, or of events that were given up.
     struct Consequences {
         private let rules: Rules
-        private let events: [Int64: Event]
+        private let events: [Int64: ClaimedEvent]
         private var closed: [ClaimedBatch.Lane] = []
+        private var noted: [ClaimedBatch.Lane] = []
         private var respited: [(lane: ClaimedBatch.Lane, eventID: Int64)] = []
         private(set) var suspects: Set<Int64> = []
-        private(set) var deaths: [(event: Event, delay: Duration, reason: String)] = []
-        private(set) var failures: [(event: Event, reason: String)] = []
+        private(set) var deaths: [(event: ClaimedEvent, delay: Duration, reason: String)] = []
+        private(set) var failures: [(event: ClaimedEvent, reason: String)] = []
 
-        init(rules: Rules, events: [Int64: Event]) {
+        /// - Parameter events: those that this transaction holds.
+        init(rules: Rules, events: [ClaimedEvent]) {
             self.rules = rules
-            self.events = events
+            self.events = Dictionary(uniqueKeysWithValues: events.map { ($0.eventID, $0) })
         }
 
         var lost: Int { closed.count + respited.count }
 
-        mutating func add(_ verdict: Verdict, of marker: Marker) {
+        mutating func add(_ verdict: Verdict, of lane: ClaimedBatch.Lane) {
             switch verdict {
             case .later:
                 return
+            case .noted:
+                noted.append(lane)
+                return
             case .respite(let eventID):
-                respited.append((marker.lane, eventID))
+                respited.append((lane, eventID))
                 return
             case .suspects(let eventIDs):
                 suspects.formUnion(eventIDs)
             case .death(let eventID, let reason):
                 guard let event = events[eventID] else { return }
+                // Two markers may be about one event: whoever took it before its first one was judged gave it a second.
+                guard !isJudged(eventID) else { break }
                 var generator = SystemRandomNumberGenerator()
                 if let delay = rules.deaths.delay(afterFailures: event.deaths + 1, using: &generator) {
                     deaths.append((event, delay, reason))
@@ -36,13 +43,17 @@ extension LostBatches {
                     failures.append((event, reason))
                 }
             }
-            closed.append(marker.lane)
+            closed.append(lane)
+        }
+
+        private func isJudged(_ eventID: Int64) -> Bool {
+            deaths.contains { $0.event.eventID == eventID } || failures.contains { $0.event.eventID == eventID }
         }
 
         var statements: [Statement] {
             let failed = failures.map { event, reason in
                 (
-                    event: event.claimed, attempts: event.claimed.attempts + 1, outcome: Outcome(.failed, reason: reason),
+                    event: event, attempts: event.attempts + 1, outcome: Outcome(.failed, reason: reason),
                     error: Optional(Self.account(of: reason, deaths: event.deaths + 1))
                 )
             }
@@ -62,7 +73,7 @@ extension LostBatches {
         }
 
         private var postponement: Statement {
-            let ids = deaths.map(\.event.claimed.eventID)
+            let ids = deaths.map(\.event.eventID)
             let errors = deaths.map { Self.account(of: $0.reason, deaths: $0.event.deaths + 1) }
             return """
                 WITH dead AS MATERIALIZED (
@@ -80,7 +91,7 @@ extension LostBatches {
         private var respite: Statement {
             """
             WITH lost AS (
-                UPDATE appstore.inbox_in_flight SET lost_at = clock_timestamp() WHERE lane = ANY (\(respited.map(\.lane)))
+                UPDATE appstore.inbox_in_flight SET lost_at = clock_timestamp() WHERE lane = ANY (\(respited.map(\.lane) + noted))
             )
             UPDATE appstore.inbox_ready
             SET run_at = greatest(run_at, clock_timestamp() + \((rules.grace + .seconds(2)).wholeMilliseconds) * interval '1 millisecond')
@@ -96,7 +107,7 @@ extension LostBatches {
 
 /// What a look for lost batches found.
 package struct LossReport: Sendable, Hashable {
-    /// Batches that ended without a commit although their process said nothing.
+    /// Batches that ended without a commit although their process said nothing, or whose only event has to wait until it is certain.
     package var lost = 0
     /// Events that run alone from now on.
     package var suspects = 0

@@ -2,13 +2,15 @@ import Postgres
 
 /// What follows for the events of batches that ended without a commit.
 ///
-/// Those who were in company become suspects: each runs alone from now on, and no attempt is counted. A suspect that was lost while it ran
-/// alone is left to wait until its process has had time to say that it lives. After that it has killed it, which counts as an attempt; it
-/// backs off, and after the last death it is `failed`.
+/// A process that lives, and has only lost its connection, has time to say so. After that those who were in company become suspects: each runs
+/// alone from now on, and no attempt is counted. A suspect that was lost while it ran alone is left to wait meanwhile, longer; after that it has
+/// killed its process, which counts as an attempt; it backs off, and after the last death it is `failed`.
 enum LostBatches {
     /// How strict to be.
     struct Rules: Sendable {
-        /// How long a process has to say that it lives after its batch was found lost.
+        /// How long a process has to say that it lives after a batch in company was found lost.
+        var companyGrace: Duration
+        /// The same for a suspect that ran alone.
         var grace: Duration
         /// How many deaths make an event `failed`, and how long it backs off after each.
         var deaths: RetryPolicy
@@ -19,24 +21,21 @@ enum LostBatches {
         let lane: ClaimedBatch.Lane
         let eventIDs: [Int64]
         let isAlone: Bool
-        /// Whether it was found lost long enough ago; nil if never before.
-        let isOverdue: Bool?
-        let givenUp: String?
-    }
-
-    /// A lost event that this transaction holds.
-    struct Event: Sendable {
-        let claimed: ClaimedEvent
-        let deaths: Int
+        /// Whether it was found lost before.
+        let isNoted: Bool
+        /// Whether its process has had its time.
+        let isOverdue: Bool
     }
 
     /// What is to be done about a marker.
     enum Verdict: Equatable {
+        /// Its process has time to speak for them, who may go on meanwhile.
+        case noted
         /// These run alone from now on.
         case suspects([Int64])
-        /// It is to wait.
+        /// It is to wait until its process has had time to speak for it.
         case respite(Int64)
-        /// It killed its process, or had to be given up for that reason.
+        /// It killed its process, or had its process be ended, for that reason.
         case death(Int64, reason: String)
         /// Somebody else has it in his hands, or its time has not come: later.
         case later
@@ -48,16 +47,13 @@ enum LostBatches {
     static func verdict(on marker: Marker, held: Set<Int64>, waiting: Set<Int64>) -> Verdict {
         guard marker.isAlone, let event = marker.eventIDs.first else {
             // What another batch holds by now is that batch's affair, and its marker's.
-            return .suspects(marker.eventIDs.filter(held.contains))
+            if marker.isOverdue { return .suspects(marker.eventIDs.filter(held.contains)) }
+            return marker.isNoted ? .later : .noted
         }
         guard waiting.contains(event) else { return .suspects([]) }
         guard held.contains(event) else { return .later }
-        if let reason = marker.givenUp { return .death(event, reason: reason) }
-        switch marker.isOverdue {
-        case nil: return .respite(event)
-        case false?: return .later
-        case true?: return .death(event, reason: "killed_worker")
-        }
+        guard marker.isNoted else { return .respite(event) }
+        return marker.isOverdue ? .death(event, reason: "killed_worker") : .later
     }
 
     /// Looks for lost batches and carries the verdicts out.
@@ -73,26 +69,28 @@ enum LostBatches {
         guard !lanes.isEmpty else { return report }
 
         // A batch that has just been committed had its lane freed after its marker was gone, which only a later statement sees.
-        let markers = try await lock(lanes, grace: rules.grace, in: transaction)
+        let markers = try await lock(lanes, rules, in: transaction)
         let ids = Set(markers.flatMap(\.eventIDs)).sorted()
         let waiting = try await transaction.query("SELECT event_id FROM appstore.inbox_ready WHERE event_id = ANY (\(ids))")
         let events = try await hold(ids, in: transaction)
-        let held = Dictionary(uniqueKeysWithValues: events.map { ($0.claimed.eventID, $0) })
-        var consequences = Consequences(rules: rules, events: held)
+        let held = Set(events.map(\.eventID))
+        let unsettled = try Set(waiting.map { try $0.decode(0, as: Int64.self) })
+        var consequences = Consequences(rules: rules, events: events)
         for marker in markers {
-            let verdict = try verdict(on: marker, held: Set(held.keys), waiting: Set(waiting.map { try $0.decode(0) }))
-            consequences.add(verdict, of: marker)
+            consequences.add(verdict(on: marker, held: held, waiting: unsettled), of: marker.lane)
         }
         _ = try await transaction.pipeline(consequences.statements)
         report.add(consequences)
         return report
     }
 
-    private static func lock(_ lanes: [ClaimedBatch.Lane], grace: Duration, in transaction: Transaction) async throws -> [Marker] {
+    private static func lock(_ lanes: [ClaimedBatch.Lane], _ rules: Rules, in transaction: Transaction) async throws -> [Marker] {
         let rows = try await transaction.query(
             """
-            SELECT m.lane, m.event_ids, m.is_alone, m.given_up,
-                   m.lost_at <= clock_timestamp() - \(grace.wholeMilliseconds) * interval '1 millisecond' AS is_overdue
+            SELECT m.lane, m.event_ids, m.is_alone, m.lost_at IS NOT NULL AS is_noted,
+                   coalesce(statement_timestamp() - m.lost_at, interval '0')
+                       >= CASE WHEN m.is_alone THEN \(rules.grace.wholeMilliseconds) ELSE \(rules.companyGrace.wholeMilliseconds) END
+                          * interval '1 millisecond' AS is_overdue
             FROM appstore.inbox_in_flight AS m WHERE m.lane = ANY (\(lanes))
             ORDER BY m.lane
             FOR UPDATE SKIP LOCKED
@@ -103,13 +101,13 @@ enum LostBatches {
                 lane: try row.decode("lane"),
                 eventIDs: try row.decode("event_ids"),
                 isAlone: try row.decode("is_alone"),
-                isOverdue: try row.decode("is_overdue"),
-                givenUp: try row.decode("given_up")
+                isNoted: try row.decode("is_noted"),
+                isOverdue: try row.decode("is_overdue")
             )
         }
     }
 
-    private static func hold(_ ids: [Int64], in transaction: Transaction) async throws -> [Event] {
+    private static func hold(_ ids: [Int64], in transaction: Transaction) async throws -> [ClaimedEvent] {
         let rows = try await transaction.query(
             """
             WITH held AS MATERIALIZED (
@@ -122,8 +120,6 @@ enum LostBatches {
             CROSS JOIN LATERAL (SELECT i.source, i.received_at FROM appstore.inbox AS i WHERE i.event_id = held.event_id OFFSET 0) AS i
             """
         )
-        return try zip(ClaimedBatch.events(rows), rows).map { claimed, row in
-            Event(claimed: claimed, deaths: Int(try row.decode("deaths", as: Int16.self)))
-        }
+        return try ClaimedBatch.suspects(rows)
     }
 }

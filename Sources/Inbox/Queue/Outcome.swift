@@ -43,4 +43,6 @@ package enum Settlement: Sendable, Hashable {
     case outcome(Outcome)
     /// It may succeed later. The text is kept as the event's last error; after the last attempt the outcome is `failed` with this reason.
     case retry(reason: String, error: String, labels: OutcomeLabels)
+    /// It could not be tried, because others held what it needs, or not be recorded: it waits for so long, and no attempt counts.
+    case postponed(by: Duration, error: String)
 }

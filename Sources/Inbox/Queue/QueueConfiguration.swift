@@ -6,22 +6,36 @@ package struct QueueConfiguration: Sendable {
     package var batchBytes = 8 << 20
     package var retry = RetryPolicy()
 
-    /// How long a batch may take from its claim to its outcomes, when batches are quick. One that takes longer is given up, and its events
-    /// run one by one.
+    /// How long the preparation of a batch may take when batches are quick. One that takes longer is given up, and its events run one by one.
     package var patience: Duration = .seconds(1)
-    /// The same where every batch is slow. Below `idle_in_transaction_session_timeout`.
+    /// The same where every batch is slow.
     package var maximumPatience: Duration = .seconds(30)
-    /// How long an event that runs alone may take.
-    package var suspectPatience: Duration = .seconds(5)
+    /// How long the preparation of an event that runs alone may take, as nothing else runs meanwhile; twice as long after each of its first
+    /// failures.
+    package var suspectPatience: Duration = .seconds(1)
+    /// How long a batch may wait for the database in all before it is forgotten and taken again later. Longer than `statement_timeout`,
+    /// which tells the event that is slow from the others.
+    package var mergePatience: Duration = .seconds(60)
+    /// How long a suspect waits for the batches under way to end, while no other begins.
+    package var solitudePatience: Duration = .seconds(2)
     /// How long to wait for a crash marker to be committed.
     package var markerPatience: Duration = .seconds(1)
+    /// How long what was given up has to end by itself, before its process is ended.
+    package var hangPatience: Duration = .seconds(2)
 
-    /// How long a process has to say that it lives, after a suspect that it ran alone was found lost.
+    /// How long a process has to say that it lives, after a batch of its was found lost: the time of a reconnect.
+    package var companyGrace: Duration = .seconds(2)
+    /// The same for a suspect that it ran alone, where the answer is about guilt.
     package var grace: Duration = .seconds(10)
     /// How many deaths of its process make an event `failed`, and how long it backs off after each.
     package var deaths = RetryPolicy(maximumAttempts: 3, baseDelay: .seconds(5), maximumDelay: .seconds(600))
 
     package init() {}
 
-    var lossRules: LostBatches.Rules { LostBatches.Rules(grace: grace, deaths: deaths) }
+    var lossRules: LostBatches.Rules { LostBatches.Rules(companyGrace: companyGrace, grace: grace, deaths: deaths) }
+
+    /// What an event that runs alone is allowed for its preparation.
+    func suspectPatience(afterFailures failures: Int) -> Duration {
+        suspectPatience * (1 << min(failures, 2))
+    }
 }

@@ -6,6 +6,8 @@ final class QueueMemory: Sendable {
         var mark = LowWaterMark()
         var patience: Patience
         var suspectsAreDue = false
+        var opened = 0
+        var carefulUntil: ContinuousClock.Instant?
     }
 
     private let state: Mutex<State>
@@ -15,12 +17,22 @@ final class QueueMemory: Sendable {
     }
 
     /// Where a claim begins, and where a probe does that is to go with it.
-    func nextClaim() -> (mark: QueuePosition, probe: QueuePosition?) {
+    ///
+    /// - Parameter opened: how many connections the pool has opened. Each may lead to another server than those before it: one that died
+    ///   while it was idle is replaced without a word.
+    func nextClaim(opened: Int? = nil) -> (mark: QueuePosition, probe: QueuePosition?) {
         state.withLock { state in
+            if let opened, state.opened != opened {
+                state.mark.forget()
+                state.opened = opened
+            }
             let probe = state.mark.probe(at: .now)
             return (state.mark.position, probe)
         }
     }
+
+    /// Below which nothing waits.
+    var mark: QueuePosition { state.withLock(\.mark.position) }
 
     func observe(_ probe: LowWaterMark.Probe) {
         state.withLock { $0.mark.observe(probe) }
@@ -39,12 +51,19 @@ final class QueueMemory: Sendable {
         state.withLock { $0.patience.took(duration, events: events) }
     }
 
-    /// A batch was given up, and its events are about to be suspects.
-    func gaveUp(after bound: Duration, events: Int) {
-        state.withLock { state in
-            state.patience.exceeded(bound, events: events)
-            state.suspectsAreDue = true
-        }
+    /// Events were given up after that bound.
+    func exceeded(_ bound: Duration) {
+        state.withLock { $0.patience.exceeded(bound) }
+    }
+
+    /// The outcomes of a batch could not be recorded. One of its events is to blame, and all come back with the next batches.
+    func recordingFailed() {
+        state.withLock { $0.carefulUntil = .now + .seconds(5) }
+    }
+
+    /// Whether outcomes are to be recorded so that one which cannot be does not stop the others.
+    var isCareful: Bool {
+        state.withLock { state in state.carefulUntil.map { .now < $0 } ?? false }
     }
 
     var suspectsAreDue: Bool {

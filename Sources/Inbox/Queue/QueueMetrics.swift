@@ -53,10 +53,3 @@ package struct QueueMetrics: Sendable {
         lost.increment()
     }
 }
-
-extension ClaimedEvent {
-    /// How long ago it had been received when it was claimed, both by the database's clock.
-    fileprivate var age: Duration {
-        .microseconds(max(0, claimedAt.microsecondsSince2000 - receivedAt.microsecondsSince2000))
-    }
-}

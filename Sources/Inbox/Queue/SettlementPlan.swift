@@ -1,10 +1,19 @@
 /// Which events of a batch are done and which wait for another attempt.
 struct SettlementPlan: Sendable {
     private(set) var outcomes: [(event: ClaimedEvent, attempts: Int, outcome: Outcome, error: String?)] = []
-    private(set) var retries: [(event: ClaimedEvent, delay: Duration, error: String)] = []
+    private(set) var retries: [Retry] = []
+
+    /// An event that waits.
+    struct Retry: Sendable {
+        let event: ClaimedEvent
+        let delay: Duration
+        let error: String
+        /// Whether this was one of its attempts.
+        let isAttempt: Bool
+    }
 
     /// An event whose last attempt failed is done: its outcome is `failed`.
-    init(events: [ClaimedEvent], settlements: [Settlement], retry: RetryPolicy) {
+    init(events: some Sequence<ClaimedEvent>, settlements: [Settlement], retry: RetryPolicy) {
         var generator = SystemRandomNumberGenerator()
         for (event, settlement) in zip(events, settlements) {
             let attempts = event.attempts + 1
@@ -13,10 +22,12 @@ struct SettlementPlan: Sendable {
                 outcomes.append((event, attempts, outcome, nil))
             case .retry(let reason, let error, let labels):
                 if let delay = retry.delay(afterFailures: attempts, using: &generator) {
-                    retries.append((event, delay, error))
+                    retries.append(Retry(event: event, delay: delay, error: error, isAttempt: true))
                 } else {
                     outcomes.append((event, attempts, Outcome(.failed, reason: reason, labels: labels), error))
                 }
+            case .postponed(let delay, let error):
+                retries.append(Retry(event: event, delay: delay, error: error, isAttempt: false))
             }
         }
     }

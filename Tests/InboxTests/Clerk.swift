@@ -1,0 +1,103 @@
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import Inbox
+
+/// Makes queues that do with events what their bodies say, and remembers who was in their batches.
+final class Clerk: Sendable {
+    /// What the first byte of a body has happen to it.
+    enum Instruction: UInt8 {
+        case apply = 1
+        case slowPreparation = 2
+        case slowMerge = 3
+        case killConnection = 4
+        /// Needs the row of table `commands` that others may have locked.
+        case touchRow = 5
+    }
+
+    /// Events in the order of their preparation.
+    let prepared = Mutex<[Int64]>([])
+    /// Events that were merged together.
+    let batches = Mutex<[[Int64]]>([])
+
+    /// A queue with little patience that judges at once.
+    func queue(_ pool: ConnectionPool, _ change: (inout QueueConfiguration) -> Void = { _ in }) -> InboxQueue<ClaimedEvent> {
+        var configuration = QueueConfiguration()
+        configuration.patience = .milliseconds(300)
+        configuration.maximumPatience = .milliseconds(600)
+        configuration.suspectPatience = .milliseconds(600)
+        configuration.companyGrace = .zero
+        configuration.grace = .zero
+        configuration.deaths.baseDelay = .zero
+        configuration.deaths.maximumDelay = .zero
+        change(&configuration)
+        return InboxQueue(pool: pool, configuration: configuration, logger: .silent, prepare: prepare, merge: merge)
+    }
+
+    private func prepare(_ event: ClaimedEvent) async -> ClaimedEvent {
+        prepared.withLock { $0.append(event.eventID) }
+        if event.body.first == Instruction.slowPreparation.rawValue {
+            do { try await Task.sleep(for: .seconds(3600)) } catch {}
+        }
+        return event
+    }
+
+    private func merge(_ events: [ClaimedEvent], in transaction: Transaction) async throws -> [Settlement] {
+        batches.withLock { $0.append(events.map(\.eventID)) }
+        for event in events {
+            switch event.body.first.flatMap(Instruction.init) {
+            case .slowMerge: try await transaction.execute("SELECT pg_sleep(3600)")
+            case .killConnection: try await transaction.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+            case .touchRow: try await transaction.execute("SELECT FROM appstore.touched FOR UPDATE")
+            case .apply, .slowPreparation, nil:
+                try await transaction.execute(
+                    "INSERT INTO appstore.notifications_seen VALUES ('Production', \("\(event.eventID)"), \(event.eventID))"
+                )
+            }
+        }
+        return events.map { _ in .outcome(Outcome(.applied)) }
+    }
+
+    /// Has a queue look for lost batches and take what is due until nothing waits.
+    func finish(_ queue: InboxQueue<ClaimedEvent>, _ database: TestDatabase) async throws {
+        let deadline = ContinuousClock.now + .seconds(120)
+        while try await database.lines("SELECT count(*)::text FROM appstore.inbox_ready") != ["0"] {
+            try #require(ContinuousClock.now < deadline)
+            _ = try await queue.lookForLostBatches()
+            _ = try await queue.takeBatch()
+        }
+    }
+
+    /// Lends a clerk and a database whose inbox has an event for each instruction.
+    static func with(
+        _ instructions: [Instruction],
+        _ body: (TestDatabase, ConnectionPool, Clerk) async throws -> Void
+    ) async throws {
+        let database = try await InboxDatabase.make()
+        let bodies = instructions.map { [$0.rawValue] }
+        try await database.withConnection(user: "appstore_ingest") { connection in
+            _ = try await connection.execute("SELECT appstore.receive(\(bodies))")
+        }
+        let pool = try database.pool(user: "appstore_worker")
+        try await body(database, pool, Clerk())
+        #expect(try await database.eventsNotExactlyOnce() == [])
+        await pool.close()
+    }
+}
+
+extension TestDatabase {
+    /// Leaves a marker as a process would that died.
+    func leaveMarker(_ ids: [Int64], isAlone: Bool, lane: Int64 = .random(in: .min ... .max)) async throws {
+        try await withConnection { connection in
+            _ = try await connection.execute(
+                """
+                INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
+                VALUES (\(lane), \(ids), \(isAlone), clock_timestamp())
+                """
+            )
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import Inbox
+
+/// Locks that others keep, and a database that takes its time: nobody is to blame.
+struct InboxQueueLockTests {
+    /// Runs `body` while another session holds a lock.
+    private func holding(_ lock: Statement, in database: TestDatabase, _ body: () async throws -> Void) async throws {
+        try await database.withConnection { holder in
+            try await holder.withTransaction { transaction in
+                try await transaction.execute(lock)
+                try await body()
+            }
+        }
+    }
+
+    private func waiting(_ database: TestDatabase) async throws -> [String] {
+        try await database.lines(
+            "SELECT concat_ws('|', event_id, attempts, deaths, is_suspect) FROM appstore.inbox_ready ORDER BY event_id"
+        )
+    }
+
+    @Test func `a table that is locked for long costs nobody an attempt, and makes nobody suspect`() async throws {
+        try await Clerk.with(Array(repeating: .apply, count: 40)) { database, pool, clerk in
+            let queue = clerk.queue(pool)
+            try await holding("LOCK TABLE appstore.notifications_seen IN ACCESS EXCLUSIVE MODE", in: database) {
+                for _ in 0..<4 {
+                    let report = try await queue.takeBatch()
+                    #expect(report.results == [:] && report.givenUp == 0)
+                    _ = try await queue.lookForLostBatches()
+                }
+            }
+            #expect(try await waiting(database) == (1...40).map { "\($0)|0|0|f" })
+            try await clerk.finish(queue, database)
+            #expect(try await database.lines("SELECT DISTINCT concat_ws('|', result, attempts) FROM appstore.outcomes") == ["applied|1"])
+        }
+    }
+
+    @Test func `an event whose row somebody has locked waits, and its neighbours settle in the same batch`() async throws {
+        try await Clerk.with([.apply, .apply, .touchRow] + Array(repeating: .apply, count: 13)) { database, pool, clerk in
+            try await database.withConnection { connection in
+                try await connection.runScript(
+                    """
+                    CREATE TABLE appstore.touched AS SELECT 1 AS row;
+                    GRANT SELECT, UPDATE ON appstore.touched TO appstore_worker;
+                    """
+                )
+            }
+            let queue = clerk.queue(pool)
+            try await holding("SELECT FROM appstore.touched FOR UPDATE", in: database) {
+                let report = try await queue.takeBatch()
+                #expect(report.results == [.applied: 15])
+                #expect(report.retries == 1)
+            }
+            #expect(try await waiting(database) == ["3|0|0|f"])
+            try await clerk.finish(queue, database)
+        }
+    }
+
+    @Test func `a suspect whose row is locked stays innocent, and does not keep the others out for long`() async throws {
+        try await Clerk.with([.touchRow]) { database, pool, clerk in
+            try await database.withConnection { connection in
+                try await connection.runScript(
+                    """
+                    CREATE TABLE appstore.touched AS SELECT 1 AS row;
+                    GRANT SELECT, UPDATE ON appstore.touched TO appstore_worker;
+                    """
+                )
+            }
+            try await database.leaveMarker([1], isAlone: false)
+            let queue = clerk.queue(pool)
+            #expect(try await queue.lookForLostBatches().suspects == 1)
+            try await holding("SELECT FROM appstore.touched FOR UPDATE", in: database) {
+                let report = try await queue.takeBatch()
+                #expect(report.retries == 1)
+            }
+            #expect(try await waiting(database) == ["1|0|0|t"])
+            #expect(clerk.batches.withLock { $0 } == [[1]])
+        }
+    }
+
+    @Test func `a merge that the database does not finish is forgotten, and nobody is to blame`() async throws {
+        try await Clerk.with([.apply, .slowMerge]) { database, pool, clerk in
+            let queue = clerk.queue(pool) { $0.mergePatience = .milliseconds(300) }
+            await #expect(throws: Batch.Overdue.self) { try await queue.takeBatch() }
+            // Its server process holds the events until it has noticed.
+            _ = try await database.lines("SELECT 'held' FROM appstore.inbox_ready FOR UPDATE")
+            let report = try await queue.lookForLostBatches()
+            #expect((report.lost, report.suspects, report.deaths) == (0, 0, 0))
+            #expect(try await waiting(database) == ["1|0|0|f", "2|0|0|f"])
+        }
+    }
+
+    @Test func `a statement that takes too long is one event's, and its neighbours settle in the same batch`() async throws {
+        try await Clerk.with([.apply, .slowMerge, .apply, .apply]) { database, _, clerk in
+            let impatient = try ConnectionOptions(database.tcpURL(user: "appstore_worker") + "?options=-cstatement_timeout%3D300")
+            let pool = ConnectionPool(options: impatient, logger: .silent)
+            let report = try await clerk.queue(pool).takeBatch()
+            #expect(report.results == [.applied: 3])
+            #expect(report.retries == 1)
+            #expect(try await waiting(database) == ["2|1|0|f"])
+            await pool.close()
+        }
+    }
+}
