@@ -82,7 +82,7 @@ struct IntakeStateTests {
         try events.submit(submission(1, at: start))
         try events.submit(submission(2, at: start))
         #expect(#expect(throws: IntakeError.self) { try events.submit(submission(3, at: start)) }?.code == .full)
-        events.withdraw(1)
+        #expect(events.dispatch(now: start).batch == [1, 2])
         try events.submit(submission(3, at: start))
 
         var bytes = state { $0.maximumWaitingBytes = 100 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -9,7 +8,7 @@ extension ConnectionGuard {
         switch part {
         case .head(let head): receiveHead(head, context: context)
         case .body(let bytes): receiveBody(bytes, context: context)
-        case .end: forward(context: context)
+        case .end: handOn(context: context)
         }
     }
 
@@ -38,13 +37,43 @@ extension ConnectionGuard {
         if body == nil { body = bytes } else { body?.writeImmutableBuffer(bytes) }
     }
 
-    private func forward(context: ChannelHandlerContext) {
+    private func handOn(context: ChannelHandlerContext) {
         guard let head else { return }
         state.requestCompleted(now: context.eventLoop.now)
+        if head.method == .POST, let endpoint = directEndpoints[head.uri] {
+            answer(head, by: endpoint, context: context)
+        } else {
+            forward(head, context: context)
+        }
+    }
+
+    private func forward(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
         context.fireChannelRead(wrapInboundOut(.head(head)))
         if let body { context.fireChannelRead(wrapInboundOut(.body(body))) }
         context.fireChannelRead(wrapInboundOut(.end(nil)))
         body = nil
+    }
+
+    private func answer(_ head: HTTPRequestHead, by endpoint: DirectEndpoint, context: ChannelHandlerContext) {
+        let connection = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        let body = body ?? ByteBuffer()
+        self.body = nil
+        endpoint.handle(head.headers, body) { [eventLoop = context.eventLoop] problem in
+            eventLoop.execute { connection.value.handler.answer(problem, context: connection.value.context) }
+        }
+    }
+
+    private func answer(_ problem: Problem?, context: ChannelHandlerContext) {
+        // It is still this request's turn, unless the connection has ended.
+        guard case .answering = state.phase else { return }
+        if let problem { metrics.refused(problem) }
+        let parts = problem?.parts(date: HTTPDate.now) ?? Self.emptyAnswer
+        for part in parts { write(context: context, data: wrapOutboundOut(part), promise: nil) }
+        context.flush()
+    }
+
+    private static var emptyAnswer: [HTTPServerResponsePart] {
+        [.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: ["content-length": "0", "date": HTTPDate.now])), .end(nil)]
     }
 
     /// Keeps a part of a pipelined request until its turn.
@@ -87,7 +116,7 @@ extension ConnectionGuard {
     func refuse(_ problem: Problem, context: ChannelHandlerContext) {
         metrics.refused(problem)
         releaseReservation()
-        for part in problem.finalParts(isHead: head?.method == .HEAD, date: HTTPDate.string(from: .now)) {
+        for part in problem.finalParts(isHead: head?.method == .HEAD, date: HTTPDate.now) {
             context.write(wrapOutboundOut(part), promise: nil)
         }
         context.flush()

@@ -3,7 +3,8 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// Stands between the HTTP/1.1 codec and Hummingbird and lets only whole, bounded requests pass, one at a time.
+/// Stands between the HTTP/1.1 codec and Hummingbird and lets only whole, bounded requests pass, one at a time; those that have a
+/// ``DirectEndpoint`` go to it and not any further.
 ///
 /// It adds what Hummingbird does not have: a deadline for the whole request, limits that hold before a body is read, 100 (Continue),
 /// answers 408, 413 and 431 that end the connection, and a grace limit at shutdown.
@@ -16,6 +17,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
     let admission: Admission
     let metrics: ListenerMetrics
     let limits: ConnectionLimits
+    /// Who answers on the event loop, by path; all else is Hummingbird's.
+    let directEndpoints: [String: DirectEndpoint]
     let logger: Logger
     var state: ConnectionState
     /// The request that is being received.
@@ -30,10 +33,17 @@ final class ConnectionGuard: ChannelDuplexHandler {
     var isReadHeld = false
     let timer = ConnectionTimer()
 
-    init(admission: Admission, metrics: ListenerMetrics, limits: ConnectionLimits, logger: Logger) {
+    init(
+        admission: Admission,
+        metrics: ListenerMetrics,
+        limits: ConnectionLimits,
+        directEndpoints: [String: DirectEndpoint] = [:],
+        logger: Logger
+    ) {
         self.admission = admission
         self.metrics = metrics
         self.limits = limits
+        self.directEndpoints = directEndpoints
         self.logger = logger
         state = ConnectionState(limits: limits, now: .distantFuture)
     }

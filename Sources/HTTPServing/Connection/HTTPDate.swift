@@ -1,9 +1,22 @@
 import FoundationEssentials
+import Synchronization
 
 /// The Date field of answers that do not come from Hummingbird.
 enum HTTPDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    private static let latest = Mutex((second: Int.min, text: ""))
+
+    /// This second, made once for all answers within it.
+    static var now: String {
+        let date = Date.now
+        let second = Int(date.timeIntervalSince1970)
+        return latest.withLock { latest in
+            if latest.second != second { latest = (second, string(from: date)) }
+            return latest.text
+        }
+    }
 
     /// A point in time as RFC 9110, section 5.6.7, writes it.
     static func string(from date: Date) -> String {

@@ -18,9 +18,19 @@ extension Problem {
     ///
     /// - Parameter date: the value of the Date field.
     func finalParts(isHead: Bool, date: String) -> [HTTPServerResponsePart] {
-        let fields = headerFields + [("date", date), ("connection", "close")]
+        parts(hasBody: !isHead, fields: headerFields + [("date", date), ("connection", "close")])
+    }
+
+    /// The problem as an answer that others may follow.
+    ///
+    /// - Parameter date: the value of the Date field.
+    func parts(date: String) -> [HTTPServerResponsePart] {
+        parts(hasBody: true, fields: headerFields + [("date", date)])
+    }
+
+    private func parts(hasBody: Bool, fields: [(String, String)]) -> [HTTPServerResponsePart] {
         let head = HTTPResponseHead(version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: HTTPHeaders(fields))
-        let body = isHead ? [] : [HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: json)))]
+        let body = hasBody ? [HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: json)))] : []
         return [.head(head)] + body + [.end(nil)]
     }
 }

@@ -1,6 +1,7 @@
 import HTTPTypes
 package import Hummingbird
 package import NIOCore
+package import NIOHTTP1
 
 /// The body of a request that must be JSON.
 package enum JSONRequestBody {
@@ -8,9 +9,24 @@ package enum JSONRequestBody {
     ///
     /// - Throws: status 415 when the fields do not say that it is plain JSON.
     package static func collect(_ request: Request, maximumBytes: Int) async throws(Problem) -> ByteBuffer {
-        let headers = request.headers
-        guard headers[.contentEncoding].map({ $0.lowercased() == "identity" }) ?? true else { throw .contentEncodingRefused }
-        guard let mediaType = headers[.contentType], isJSON(mediaType) else { throw .unsupportedMediaType }
+        try check(contentEncoding: request.headers[.contentEncoding], contentType: request.headers[.contentType])
+        return try await bytes(of: request, maximumBytes: maximumBytes)
+    }
+
+    /// Looks at the fields of a request whose body is here.
+    ///
+    /// - Throws: status 415 when they do not say that it is plain JSON.
+    package static func check(_ fields: HTTPHeaders) throws(Problem) {
+        try check(contentEncoding: fields.first(name: "content-encoding"), contentType: fields.first(name: "content-type"))
+    }
+
+    private static func check(contentEncoding: String?, contentType: String?) throws(Problem) {
+        guard contentEncoding.map({ $0.lowercased() == "identity" }) ?? true else { throw .contentEncodingRefused }
+        guard let contentType, isJSON(contentType) else { throw .unsupportedMediaType }
+    }
+
+    /// The body of a request, whatever it is.
+    static func bytes(of request: Request, maximumBytes: Int) async throws(Problem) -> ByteBuffer {
         do {
             // The connection has checked the length already, and the body is here as a whole.
             return try await request.body.collect(upTo: maximumBytes)

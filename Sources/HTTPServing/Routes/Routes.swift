@@ -1,5 +1,6 @@
 package import HTTPTypes
 package import Hummingbird
+import NIOHTTP1
 
 /// The resources of a listener, each with the methods that it knows.
 package struct Routes: HTTPResponder {
@@ -9,6 +10,8 @@ package struct Routes: HTTPResponder {
     /// Each method that a resource knows.
     private typealias Methods = [HTTPRequest.Method: Endpoint]
 
+    /// Who answers a POST on its connection's event loop, by path.
+    private(set) var directEndpoints: [String: DirectEndpoint] = [:]
     private var fixed: [String: Methods] = [:]
     private var variable: [(template: PathTemplate, methods: Methods)] = []
     private let metrics: ListenerMetrics
@@ -26,6 +29,21 @@ package struct Routes: HTTPResponder {
             variable[index].methods[method] = endpoint
         } else {
             variable.append((template, [method: endpoint]))
+        }
+    }
+
+    /// Serves POST of a fixed path on the event loop of each connection.
+    package mutating func onPost(_ path: String, _ endpoint: DirectEndpoint) {
+        directEndpoints[path] = endpoint
+        // Not written exactly so, with a query for instance, it comes here.
+        on(.post, path) { request, _ throws(Problem) in
+            let fields = HTTPHeaders(request.headers.map { ($0.name.rawName, $0.value) })
+            let body = try await JSONRequestBody.bytes(of: request, maximumBytes: .max)
+            let problem = await withCheckedContinuation { answer in
+                endpoint.handle(fields, body) { answer.resume(returning: $0) }
+            }
+            if let problem { throw problem }
+            return Response(status: .ok)
         }
     }
 

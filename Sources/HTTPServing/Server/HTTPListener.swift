@@ -59,9 +59,15 @@ package struct HTTPListener: Service {
         quietLogger.logLevel = max(logger.logLevel, .warning)
         return Application(
             responder: routes,
-            server: HTTPServerBuilder { [limits = limits.ofOneConnection, admission, metrics, logger] responder in
+            server: HTTPServerBuilder { [limits = limits.ofOneConnection, admission, metrics, routes, logger] responder in
                 GuardedHTTP1Channel(responder: responder, limits: limits) {
-                    ConnectionGuard(admission: admission, metrics: metrics, limits: limits, logger: logger)
+                    ConnectionGuard(
+                        admission: admission,
+                        metrics: metrics,
+                        limits: limits,
+                        directEndpoints: routes.directEndpoints,
+                        logger: logger
+                    )
                 }
             },
             configuration: ApplicationConfiguration(

@@ -13,6 +13,9 @@ package final class Intake: Service {
     /// Stores bodies in one transaction and answers the event id of each, in the order of the bodies.
     package typealias Receive = @Sendable (_ bodies: [[UInt8]], _ source: String) async throws -> [Int64]
 
+    /// Hears what became of a body.
+    package typealias Sender = @Sendable (Result<Int64, IntakeError>) -> Void
+
     let configuration: Configuration
     let receive: Receive
     let logger: Logger
@@ -37,31 +40,25 @@ package final class Intake: Service {
         backoff = Mutex(Backoff(base: configuration.probeDelay.lowerBound, cap: configuration.probeDelay.upperBound))
     }
 
-    /// Stores a body and returns its event id after the commit.
-    ///
-    /// A cancelled caller returns at once; its body may be stored all the same.
-    ///
-    /// - Throws: `IntakeError`, or `CancellationError`.
-    package func submit(_ body: [UInt8], source: String) async throws -> Int64 {
-        try Task.checkCancellation()
+    /// Stores a body and tells `sender`, once and on any thread, its event id after the commit or why it was not accepted.
+    package func submit(_ body: [UInt8], source: String, sender: @escaping Sender) {
         let id = latestID.add(1, ordering: .relaxed).newValue
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { sender in
-                update { mailbox, now in
-                    mailbox.senders[id] = sender
-                    do {
-                        try mailbox.state.submit(IntakeState.Submission(id: id, body: body, source: source, submittedAt: now))
-                    } catch {
-                        mailbox.answer(id, .failure(error))
-                    }
-                }
-            }
-        } onCancel: {
-            update { mailbox, _ in
-                mailbox.state.withdraw(id)
-                mailbox.answer(id, .failure(CancellationError()))
+        update { mailbox, now in
+            mailbox.senders[id] = sender
+            do throws(IntakeError) {
+                try mailbox.state.submit(IntakeState.Submission(id: id, body: body, source: source, submittedAt: now))
+            } catch {
+                mailbox.answer(id, .failure(error))
             }
         }
+    }
+
+    /// Stores a body and returns its event id after the commit, which it waits for also when it is cancelled.
+    package func submit(_ body: [UInt8], source: String) async throws(IntakeError) -> Int64 {
+        let result = await withCheckedContinuation { waiter in
+            submit(body, source: source) { waiter.resume(returning: $0) }
+        }
+        return try result.get()
     }
 
     /// Returns when the database takes bodies, which a recent commit or else a probe shows.

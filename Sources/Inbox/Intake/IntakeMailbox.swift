@@ -2,18 +2,18 @@
 struct IntakeMailbox {
     typealias Instant = ContinuousClock.Instant
 
-    /// A waiting task and what it is to be told, once the lock is released.
+    /// Somebody who waits and what he is to be told, once the lock is released.
     enum Wakeup {
         case lane(CheckedContinuation<IntakeState.Batch?, Never>, IntakeState.Batch?)
         case timer(CheckedContinuation<Instant?, Never>, Instant?)
-        case sender(CheckedContinuation<Int64, any Error>, Result<Int64, any Error>)
+        case sender(Intake.Sender, Result<Int64, IntakeError>)
         case reader(CheckedContinuation<Void, any Error>, Result<Void, any Error>)
 
         func deliver() {
             switch self {
             case .lane(let continuation, let batch): continuation.resume(returning: batch)
             case .timer(let continuation, let instant): continuation.resume(returning: instant)
-            case .sender(let continuation, let result): continuation.resume(with: result)
+            case .sender(let sender, let result): sender(result)
             case .reader(let continuation, let result): continuation.resume(with: result)
             }
         }
@@ -27,13 +27,13 @@ struct IntakeMailbox {
     /// The prober, while the database answers and nobody asks.
     var idleProber: CheckedContinuation<Instant?, Never>?
     /// The senders of bodies that wait or are in flight.
-    var senders: [UInt64: CheckedContinuation<Int64, any Error>] = [:]
+    var senders: [UInt64: Intake.Sender] = [:]
     /// Those who want to know whether the database takes bodies.
     var readers: [CheckedContinuation<Void, any Error>] = []
     var wakeups: [Wakeup] = []
 
-    /// Tells a sender what became of its body, unless it has gone.
-    mutating func answer(_ id: UInt64, _ result: Result<Int64, any Error>) {
+    /// Tells a sender what became of its body.
+    mutating func answer(_ id: UInt64, _ result: Result<Int64, IntakeError>) {
         guard let sender = senders.removeValue(forKey: id) else { return }
         wakeups.append(.sender(sender, result))
     }

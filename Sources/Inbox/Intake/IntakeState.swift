@@ -68,12 +68,6 @@ struct IntakeState {
         waitingBytes = bytes
     }
 
-    /// Forgets a body whose sender has gone, unless it is on its way already.
-    mutating func withdraw(_ id: UInt64) {
-        guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
-        waitingBytes -= waiting.remove(at: index).body.count
-    }
-
     /// Decides whether a free lane sends a batch now.
     ///
     /// A body alone leaves at once. While a batch is being committed, bodies gather until a batch is full or the first of them has lingered.

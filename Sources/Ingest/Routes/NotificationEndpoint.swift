@@ -1,9 +1,8 @@
 import AppStore
 import HTTPServing
-import HTTPTypes
-import Hummingbird
 import Inbox
 import NIOCore
+import NIOHTTP1
 
 /// Takes a notification of Apple's: checks that it can be one, stores its bytes, and answers after the commit.
 struct NotificationEndpoint: Sendable {
@@ -11,32 +10,33 @@ struct NotificationEndpoint: Sendable {
     private let intake: Intake
     private let admission: Admission
     private let metrics: IngestMetrics
-    private let maximumBytes: Int
 
-    init(source: String, intake: Intake, admission: Admission, metrics: IngestMetrics, maximumBytes: Int) {
+    init(source: String, intake: Intake, admission: Admission, metrics: IngestMetrics) {
         self.source = source
         self.intake = intake
         self.admission = admission
         self.metrics = metrics
-        self.maximumBytes = maximumBytes
     }
 
     /// Answers 200 with an empty body for a body that is stored.
-    func callAsFunction(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
+    @Sendable func callAsFunction(_ fields: HTTPHeaders, _ body: ByteBuffer, _ answer: @escaping DirectEndpoint.Answer) {
         let start = ContinuousClock.now
-        let body = try await JSONRequestBody.collect(request, maximumBytes: maximumBytes)
-        try checkShape(body)
-        do {
-            _ = try await intake.submit(Array(buffer: body), source: source)
-        } catch let error as IntakeError {
-            throw Problem(error)
+        do throws(Problem) {
+            try JSONRequestBody.check(fields)
+            try checkShape(body)
         } catch {
-            // Only a cancelled task gets here: the server does not wait for it any longer.
-            throw .shuttingDown
+            return answer(error)
         }
-        admission.recordAccepted(bytes: body.readableBytes)
-        metrics.accepted(bytes: body.readableBytes, after: .now - start)
-        return Response(status: .ok)
+        intake.submit(Array(buffer: body), source: source) { [admission, metrics, bytes = body.readableBytes] result in
+            switch result {
+            case .success:
+                admission.recordAccepted(bytes: bytes)
+                metrics.accepted(bytes: bytes, after: .now - start)
+                answer(nil)
+            case .failure(let error):
+                answer(Problem(error))
+            }
+        }
     }
 
     private func checkShape(_ body: ByteBuffer) throws(Problem) {

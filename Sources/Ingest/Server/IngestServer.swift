@@ -110,10 +110,9 @@ package struct IngestServer: Service {
                 source: "notification_v2",
                 intake: intake,
                 admission: admission,
-                metrics: metrics,
-                maximumBytes: configuration.limits.maximumBodyBytes
+                metrics: metrics
             )
-            routes.on(.post, "/apple/v2/notifications", endpoint.callAsFunction)
+            routes.onPost("/apple/v2/notifications", DirectEndpoint(endpoint.callAsFunction))
         }
     }
 

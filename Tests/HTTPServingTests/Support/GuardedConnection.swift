@@ -16,7 +16,8 @@ final class GuardedConnection {
     init(
         limits: ConnectionLimits = ConnectionLimits(),
         admission: Admission = Admission(memoryLimit: 1 << 20, hourlyLimit: 1 << 30),
-        metrics: ListenerMetrics = ListenerMetrics(listener: "test")
+        metrics: ListenerMetrics = ListenerMetrics(listener: "test"),
+        directEndpoints: [String: DirectEndpoint] = [:]
     ) throws {
         self.limits = limits
         self.admission = admission
@@ -27,7 +28,9 @@ final class GuardedConnection {
         try pipeline.addHandler(HTTPResponseEncoder())
         try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: decoderLimits)))
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        try pipeline.addHandler(ConnectionGuard(admission: admission, metrics: metrics, limits: limits, logger: logger))
+        try pipeline.addHandler(
+            ConnectionGuard(admission: admission, metrics: metrics, limits: limits, directEndpoints: directEndpoints, logger: logger)
+        )
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 80), promise: nil)
     }
 

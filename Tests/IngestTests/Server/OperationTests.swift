@@ -112,6 +112,24 @@ struct OperationTests {
         await cluster.stop()
     }
 
+    @Test func `a dead host before the living one only costs the time that it is given`() async throws {
+        let database = try await TestDatabase.migrated()
+        let dead = SilentServer()
+        let url = dead.url(before: database, user: "appstore_ingest", timeout: 3)
+        // No probe and no commit can wait for a connection.
+        let patience: (inout Intake.Configuration) -> Void = { ($0.probeTimeout, $0.commitTimeout) = (.milliseconds(500), .seconds(1)) }
+        try await RunningServer.run(database: database, url: url, intake: patience) { server in
+            let request = SampleNotification.post(SampleNotification.body())
+            let start = ContinuousClock.now
+            #expect(try await server.exchange(request).status == 503)
+            #expect(try await server.exchange(Self.readyz).status == 503)
+            while try await server.exchange(Self.readyz).status != 200, start.duration(to: .now) < .seconds(30) {}
+            #expect(try await server.exchange(request).status == 200)
+            #expect(start.duration(to: .now) < .seconds(10))
+            #expect(try await server.storedBodies().count == 1)
+        }
+    }
+
     @Test func `every notification that was answered with 200 survives crashes of the database`() async throws {
         let cluster = try await TestCluster.startPrivate(settings: ["fsync": "on"])
         let database = try await TestDatabase.migrated(in: cluster)

@@ -22,8 +22,11 @@ struct RunningServer {
     var adminPort: Int { ports.admin ?? 0 }
 
     /// Runs a server for the length of a test and shuts it down gracefully.
+    ///
+    /// - Parameter url: how the server finds the database; as its role, over the Unix socket, unless told otherwise.
     static func run(
         database: TestDatabase? = nil,
+        url: String? = nil,
         server: (inout IngestServer.Configuration) -> Void = { _ in },
         intake: (inout Intake.Configuration) -> Void = { _ in },
         heartbeat: @escaping @Sendable () -> Void = {},
@@ -40,7 +43,7 @@ struct RunningServer {
         intake(&intakeConfiguration)
 
         let logger = Logger.silent
-        let options = try ConnectionOptions(database.url(user: "appstore_ingest"))
+        let options = try ConnectionOptions(url ?? database.url(user: "appstore_ingest"))
         let pool = ConnectionPool(options: options, configuration: .init(maxConnections: 4), logger: logger)
         let registry = MetricRegistry(.receiver)
         let intake = Intake(pool: pool, configuration: intakeConfiguration, logger: logger, metrics: registry)
