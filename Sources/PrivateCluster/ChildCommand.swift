@@ -30,6 +30,9 @@ package struct ChildCommand: Sendable {
         return copy
     }
 
+    /// What it is called in messages: not all of its words, for an argument may be a connection string.
+    var name: String { words.drop { $0 == "setpriv" || $0.hasPrefix("--") }.first ?? "" }
+
     /// Starts it in a process group of its own, so that a terminal's Ctrl-C reaches this process alone, which then ends its children.
     ///
     /// - Parameter output: where both of its outputs go.
@@ -56,7 +59,7 @@ package struct ChildCommand: Sendable {
                 posix_spawnp(&pid, program, &actions, &attributes, arguments, environ)
             }
         guard failure == 0 else {
-            throw ClusterError(.notStarted, "\(words.joined(separator: " ")) cannot be started: \(String(cString: strerror(failure)))")
+            throw ClusterError(.notStarted, "\(name) cannot be started: \(String(cString: strerror(failure)))")
         }
         return pid
     }

@@ -95,10 +95,8 @@ package final class ChildProcess: Sendable {
     package func failure(_ what: String) -> ClusterError {
         let (failure, ending, output) = state.withLock { ($0.failure, $0.ending, $0.lines.suffix(30).joined(separator: "\n")) }
         if let failure { return failure }
-        // Not all of its words: an argument may be a connection string.
-        let name = command.words.drop { $0 == "setpriv" || $0.hasPrefix("--") }.first ?? ""
         let end = ending.map { " (\($0))" } ?? ""
-        return ClusterError(.programFailed, "\(name) \(what)\(end)\(output.isEmpty ? "" : ":\n\(output)")")
+        return ClusterError(.programFailed, "\(command.name) \(what)\(end)\(output.isEmpty ? "" : ":\n\(output)")")
     }
 }
 

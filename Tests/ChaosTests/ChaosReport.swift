@@ -10,7 +10,8 @@ struct ChaosReport: CustomStringConvertible {
     let starts: [String: Int]
     let bookLines: Int
     let effects: Int
-    let retried: Int
+    /// Those that did not succeed and counted, by their causes.
+    let attempts: [FinalState.Attempt.Cause: Int]
     let violations: [Violation]
     let complaints: [String]
 
@@ -29,7 +30,8 @@ struct ChaosReport: CustomStringConvertible {
         lines += table("answers", sums.statuses.sorted { $0.key < $1.key }.map { ("\($0.key)", $0.value) })
         lines += table("faults", Fault.allCases.map { ($0.rawValue, faults[$0, default: 0]) })
         lines += table("daemons started", starts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-        lines += table("outcomes", results.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + [("after retries", retried)])
+        lines += table("outcomes", results.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        lines += table("attempts in vain", FinalState.Attempt.Cause.allCases.map { ($0.rawValue, attempts[$0, default: 0]) })
         lines += table("books", [("effects", effects), ("other rows", bookLines)])
         lines += ["verdict: \(violations.count) violations, \(complaints.count) complaints about daemons"]
         return lines.joined(separator: "\n")

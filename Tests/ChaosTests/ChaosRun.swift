@@ -26,7 +26,7 @@ struct ChaosRun {
     /// Runs from the empty database to the verdict.
     static func report(_ settings: ChaosSettings) async throws -> ChaosReport {
         let authority = try TestAuthority.generate(validity())
-        let site = try await Site.open(authority: authority, logs: settings.logs)
+        let site = try await Site.open(authority: authority, poison: Poison(events: settings.events), logs: settings.logs)
         if let sabotage = settings.sabotage { try await site.pair.onPrimary { try await $0.runScript(sabotage) } }
         let start = ContinuousClock.now
         let run = ChaosRun(settings, site: site, authority: authority)
@@ -100,11 +100,24 @@ struct ChaosRun {
         }
     }
 
-    /// Waits in peace until each event has its outcome: also those whose batch has died, and those from the future. A queue that stands
-    /// still is noticed by ``Progress``, long before this deadline.
+    /// Waits in peace until each event has its outcome: also those whose batch has died, and those from the future; then, with the
+    /// antidote, also the poisoned ones. A queue that stands still is noticed by ``Progress``, long before this deadline.
     private func settle() async throws {
-        try await eventually("every event has its outcome", within: .seconds(120) + .milliseconds(20) * settings.events) {
-            try await site.pair.books.value(Int.self, "SELECT count(*) FROM appstore.inbox_ready") == 0
+        let (books, patience) = (site.pair.books, .seconds(120) + .milliseconds(20) * settings.events)
+        let poisoned = "%\(Poison.message)%"
+        try await eventually("every event that is not poisoned has its outcome", within: patience) {
+            try await books.value(
+                Int.self,
+                "SELECT count(*) FROM appstore.inbox_ready WHERE last_error IS NULL OR last_error NOT LIKE \(poisoned)"
+            ) == 0
+        }
+        try await books.execute(Poison.antidote)
+        try await eventually("every event has its outcome", within: patience) {
+            // Whatever a worker has in its hands at this moment may have to wait for its next attempt first.
+            _ = try await books.rows(
+                "SELECT appstore.requeue(event_id, 'antidote') FROM appstore.inbox_ready WHERE run_at > clock_timestamp()"
+            )
+            return try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_ready") == 0
         }
         pacer.end()
     }
@@ -114,6 +127,7 @@ struct ChaosRun {
         let (records, state) = (diary.records, try await FinalState.read(url: site.pair.primaryURL))
         let expectation = try await Expectation.reference(seed: settings.seed, records: records, stored: state.events)
         let histories = site.slots.map { ($0.command, $0.history) }
+        let judge = Judge(records: records, state: state, expectation: expectation, poison: site.poison)
         return ChaosReport(
             settings: settings,
             duration: end - start,
@@ -125,8 +139,8 @@ struct ChaosRun {
             starts: Dictionary(histories.map { ($0.0, $0.1.starts) }, uniquingKeysWith: +),
             bookLines: state.books.count,
             effects: state.effects.count,
-            retried: try await site.pair.books.value(Int.self, "SELECT count(*) FROM appstore.outcomes WHERE attempts > 1"),
-            violations: Judge(records: records, state: state, expectation: expectation).violations(),
+            attempts: Dictionary(state.attempts.map { ($0.cause, 1) }, uniquingKeysWith: +),
+            violations: judge.violations(),
             complaints: histories.flatMap(\.1.complaints)
         )
     }

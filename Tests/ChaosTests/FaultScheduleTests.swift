@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `every fault has its place`() {
-        let placed = Fault.ofDaemons + Fault.ofServers + Fault.ofConnections + Fault.ofClocks + [.senderAborted]
+        let placed = Fault.ofDaemons + Fault.ofServers + Fault.ofConnections + Fault.ofClocks + [.senderAborted, .poisonTaken]
         #expect(Set(placed) == Set(Fault.allCases))
     }
 }

@@ -2,7 +2,8 @@ import Testing
 
 /// The judge of the chaos run must find each kind of damage: otherwise the run could not fail.
 @Suite struct JudgeTests {
-    /// A notification that was accepted twice, another whose sender never heard back, a forgery, and what is no notification.
+    /// A notification that was accepted twice, another whose sender never heard back, a forgery, what is no notification, a poisoned one
+    /// that was refused before the antidote, and one from the future.
     struct Scene {
         var records: [BodyDigest: PostRecord] = [:]
         var state = FinalState()
@@ -14,28 +15,38 @@ import Testing
             record("forged", .forged, sent: 1, accepted: 1)
             record("misshapen", .misshapen, sent: 1, accepted: 0)
             records[Self.digest("misshapen")]?.refusals = [400]
-            for (id, body) in [(1, "first"), (2, "first"), (3, "unheard"), (4, "forged")] as [(Int64, String)] {
-                state.events.append(.init(id: id, digest: Self.digest(body)))
+            record("poisoned", .genuine(uuid: Self.poison.prefix + "3"), sent: 1, accepted: 1)
+            record("ahead", .genuine(uuid: "u4"), isAhead: true, sent: 1, accepted: 1)
+            let bodies = ["first", "first", "unheard", "forged", "poisoned", "ahead"]
+            let results = ["applied", "duplicate", "superseded", "rejected", "no_effect", "no_effect"]
+            for (index, (body, result)) in zip(bodies, results).enumerated() {
+                state.events.append(.init(id: Int64(index + 1), digest: Self.digest(body)))
+                state.outcomes.append(.init(eventID: Int64(index + 1), result: result))
             }
-            for (id, result) in [(1, "applied"), (2, "duplicate"), (3, "superseded"), (4, "rejected")] as [(Int64, String)] {
-                state.outcomes.append(.init(eventID: id, result: result))
-            }
+            state.attempts = [
+                .init(eventID: 3, error: "killed_worker: 1 times the worker had only this event in its hands"),
+                .init(eventID: 5, error: "sql P0001: \(Poison.message)"),
+                .init(eventID: 5, error: "timed_out: 1 times the worker had only this event in its hands"),
+                .init(eventID: 6, error: "signed_in_the_future in outer"),
+            ]
             state.effects = ["Production granted 1", "Production granted 2"]
             state.books = ["order Production a | status=paid"]
-            state.seen = ["u1", "u2"]
+            state.seen = ["u1", "u2", Self.poison.prefix + "3", "u4"]
             expectation.effects = state.effects
             expectation.books = state.books
         }
 
+        static let poison = Poison(events: 20_000)
+
         static func digest(_ body: String) -> BodyDigest { BodyDigest(of: Array(body.utf8)) }
 
-        mutating func record(_ body: String, _ kind: PostRecord.Kind, sent: Int, accepted: Int) {
-            var record = PostRecord(kind)
+        mutating func record(_ body: String, _ kind: PostRecord.Kind, isAhead: Bool = false, sent: Int, accepted: Int) {
+            var record = PostRecord(kind, isAhead: isAhead)
             (record.sent, record.accepted) = (sent, accepted)
             records[Self.digest(body)] = record
         }
 
-        var violations: [Violation] { Judge(records: records, state: state, expectation: expectation).violations() }
+        var violations: [Violation] { Judge(records: records, state: state, expectation: expectation, poison: Self.poison).violations() }
     }
 
     /// One kind of damage, and what the judge must say of it, no more and no less.
@@ -69,19 +80,19 @@ import Testing
         Damage("a byte of a body was changed", [.eventFromNowhere(2), .lost(first, accepted: 2, stored: 1)]) {
             $0.state.events[1] = .init(id: 2, digest: Scene.digest("First"))
         },
-        Damage("an event came from nowhere", [.eventFromNowhere(5)]) {
-            $0.state.events.append(.init(id: 5, digest: Scene.digest("never sent")))
-            $0.state.outcomes.append(.init(eventID: 5, result: "rejected"))
+        Damage("an event came from nowhere", [.eventFromNowhere(8)]) {
+            $0.state.events.append(.init(id: 8, digest: Scene.digest("never sent")))
+            $0.state.outcomes.append(.init(eventID: 8, result: "rejected"))
         },
         Damage("a body was stored once more than it was sent", [.storedMoreOftenThanSent(first, sent: 3, stored: 4)]) {
-            for id in [5, 6] as [Int64] {
+            for id in [8, 9] as [Int64] {
                 $0.state.events.append(.init(id: id, digest: first))
                 $0.state.outcomes.append(.init(eventID: id, result: "duplicate"))
             }
         },
         Damage("what is no notification was stored", [.misshapenTaken(Scene.digest("misshapen"))]) {
-            $0.state.events.append(.init(id: 5, digest: Scene.digest("misshapen")))
-            $0.state.outcomes.append(.init(eventID: 5, result: "rejected"))
+            $0.state.events.append(.init(id: 8, digest: Scene.digest("misshapen")))
+            $0.state.outcomes.append(.init(eventID: 8, result: "rejected"))
         },
         Damage("a notification was refused", [.refused(first, status: 500)]) {
             $0.records[first]?.refusals = [503, 500]
@@ -98,6 +109,16 @@ import Testing
             $0.state.outcomes.append(.init(eventID: 9, result: "applied"))
         },
         Damage("the program's own check has found something", [.notExactlyOnce(3)]) { $0.state.notExactlyOnce = [3] },
+        Damage("an innocent event was blamed for a neighbour", [.blamed(3, error: "sql P0001: \(Poison.message)")]) {
+            $0.state.attempts.append(.init(eventID: 3, error: "sql P0001: \(Poison.message)"))
+        },
+        Damage("an event was blamed for the database", [.blamed(1, error: "sql 55P03: canceling statement due to lock timeout")]) {
+            $0.state.attempts.append(.init(eventID: 1, error: "sql 55P03: canceling statement due to lock timeout"))
+        },
+        Damage("an event of today was taken for one of tomorrow", [.blamed(2, error: "signed_in_the_future in outer")]) {
+            $0.state.attempts.append(.init(eventID: 2, error: "signed_in_the_future in outer"))
+        },
+        Damage("a poisoned event was never refused", [.poisonTaken(5)]) { $0.state.attempts.remove(at: 1) },
         Damage("an innocent event failed", [.wrongOutcome(3, result: "failed")]) {
             $0.state.outcomes[2] = .init(eventID: 3, result: "failed")
         },
@@ -110,7 +131,7 @@ import Testing
         Damage("all copies of a notification are called duplicates", [.notAppliedOnce(uuid: "u2", times: 0)]) {
             $0.state.outcomes[2] = .init(eventID: 3, result: "duplicate")
         },
-        Damage("a notification left no trace of having been seen", [.wronglySeen(uuid: "u2")]) { $0.state.seen = ["u1"] },
+        Damage("a notification left no trace of having been seen", [.wronglySeen(uuid: "u2")]) { $0.state.seen.remove(at: 1) },
         Damage("an effect is there twice", [.effectTwice("Production granted 1")]) { $0.state.effects.append("Production granted 1") },
         Damage("an effect is missing", [.effectMissing("Production granted 2")]) { $0.state.effects.removeLast() },
         Damage("an effect came from nowhere", [.effectFromNowhere("Production granted 3")]) {

@@ -27,7 +27,8 @@ struct Progress {
             }
             let now = tally.counts
             if isVerbose {
-                let news = now.filter { $0.key != .senderAborted && $0.value != faults[$0.key] }.map(\.key.rawValue).sorted()
+                let ours = now.filter { ![.senderAborted, .poisonTaken].contains($0.key) }
+                let news = ours.filter { $0.value != faults[$0.key] }.map(\.key.rawValue).sorted()
                 let state = counts.map { "ready \($0.ready), settled \($0.settled)" } ?? "PostgreSQL is away"
                 let seconds = start.duration(to: .now).components.seconds
                 print("chaos \(seconds) s: accepted \(sums.accepted), retries \(sums.retries), \(state); \(news.joined(separator: ", "))")

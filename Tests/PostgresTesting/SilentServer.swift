@@ -1,12 +1,14 @@
 import Glibc
+import Synchronization
 
-/// A server that accepts connections and never says a word.
-final class SilentServer: Sendable {
-    let port: Int
+/// A server that accepts connections and never says a word: for a client the same as a host that is switched off.
+package final class SilentServer: Sendable {
+    package let port: Int
     private let descriptor: Int32
+    private let clients = Mutex<[Int32]>([])
 
-    init() {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    package init() {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -22,6 +24,21 @@ final class SilentServer: Sendable {
     }
 
     deinit {
-        close(descriptor)
+        for descriptor in clients.withLock(\.self) + [descriptor] { close(descriptor) }
+    }
+
+    /// How many clients have come so far.
+    package var clientCount: Int {
+        clients.withLock { clients in
+            while case let client = accept(descriptor, nil, nil), client >= 0 { clients.append(client) }
+            return clients.count
+        }
+    }
+
+    /// How to connect to a database by way of this server: it is named as the first host, as one would be that was the primary once.
+    ///
+    /// - Parameter timeout: how many seconds each host is given, at least two.
+    package func url(before database: TestDatabase, user: String = "postgres", timeout: Int) -> String {
+        "postgresql://\(user)@127.0.0.1:\(port),127.0.0.1:\(database.cluster.port)/\(database.name)?connect_timeout=\(timeout)"
     }
 }

@@ -5,34 +5,88 @@ import Testing
 @Suite struct PoolStateTests {
     private typealias State = PoolState<Int, String>
 
-    @Test func `slots are given up to the limit, the last used connection first`() {
+    @Test func `connections are opened up to the limit, and the last used one is lent first`() {
         var state = State(limit: 2)
-        #expect(state.acquire()?.isSlot == true)
-        #expect(state.acquire()?.isSlot == true)
         #expect(state.acquire() == nil)
-        _ = state.restore(1, at: .now)
-        _ = state.restore(2, at: .now)
-        #expect(state.acquire()?.value == 2)
-        #expect(state.acquire()?.value == 1)
+        #expect(state.join("a") == .opens)
+        #expect(state.join("b") == .opens)
+        #expect(state.join("c") == .waits)
+        #expect(state.opened(1, at: .now).receiver == "a")
+        #expect(state.opened(2, at: .now).receiver == "b")
+        #expect(state.restore(1, at: .now).receiver == "c")
+        #expect(state.restore(2, at: .now).isKept)
+        #expect(state.restore(1, at: .now).isKept)
+        #expect(state.acquire() == 1)
+        #expect(state.acquire() == 2)
         #expect(state.acquire() == nil)
         #expect(state.lent == 2)
     }
 
     @Test func `the first in line gets what comes back, and nobody overtakes`() {
         var state = State(limit: 1)
-        #expect(state.acquire()?.isSlot == true)
         let tickets = (0..<3).map { _ in Ticket() }
-        for (name, ticket) in zip(["a", "b", "c"], tickets) {
-            guard case .waiting = state.wait(name, ticket) else { return record("\(name) should wait") }
-        }
+        for (name, ticket) in zip(["a", "b", "c"], tickets) { _ = state.join(name, ticket) }
+        #expect(state.opened(7, at: .now).receiver == "a")
         #expect(state.withdraw(tickets[1]) == "b")
-        guard case .pass("a", .resource(7)) = state.restore(7, at: .now) else { return record("a is first") }
+        #expect(state.restore(7, at: .now).receiver == "c")
         #expect(state.acquire() == nil)
         #expect(state.withdraw(tickets[0]) == nil)
-        guard case .pass("c", .slot) = state.release() else { return record("c is next") }
-        #expect(state.lent == 1)
-        guard case .discard = state.release() else { return record("nobody waits") }
+        let vacancy = state.lost()
+        #expect(vacancy.refused == nil && !vacancy.opens)
         #expect(state.lent == 0)
+    }
+
+    @Test func `what was opened for a task that has gone is for the next one, or idle`() {
+        var state = State(limit: 2)
+        let ticket = Ticket()
+        #expect(state.join("a", ticket) == .opens)
+        #expect(state.withdraw(ticket) == "a")
+        // The first opening may still take long, so that this task has one of its own; it takes what comes first.
+        #expect(state.join("b") == .opens)
+        #expect(state.join("c") == .waits)
+        #expect(state.opened(1, at: .now).receiver == "b")
+        #expect(state.opened(2, at: .now).receiver == "c")
+        #expect(state.restore(1, at: .now).isKept)
+        #expect(state.openings == 0)
+        #expect(state.lent == 1)
+    }
+
+    @Test func `tasks that come and go have no more connections opened than there are slots`() {
+        var state = State(limit: 3)
+        var openings = 0
+        for number in 0..<100 {
+            let ticket = Ticket()
+            openings += state.join("\(number)", ticket) == .opens ? 1 : 0
+            #expect(state.withdraw(ticket) != nil)
+        }
+        #expect(openings == 3)
+        for number in 0..<3 { #expect(state.opened(number, at: .now).isKept) }
+        #expect(state.idleCount == 3)
+    }
+
+    @Test func `a failed opening is told to the first in line, unless there is another one for him`() {
+        var state = State(limit: 2)
+        let ticket = Ticket()
+        #expect(state.join("gone", ticket) == .opens)
+        #expect(state.withdraw(ticket) == "gone")
+        #expect(state.join("a") == .opens)
+        var vacancy = state.openingFailed()
+        #expect(vacancy.refused == nil && !vacancy.opens)
+        #expect(state.join("b") == .opens)
+        #expect(state.join("c") == .waits)
+        vacancy = state.openingFailed()
+        #expect(vacancy.refused == "a" && vacancy.opens)
+        #expect(state.openings == 2)
+    }
+
+    @Test func `for a lost connection another one is opened, when somebody waits for it`() {
+        var state = State(limit: 1)
+        #expect(state.join("a") == .opens)
+        #expect(state.opened(1, at: .now).receiver == "a")
+        #expect(state.join("b") == .waits)
+        let vacancy = state.lost()
+        #expect(vacancy.refused == nil && vacancy.opens)
+        #expect(state.openings == 1)
     }
 
     @Test func `a ticket that was cancelled on the way does not wait`() {
@@ -40,27 +94,36 @@ import Testing
         let ticket = Ticket()
         ticket.cancel()
         guard case .cancelled = state.wait("a", ticket) else { return record("it is cancelled") }
-        #expect(state.lent == 0)
+        #expect(state.openings == 0)
     }
 
     @Test func `connections that have been idle for long are taken out`() {
         var state = State(limit: 3)
-        for _ in 0..<3 { _ = state.acquire() }
         let start = ContinuousClock.now
+        for number in 0..<3 { _ = state.join("\(number)") }
+        for number in 0..<3 { _ = state.opened(number, at: start) }
         for number in 0..<3 { _ = state.restore(number, at: start + .seconds(number)) }
         #expect(state.expire(before: start + .seconds(2)) == [0, 1])
         #expect(state.idleCount == 1)
     }
 
-    @Test func `a closed pool keeps nothing`() {
-        var state = State(limit: 2)
-        _ = state.acquire()
-        _ = state.acquire()
-        _ = state.restore(1, at: .now)
-        #expect(state.close().idle == [1])
+    @Test func `a closed pool keeps nothing, neither what comes back nor what is opened`() {
+        var state = State(limit: 4)
+        let ticket = Ticket()
+        #expect(state.join("gone", ticket) == .opens)
+        #expect(state.withdraw(ticket) == "gone")
+        for (number, name) in ["a", "b"].enumerated() {
+            #expect(state.join(name) == .opens)
+            #expect(state.opened(number, at: .now).receiver == name)
+        }
+        #expect(state.restore(0, at: .now).isKept)
+        #expect(state.close().idle == [0])
         #expect(state.acquire() == nil)
-        guard case .discard = state.restore(2, at: .now) else { return record("it should be discarded") }
-        #expect(state.lent == 0)
+        guard case .closed = state.wait("d", Ticket()) else { return record("it is closed") }
+        #expect(state.restore(1, at: .now).isDiscarded)
+        #expect(state.openings == 1)
+        #expect(state.opened(2, at: .now).isDiscarded)
+        #expect(state.lent == 0 && state.openings == 0)
     }
 
     private func record(_ problem: Comment) {
@@ -68,14 +131,32 @@ import Testing
     }
 }
 
-extension PoolGrant {
-    fileprivate var isSlot: Bool {
-        if case .slot = self { return true }
+/// Whether a connection is opened for a task that has joined the line.
+private enum Place {
+    case opens, waits
+}
+
+extension PoolState {
+    /// Puts a waiter in line, who must not be served at once.
+    fileprivate mutating func join(_ waiter: Waiter, _ ticket: Ticket = Ticket()) -> Place? {
+        guard case .waiting(let opens) = wait(waiter, ticket) else { return nil }
+        return opens ? .opens : .waits
+    }
+}
+
+extension PoolState.Return {
+    fileprivate var receiver: Waiter? {
+        if case .pass(let waiter) = self { return waiter }
+        return nil
+    }
+
+    fileprivate var isKept: Bool {
+        if case .keep = self { return true }
         return false
     }
 
-    fileprivate var value: Resource? {
-        if case .resource(let resource) = self { return resource }
-        return nil
+    fileprivate var isDiscarded: Bool {
+        if case .discard = self { return true }
+        return false
     }
 }

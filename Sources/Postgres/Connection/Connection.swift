@@ -22,7 +22,7 @@ package final class Connection: Sendable {
     /// - Throws: ``PostgresError/Code/connectionFailed``, with what each host answered.
     package static func open(_ options: ConnectionOptions, logger: Logger) async throws -> Connection {
         let connection = try start(options, logger: logger)
-        try await connection.awaitOpening()
+        try await connection.mailbox.awaitOpening()
         return connection
     }
 
@@ -33,9 +33,9 @@ package final class Connection: Sendable {
         return Connection(mailbox: mailbox)
     }
 
-    /// Waits until the connection is there. A cancelled task leaves at once, and the connection is given up.
-    func awaitOpening() async throws {
-        try await mailbox.awaitOpening()
+    /// Runs `action` when the connection is there, or when nothing is left of it because it could not be made.
+    func whenOpened(_ action: @escaping MailboxState.Opening) {
+        mailbox.whenOpened(action)
     }
 
     /// Runs one statement and returns its rows.
@@ -66,11 +66,6 @@ package final class Connection: Sendable {
     package func close() async {
         mailbox.close()
         await withCheckedContinuation { continuation in mailbox.whenEnded { continuation.resume() } }
-    }
-
-    /// Runs `action` once nothing is left of the connection.
-    func whenEnded(_ action: @escaping @Sendable () -> Void) {
-        mailbox.whenEnded(action)
     }
 
     /// Closes the connection without waiting for it.

@@ -15,14 +15,17 @@ extension Mailbox {
     /// Waits until the thread has connected. A cancelled task leaves at once; the thread then discards what it gets.
     func awaitOpening() async throws {
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiter in
-                if let outcome = state.withLock({ $0.awaitOpening(waiter) }) { waiter.resume(with: outcome) }
-            }
+            try await withCheckedThrowingContinuation { waiter in whenOpened { waiter.resume(with: $0) } }
         } onCancel: {
-            let (waiter, requests) = state.withLock { $0.close() }
-            waiter?.resume(throwing: CancellationError())
+            let (opening, requests) = state.withLock { $0.close() }
+            opening?(.failure(CancellationError()))
             fail(requests, CancellationError())
         }
+    }
+
+    /// Runs `action`, on the connection's thread or at once, when the thread has connected, or has freed the handle because it could not.
+    func whenOpened(_ action: @escaping MailboxState.Opening) {
+        if let outcome = state.withLock({ $0.whenOpened(action) }) { action(outcome) }
     }
 
     /// Has the thread carry out an exchange, and waits for the outcome.
@@ -55,8 +58,8 @@ extension Mailbox {
 
     /// Lets the exchange under way finish, refuses the rest, and has the thread end.
     func close() {
-        let (waiter, requests) = state.withLock { $0.close() }
-        waiter?.resume(throwing: PostgresError.connectionClosed)
+        let (opening, requests) = state.withLock { $0.close() }
+        opening?(.failure(PostgresError.connectionClosed))
         fail(requests, PostgresError.connectionClosed)
         bell.ring()
     }
@@ -84,8 +87,8 @@ extension Mailbox {
 extension Mailbox {
     /// Returns whether anybody still wants the connection.
     func opened(socket: Int32) -> Bool {
-        let (isWanted, waiter) = state.withLock { $0.opened(socket: socket) }
-        waiter?.resume()
+        let (isWanted, opening) = state.withLock { $0.opened(socket: socket) }
+        opening?(.success(()))
         return isWanted
     }
 
@@ -104,7 +107,7 @@ extension Mailbox {
 
     func end(_ error: PostgresError) {
         let farewell = state.withLock { $0.end(error) }
-        farewell.opening?.resume(throwing: error)
+        farewell.opening?(.failure(error))
         fail(farewell.requests, error)
         for action in farewell.actions { action() }
     }

@@ -2,7 +2,7 @@
 struct MailboxState: Sendable {
     enum Phase: Sendable {
         /// Can transition to: open, closing, ended.
-        case connecting(CheckedContinuation<Void, any Error>?)
+        case connecting(Opening?)
         /// Can transition to: closing, ended.
         case open
         /// Nobody wants the connection any more; the thread is finishing. Can transition to: ended.
@@ -10,6 +10,9 @@ struct MailboxState: Sendable {
         /// The handle is freed. Final.
         case ended(PostgresError)
     }
+
+    /// What is to be done when the connection is there, or will never be.
+    typealias Opening = @Sendable (Result<Void, any Error>) -> Void
 
     private(set) var phase: Phase = .connecting(nil)
     private var queue: [Request] = []
@@ -43,10 +46,11 @@ struct MailboxState: Sendable {
         return queue.remove(at: index)
     }
 
-    mutating func awaitOpening(_ waiter: CheckedContinuation<Void, any Error>) -> Result<Void, any Error>? {
+    /// Keeps `action` for the opening; returns its outcome when that is known already.
+    mutating func whenOpened(_ action: @escaping Opening) -> Result<Void, any Error>? {
         switch phase {
         case .connecting:
-            phase = .connecting(waiter)
+            phase = .connecting(action)
             return nil
         case .open: return .success(())
         case .closing: return .failure(CancellationError())
@@ -54,19 +58,19 @@ struct MailboxState: Sendable {
         }
     }
 
-    /// Returns whether the connection is still wanted, and who waits for it.
-    mutating func opened(socket: Int32) -> (isWanted: Bool, waiter: CheckedContinuation<Void, any Error>?) {
-        guard case .connecting(let waiter) = phase else { return (false, nil) }
+    /// Returns whether the connection is still wanted, and who is to hear of it.
+    mutating func opened(socket: Int32) -> (isWanted: Bool, opening: Opening?) {
+        guard case .connecting(let opening) = phase else { return (false, nil) }
         phase = .open
         self.socket = socket
-        return (true, waiter)
+        return (true, opening)
     }
 
     /// Returns what can no longer be served.
-    mutating func close() -> (waiter: CheckedContinuation<Void, any Error>?, requests: [Request]) {
-        var opening: CheckedContinuation<Void, any Error>?
+    mutating func close() -> (opening: Opening?, requests: [Request]) {
+        var opening: Opening?
         switch phase {
-        case .connecting(let waiter): opening = waiter
+        case .connecting(let action): opening = action
         case .open: break
         case .closing, .ended: return (nil, [])
         }
@@ -99,14 +103,14 @@ struct MailboxState: Sendable {
     }
 
     struct Farewell {
-        var opening: CheckedContinuation<Void, any Error>?
+        var opening: Opening?
         var requests: [Request]
         var actions: [@Sendable () -> Void]
     }
 
     mutating func end(_ error: PostgresError) -> Farewell {
         var farewell = Farewell(requests: queue, actions: endActions)
-        if case .connecting(let waiter) = phase { farewell.opening = waiter }
+        if case .connecting(let opening) = phase { farewell.opening = opening }
         phase = .ended(error)
         queue.removeAll()
         endActions.removeAll()

@@ -4,7 +4,8 @@ import Synchronization
 
 /// Lends connections to tasks, first come first served, and opens them when they are needed.
 ///
-/// A connection that broke, timed out, was left in a transaction, or died while it was idle is not lent again.
+/// A connection that broke, timed out, was left in a transaction, or died while it was idle is not lent again. One whose opening takes
+/// longer than the task that needed it can wait is not given up: it is lent to the next one.
 package final class ConnectionPool: Service {
     let options: ConnectionOptions
     private let configuration: Configuration
@@ -12,7 +13,7 @@ package final class ConnectionPool: Service {
     private let state: Mutex<State>
     private let tally = Mutex(Counts())
 
-    private typealias State = PoolState<Connection, CheckedContinuation<PoolGrant<Connection>, any Error>>
+    private typealias State = PoolState<Connection, CheckedContinuation<Connection, any Error>>
 
     package init(options: ConnectionOptions, configuration: Configuration = Configuration(), logger: Logger) {
         self.options = options
@@ -43,8 +44,8 @@ package final class ConnectionPool: Service {
 
     /// Lends a connection for the length of `body`.
     ///
-    /// - Throws: What `body` throws; ``PostgresError/Code/connectionFailed`` if a new connection is needed and cannot be made;
-    ///   ``PostgresError/Code/poolExhausted`` if none became free in time.
+    /// - Throws: What `body` throws; ``PostgresError/Code/connectionFailed`` if a new connection is needed and cannot be made, or is not
+    ///   there in time; ``PostgresError/Code/poolExhausted`` if none became free in time.
     @discardableResult
     package nonisolated(nonsending) func withConnection<T: Sendable>(_ body: (Connection) async throws -> T) async throws -> T {
         let connection = try await acquire()
@@ -58,7 +59,7 @@ package final class ConnectionPool: Service {
         try await withConnection { connection in try await connection.withTransaction(body) }
     }
 
-    /// Refuses new work, closes what is idle, and returns when everything lent has come back.
+    /// Refuses new work, closes what is idle, and returns when everything lent has come back and nothing is being opened any more.
     package func close() async {
         let (idle, waiters) = state.withLock { $0.close() }
         for waiter in waiters { waiter.resume(throwing: PostgresError.poolClosed) }
@@ -76,22 +77,27 @@ package final class ConnectionPool: Service {
 
 extension ConnectionPool {
     private func acquire() async throws -> Connection {
-        while let grant = state.withLock({ $0.acquire() }) {
-            guard case .resource(let connection) = grant else { return try await inTime(.connectionFailed) { try await self.open() } }
+        while let connection = state.withLock({ $0.acquire() }) {
             if connection.isReusable { return connection }
             logger.notice("connection died while idle")
             discard(connection)
         }
-        return try await inTime(.poolExhausted) { try await self.takeTurn(Ticket()) }
+        return try await inTime {
+            while true {
+                let connection = try await self.takeTurn(Ticket())
+                if connection.isReusable { return connection }
+                self.discard(connection)
+            }
+        }
     }
 
-    /// Waits in line for a connection, or for the right to open one.
+    /// Waits in line for a connection: one that comes back, or one that has been opened.
     private func takeTurn(_ ticket: Ticket) async throws -> Connection {
-        let grant = try await withTaskCancellationHandler {
+        try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 switch state.withLock({ $0.wait(continuation, ticket) }) {
-                case .granted(let grant): continuation.resume(returning: grant)
-                case .waiting: break
+                case .granted(let connection): continuation.resume(returning: connection)
+                case .waiting(let opens): if opens { open() }
                 case .cancelled: continuation.resume(throwing: CancellationError())
                 case .closed: continuation.resume(throwing: PostgresError.poolClosed)
                 }
@@ -100,38 +106,42 @@ extension ConnectionPool {
             ticket.cancel()
             state.withLock { $0.withdraw(ticket) }?.resume(throwing: CancellationError())
         }
-        if case .resource(let connection) = grant, connection.isReusable { return connection }
-        return try await open()
     }
 
-    /// Opens a connection in a slot that the task holds.
-    ///
-    /// An attempt that is abandoned keeps its slot until its thread is gone: a host that does not answer must not collect threads.
-    private func open() async throws -> Connection {
-        let connection: Connection
-        do {
-            connection = try Connection.start(options, logger: logger)
+    /// Begins to open a connection in a slot that it has been given. The pool waits for it, whoever may have given up meanwhile.
+    private func open() {
+        do throws(PostgresError) {
+            let connection = try Connection.start(options, logger: logger)
+            connection.whenOpened { outcome in
+                switch outcome {
+                case .success: self.opened(connection)
+                case .failure(let error): self.openingFailed(error)
+                }
+            }
         } catch {
-            tally.withLock { $0.failed += 1 }
-            releaseSlot()
-            throw error
-        }
-        do {
-            try await connection.awaitOpening()
-            tally.withLock { $0.opened += 1 }
-            return connection
-        } catch {
-            tally.withLock { $0.failed += 1 }
-            connection.whenEnded { self.releaseSlot() }
-            throw error
+            openingFailed(error)
         }
     }
 
-    /// Races `acquire` against the acquire timeout, whose passing is an error of that code.
-    private func inTime(
-        _ code: PostgresError.Code,
-        _ acquire: @escaping @Sendable () async throws -> Connection
-    ) async throws -> Connection {
+    private func opened(_ connection: Connection) {
+        tally.withLock { $0.opened += 1 }
+        place(connection, state.withLock { $0.opened(connection, at: .now) })
+    }
+
+    private func openingFailed(_ error: any Error) {
+        tally.withLock { $0.failed += 1 }
+        let vacancy = state.withLock { $0.openingFailed() }
+        if let waiter = vacancy.refused {
+            waiter.resume(throwing: error)
+        } else {
+            // Whoever wanted it was only told that it takes too long.
+            logger.warning("connection could not be opened", metadata: [LogKey.error: "\(error)"])
+        }
+        fill(vacancy)
+    }
+
+    /// Races `acquire` against the acquire timeout.
+    private func inTime(_ acquire: @escaping @Sendable () async throws -> Connection) async throws -> Connection {
         let timeout = configuration.acquireTimeout
         let outcomes = await withTaskGroup(of: Result<Connection?, any Error>.self) { group in
             group.addTask { await Result { try await acquire() } }
@@ -143,28 +153,37 @@ extension ConnectionPool {
         // A connection may come in the same instant as the timeout or a cancellation; then it must not be lost.
         for case .success(let connection?) in outcomes { return connection }
         if case .failure(let error) = outcomes.first { throw error }
+        let code: PostgresError.Code = state.withLock { $0.openings > 0 } ? .connectionFailed : .poolExhausted
         throw PostgresError(code, "no connection within \(timeout); the limit is \(configuration.maxConnections)")
     }
 
     private func giveBack(_ connection: Connection) {
         guard connection.isReusable else { return discard(connection) }
-        let change = state.withLock { $0.restore(connection, at: .now) }
-        if case .discard = change { connection.abandon() }
-        carryOut(change)
+        place(connection, state.withLock { $0.restore(connection, at: .now) })
     }
 
     private func discard(_ connection: Connection) {
         tally.withLock { $0.lost += 1 }
         connection.abandon()
-        releaseSlot()
+        fill(state.withLock { $0.lost() })
     }
 
-    private func releaseSlot() {
-        carryOut(state.withLock { $0.release() })
+    /// Does with a connection what the state says.
+    private func place(_ connection: Connection, _ change: State.Return) {
+        switch change {
+        case .keep: break
+        case .discard: connection.abandon()
+        case .pass(let waiter): waiter.resume(returning: connection)
+        }
+        tellDrained()
     }
 
-    private func carryOut(_ change: State.Return) {
-        if case .pass(let waiter, let grant) = change { waiter.resume(returning: grant) }
+    private func fill(_ vacancy: State.Vacancy) {
+        if vacancy.opens { open() }
+        tellDrained()
+    }
+
+    private func tellDrained() {
         for continuation in state.withLock({ $0.takeDrained() }) { continuation.resume() }
     }
 }

@@ -34,6 +34,7 @@ enum Fault: String, CaseIterable, Sendable {
     case clockAhead = "the store's clock ahead"
     case clockBehind = "the store's clock behind"
     case senderAborted = "a sender closed its connection"
+    case poisonTaken = "an event that no merge takes"
 
     static let ofDaemons: [Fault] = [
         .workerKilled, .ingestKilled, .workerKilled, .workerRestarted, .workerKilled, .ingestRestarted, .workerKilled, .workerStopped,

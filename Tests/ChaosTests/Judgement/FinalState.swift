@@ -12,10 +12,18 @@ struct FinalState {
         let result: String
     }
 
+    /// An attempt that did not succeed and counted.
+    struct Attempt: Hashable {
+        let eventID: Int64
+        /// What the queue noted as its error.
+        let error: String
+    }
+
     var events: [Event] = []
     /// The events of `inbox_ready`.
     var ready: [Int64] = []
     var outcomes: [Outcome] = []
+    var attempts: [Attempt] = []
     /// What `appstore.events_not_exactly_once()` says.
     var notExactlyOnce: [Int64] = []
     /// The rows of `effects`: environment, kind and key.
@@ -24,6 +32,23 @@ struct FinalState {
     var books: [String] = []
     /// The notificationUUIDs of `notifications_seen`.
     var seen: [String] = []
+}
+
+extension FinalState.Attempt {
+    /// Why an attempt did not succeed.
+    enum Cause: String, CaseIterable {
+        /// While it ran alone its worker was killed, or frozen for too long.
+        case suspicion = "killed or frozen while it ran alone"
+        case future = "signed in the future"
+        case poison = "poisoned"
+        case other = "for another reason"
+    }
+
+    var cause: Cause {
+        if error.hasPrefix("killed_worker") || error.hasPrefix("timed_out") { return .suspicion }
+        if error.hasPrefix("signed_in_the_future") { return .future }
+        return error.contains(Poison.message) ? .poison : .other
+    }
 }
 
 /// What the books must say, given the bodies that the inbox holds.

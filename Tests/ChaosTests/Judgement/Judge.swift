@@ -5,10 +5,11 @@ struct Judge {
     let records: [BodyDigest: PostRecord]
     let state: FinalState
     let expectation: Expectation
+    let poison: Poison
 
     /// All violations; empty for a run in which every promise was kept.
     func violations() -> [Violation] {
-        bodies() + accounts() + results() + effects()
+        bodies() + accounts() + attempts() + results() + effects()
     }
 
     /// Everything answered with 200 is there exactly as sent, and nothing came from nowhere.
@@ -42,6 +43,28 @@ struct Judge {
         violations += outcomes.filter { $0.value > 1 }.sorted { $0.key < $1.key }.map { .severalOutcomes($0.key, count: $0.value) }
         violations += Set(outcomes.keys).union(state.ready).subtracting(events).sorted().map { .withoutEvent($0) }
         return violations + state.notExactlyOnce.map { .notExactlyOnce($0) }
+    }
+
+    /// No event was blamed for what it did not do: the attempts that counted are those of the poisoned, of those from the future, and of
+    /// those that were alone with a worker that was killed or frozen, which nobody can tell from a murder.
+    private func attempts() -> [Violation] {
+        let attempts = Dictionary(grouping: state.attempts, by: \.eventID)
+        return state.events.flatMap { event -> [Violation] in
+            guard let record = records[event.digest] else { return [] }
+            let isPoisoned = poison.holds(record)
+            let causes = attempts[event.id] ?? []
+            let wrong = causes.filter { attempt in
+                switch attempt.cause {
+                case .suspicion: false
+                case .future: !record.isAhead
+                case .poison: !isPoisoned
+                case .other: true
+                }
+            }
+            let blamed = wrong.map { Violation.blamed(event.id, error: $0.error) }
+            let isSpared = isPoisoned && !causes.contains { $0.cause == .poison }
+            return blamed + (isSpared ? [.poisonTaken(event.id)] : [])
+        }
     }
 
     /// Each event became what such an event may become, and each notification counted once.

@@ -25,6 +25,8 @@ struct PostRecord: Hashable {
     let kind: Kind
     /// Nil for what says nothing about a customer.
     let origin: Origin?
+    /// Whether the store's clock was ahead when it was signed, so that it may have to wait until it is true.
+    let isAhead: Bool
     /// How often the whole body was sent: each time may have stored it once.
     var sent = 0
     /// How often it was answered with 200: each time has stored it once.
@@ -32,8 +34,9 @@ struct PostRecord: Hashable {
     /// Other statuses than 200 that were answered, each once.
     var refusals: Set<Int> = []
 
-    init(_ kind: Kind, origin: Origin? = nil) {
+    init(_ kind: Kind, origin: Origin? = nil, isAhead: Bool = false) {
         self.kind = kind
         self.origin = origin
+        self.isAhead = isAhead
     }
 }

@@ -20,6 +20,10 @@ enum Violation: Hashable {
     case notExactlyOnce(Int64)
     /// Not what may become of such a body.
     case wrongOutcome(Int64, result: String)
+    /// An attempt of an innocent event was counted.
+    case blamed(Int64, error: String)
+    /// Never refused, although it was poisoned: the run has tested nothing with it.
+    case poisonTaken(Int64)
     /// Of all events with one notificationUUID exactly one is not a duplicate.
     case notAppliedOnce(uuid: String, times: Int)
     /// A stored notification that nobody has seen, or one that was seen and is not stored.

@@ -71,24 +71,25 @@ struct Chapter {
             let origin = PostRecord.Origin(chapter: number, event: event, resignedAt: isResigned ? clock.now : nil)
             guard let notification = Self.notification(at: origin, of: history) else { return nil }
             let kind = PostRecord.Kind.genuine(uuid: notification.notificationUUID.text)
-            return post(try signer.sign(notification).body, kind, origin: origin, copies: oneIn(12) ? 2 : 1)
+            let record = PostRecord(kind, origin: origin, isAhead: origin.resignedAt.map(StoreClock.isAhead) ?? false)
+            return Post(body: try signer.sign(notification).body, record: record, copies: oneIn(12) ? 2 : 1)
         case .test:
             tests.now = clock.now
             let test = tests.test()
-            return post(try signer.sign(test).body, .genuine(uuid: test.notificationUUID.text), copies: oneIn(16) ? 2 : 1)
+            let record = PostRecord(.genuine(uuid: test.notificationUUID.text), isAhead: StoreClock.isAhead(tests.now))
+            return Post(body: try signer.sign(test).body, record: record, copies: oneIn(16) ? 2 : 1)
         case .forgedTest(let forgery):
-            return post(try signer.forge(tests.test(), forgery).body, .forged)
+            let record = PostRecord(.forged, isAhead: StoreClock.isAhead(tests.now))
+            return Post(body: try signer.forge(tests.test(), forgery).body, record: record, copies: 1)
         case .junk:
             let parts = (0..<3).map { _ in Base64URL.encode(generator.bytes(3 * Int.random(in: 10...400, using: &generator))) }
             let jws = parts.joined(separator: [UInt8(ascii: ".")])
-            return post(Array(#"{"signedPayload":""#.utf8) + jws + Array(#""}"#.utf8), .forged)
+            let body = Array(#"{"signedPayload":""#.utf8) + jws + Array(#""}"#.utf8)
+            return Post(body: body, record: PostRecord(.forged), copies: 1)
         case .misshapen:
-            return post(generator.bytes(Int.random(in: 1...4000, using: &generator)), .misshapen)
+            let body = generator.bytes(Int.random(in: 1...4000, using: &generator))
+            return Post(body: body, record: PostRecord(.misshapen), copies: 1)
         }
-    }
-
-    private func post(_ body: [UInt8], _ kind: PostRecord.Kind, origin: PostRecord.Origin? = nil, copies: Int = 1) -> Post {
-        Post(body: body, record: PostRecord(kind, origin: origin), copies: copies)
     }
 
     private mutating func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &generator) == 0 }

@@ -13,6 +13,7 @@ struct Sender {
     let pacer: Pacer
     let diary: Diary
     let tally: FaultTally
+    let poison: Poison
     private var connection: HTTPConnection?
     private var generator: SeededGenerator
 
@@ -27,7 +28,7 @@ struct Sender {
         diary: Diary,
         tally: FaultTally
     ) {
-        (self.seed, ports, self.signer, self.clock) = (seed, site.ports, signer, clock)
+        (self.seed, ports, poison, self.signer, self.clock) = (seed, site.ports, site.poison, signer, clock)
         (self.pacer, self.diary, self.tally) = (pacer, diary, tally)
         generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0xd1b5_4a32_d192_ed03)
     }
@@ -77,6 +78,7 @@ struct Sender {
                 body: post.body
             )
             diary.answered(digest, status: answer.status)
+            if answer.status == 200, poison.holds(post.record) { tally.count(.poisonTaken) }
             if answer.fields["connection"] == "close" { self.connection = nil }
             return answer.status
         } catch is NoAnswer {

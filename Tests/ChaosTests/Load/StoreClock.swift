@@ -20,6 +20,11 @@ final class StoreClock: Sendable {
         return Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000)).advanced(by: offset)
     }
 
+    /// Whether that is what only a clock that is ahead says, by more than anyone needs to sign and post.
+    static func isAhead(_ instant: Timestamp) -> Bool {
+        Double(instant.millisecondsSince1970) / 1000 > Date().timeIntervalSince1970 + 240
+    }
+
     /// Makes the clock go wrong by that much; zero sets it right.
     ///
     /// - Returns: how often the clock was read since the last jump.

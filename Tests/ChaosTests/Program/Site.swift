@@ -2,6 +2,7 @@ import EndToEndTesting
 import Foundation
 import LivesTesting
 import OpenSSL
+import Postgres
 import PostgresTesting
 import StoreSimulator
 
@@ -14,13 +15,14 @@ final class Site: Sendable {
     let workers: [Slot]
     /// Where notifications are posted.
     let ports: [Int]
+    let poison: Poison
     private let folder: URL
 
     static let ingestRole = "appstore_ingest"
     static let workerRole = "appstore_worker"
 
-    private init(pair: ReplicatedPair, folder: URL, logs: URL, authority: TestAuthority) throws {
-        (self.pair, self.folder) = (pair, folder)
+    private init(pair: ReplicatedPair, folder: URL, logs: URL, authority: TestAuthority, poison: Poison) throws {
+        (self.pair, self.folder, self.poison) = (pair, folder, poison)
         let ambushes = ambushes
         proxies = try pair.ports.map { try FaultProxy(server: $0, ambushes: ambushes) }
         let proxyPorts = proxies.map(\.port)
@@ -48,16 +50,18 @@ final class Site: Sendable {
         workers = (0..<3).map { _ in slot("worker", Self.workerRole, watchdog: .seconds(180), settings) }
     }
 
-    /// Starts the servers and the proxies, and has the built program make the schema. The daemons are up to the caller.
+    /// Starts the servers and the proxies, has the built program make the schema, and poisons it. The daemons are up to the caller.
     ///
     /// - Parameter logs: where the daemons' logs go, and stay.
-    static func open(authority: TestAuthority, logs: URL?) async throws -> Site {
+    static func open(authority: TestAuthority, poison: Poison, logs: URL?) async throws -> Site {
         let folder = FileManager.default.temporaryDirectory.appending(path: "appstore-inbox-chaos-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         if let logs { try FileManager.default.createDirectory(at: logs, withIntermediateDirectories: true) }
-        let site = try Site(pair: await ReplicatedPair.start(), folder: folder, logs: logs ?? folder, authority: authority)
+        let pair = try await ReplicatedPair.start()
+        let site = try Site(pair: pair, folder: folder, logs: logs ?? folder, authority: authority, poison: poison)
         let result = try await Program.run(["migrate"], settings: ["APPSTORE_INBOX_DATABASE_URL": site.pair.primaryURL])
         guard result.ending == .exit(0) else { throw ProgramFailure(what: "migrate ended with \(result.ending)", log: result.errors) }
+        try await pair.onPrimary { try await $0.runScript(poison.script) }
         for proxy in site.proxies { proxy.run() }
         return site
     }

@@ -10,12 +10,16 @@ final class Slot: Sendable {
     private let folder: URL
     /// How long it may be silent, as the unit's WatchdogSec says.
     private let watchdog: Duration
+    /// How long it may take to end when it is told to.
+    private let endPatience: Duration
     private let state = Mutex(State())
 
     private struct State {
         var daemon: Daemon?
         /// Somebody means to end the daemon, so that its end is no news.
         var isDoomed = false
+        /// It was told to end, and must.
+        var isTold = false
         /// Stopped by SIGSTOP: it cannot be expected to say anything.
         var isFrozen = false
         var isClosing = false
@@ -23,8 +27,8 @@ final class Slot: Sendable {
         var complaints: [String] = []
     }
 
-    init(_ command: String, settings: [String: String], folder: URL, watchdog: Duration) {
-        (self.command, self.folder, self.watchdog) = (command, folder, watchdog)
+    init(_ command: String, settings: [String: String], folder: URL, watchdog: Duration, endPatience: Duration = .seconds(40)) {
+        (self.command, self.folder, self.watchdog, self.endPatience) = (command, folder, watchdog, endPatience)
         let microseconds = watchdog.components.seconds * 1_000_000
         self.settings = settings.merging(["WATCHDOG_USEC": "\(microseconds)"]) { given, _ in given }
     }
@@ -34,7 +38,7 @@ final class Slot: Sendable {
         while !state.withLock(\.isClosing) {
             let daemon = try await Daemon.start(command, settings: settings, folder: folder)
             let isLate = state.withLock { state in
-                (state.daemon, state.isDoomed, state.isFrozen) = (daemon, false, false)
+                (state.daemon, state.isDoomed, state.isTold, state.isFrozen) = (daemon, state.isClosing, state.isClosing, false)
                 state.starts += 1
                 return state.isClosing
             }
@@ -51,6 +55,7 @@ final class Slot: Sendable {
         state.withLock { state in
             guard let daemon = state.daemon, daemon.isRunning, !state.isDoomed else { return false }
             state.isDoomed = true
+            state.isTold = true
             daemon.signal(signal)
             return true
         }
@@ -72,11 +77,15 @@ final class Slot: Sendable {
         return true
     }
 
+    /// Whether the daemon is frozen at this moment.
+    var isFrozen: Bool { state.withLock(\.isFrozen) }
+
     /// Lets the daemon end in peace, and starts no other.
     func close() {
         state.withLock { state in
             state.isClosing = true
             state.isDoomed = true
+            state.isTold = true
             state.daemon?.signal(SIGTERM)
         }
     }
@@ -95,9 +104,9 @@ final class Slot: Sendable {
         while daemon.isRunning {
             let words = try await daemon.words(within: .seconds(2))
             if !words.isEmpty || state.withLock(\.isFrozen) { silence = Deadline(within: watchdog) }
-            if ending == nil, state.withLock(\.isClosing) { ending = Deadline(within: .seconds(40)) }
+            if ending == nil, state.withLock(\.isTold) { ending = Deadline(within: endPatience) }
             if silence.hasPassed || ending?.hasPassed == true {
-                complain("\(command) hung: silent for \(watchdog), or alive 40 s after SIGTERM; it was killed", daemon)
+                complain("\(command) hung: silent for \(watchdog), or alive \(endPatience) after it was told to end; it was killed", daemon)
                 try await daemon.kill()
                 return
             }

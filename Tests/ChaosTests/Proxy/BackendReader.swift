@@ -1,11 +1,12 @@
 /// Follows the server's messages, to know when it has answered a Sync.
 struct BackendReader {
+    /// How many times the server has said ReadyForQuery.
+    private(set) var answers = 0
     private var head: [UInt8] = []
     private var remaining = 0
 
-    /// Takes the next bytes; says whether a ReadyForQuery ended in them.
-    mutating func feed(_ bytes: [UInt8]) -> Bool {
-        var isReady = false
+    /// Takes the next bytes.
+    mutating func feed(_ bytes: [UInt8]) {
         var index = 0
         while index < bytes.count {
             if remaining == 0 {
@@ -19,10 +20,9 @@ struct BackendReader {
                 remaining -= count
             }
             if remaining == 0 {
-                isReady = isReady || head[0] == UInt8(ascii: "Z")
+                if head[0] == UInt8(ascii: "Z") { answers += 1 }
                 head = []
             }
         }
-        return isReady
     }
 }

@@ -10,11 +10,15 @@ struct FrontendReader {
         case receive
     }
 
-    /// Where in the bytes that were fed a Sync or a simple query ends behind which the server makes something last.
+    /// Where in the bytes that were fed the message is that makes the server make something last: the Bind of a COMMIT, which the server
+    /// carries out without waiting for the Sync behind it; the Sync behind a statement that is a transaction of its own; a simple query.
     struct Mark: Equatable {
-        /// The first byte of that message: before it the server has everything, but does not act.
+        /// The first byte of that message: a server that has no more than what is before it makes nothing last.
         let start: Int
         let point: Point
+        /// How many times the server has said ReadyForQuery when it has answered: once at the start, and once for each Sync so far and for
+        /// this one.
+        let answers: Int
     }
 
     /// The role of the start-up message; nil before it and for a request to cancel.
@@ -27,6 +31,7 @@ struct FrontendReader {
     private var messageStart = 0
     private var statements: [String: Point] = [:]
     private var pending: Point?
+    private var synchronizations = 0
     private static let kept = 512
 
     /// Takes the next bytes; tells the marks in them. A message that began in earlier bytes is marked at 0.
@@ -49,7 +54,8 @@ struct FrontendReader {
                 remaining -= count
             }
             if remaining == 0 {
-                if let point = finish() { marks.append(Mark(start: messageStart, point: point)) }
+                let answers = synchronizations + 2
+                if let point = finish() { marks.append(Mark(start: messageStart, point: point, answers: answers)) }
                 messageStart = 0
             }
         }
@@ -71,10 +77,14 @@ struct FrontendReader {
             let (name, rest) = Self.string(content[...])
             statements[name] = Self.point(of: Self.string(rest).0)
         case UInt8(ascii: "B"):
-            pending = statements[Self.string(Self.string(content[...]).1).0] ?? pending
+            let point = statements[Self.string(Self.string(content[...]).1).0]
+            if point == .commit { return point }
+            pending = point ?? pending
         case UInt8(ascii: "Q"):
+            synchronizations += 1
             return Self.point(of: Self.string(content[...]).0)
         case UInt8(ascii: "S"):
+            synchronizations += 1
             defer { pending = nil }
             return pending
         default: break

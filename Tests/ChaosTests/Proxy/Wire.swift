@@ -10,8 +10,8 @@ final class Wire: Sendable {
         case open
         /// The next answer is held back for so long.
         case delaying(Duration)
-        /// So many bytes of the next answer still go to the client; behind it the wire is cut.
-        case cutting(remaining: Int)
+        /// So many bytes still go to the client; when the server has said ReadyForQuery so often, the wire is cut.
+        case cutting(remaining: Int, answers: Int)
         /// Nothing goes through.
         case silent
         case cut
@@ -64,7 +64,6 @@ final class Wire: Sendable {
         var reader = FrontendReader()
         while let bytes = Socket.receive(client) {
             if isSilent { continue }
-            // Only where it ends the bytes that are here can the server be kept from getting it, and nothing else.
             guard let mark = reader.feed(bytes).last, let user = reader.user, let strike = ambushes.spring(for: user) else {
                 guard Socket.send(bytes[...], to: server) else { break }
                 continue
@@ -80,8 +79,8 @@ final class Wire: Sendable {
         case .cutBeforeDelivery:
             _ = Socket.send(bytes[..<mark.start], to: server)
             return false
-        case .cutAfterDelivery: mode.withLock { $0 = .cutting(remaining: 0) }
-        case .cutInAnswer: mode.withLock { $0 = .cutting(remaining: 7) }
+        case .cutAfterDelivery: mode.withLock { $0 = .cutting(remaining: 0, answers: mark.answers) }
+        case .cutInAnswer: mode.withLock { $0 = .cutting(remaining: 7, answers: mark.answers) }
         case .delay(let duration): mode.withLock { $0 = .delaying(duration) }
         case .silence(let isDelivered, let duration):
             silence(for: duration)
@@ -93,7 +92,7 @@ final class Wire: Sendable {
     private func carryAnswers() {
         var reader = BackendReader()
         while let bytes = Socket.receive(server) {
-            let isReady = reader.feed(bytes)
+            reader.feed(bytes)
             switch mode.withLock({ $0 }) {
             case .cut: return
             case .silent: continue
@@ -102,12 +101,12 @@ final class Wire: Sendable {
                 _ = poll(nil, 0, Int32(duration.components.attoseconds / 1_000_000_000_000_000))
                 mode.withLock { if case .delaying = $0 { $0 = .open } }
                 guard Socket.send(bytes[...], to: client) else { return cut() }
-            case .cutting(let remaining):
+            case .cutting(let remaining, let answers):
                 let piece = bytes.prefix(remaining)
                 _ = Socket.send(piece, to: client)
-                mode.withLock { $0 = .cutting(remaining: remaining - piece.count) }
+                mode.withLock { $0 = .cutting(remaining: remaining - piece.count, answers: answers) }
                 // The server is done: what was asked for lasts, and its client will never know.
-                if isReady { return cut() }
+                if reader.answers >= answers { return cut() }
             }
         }
         cut()

@@ -1,29 +1,12 @@
 import Foundation
+import PrivateCluster
 
 /// The executable that these tests are about, as the build has put it beside them.
 package enum BuiltProgram {
     package static let name = "appstore-inbox"
 
-    /// Its path: in the folder of this test process or in one above it.
-    package static func path() throws -> String {
-        let here = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        // `swift test` runs a helper of the toolchain for Swift Testing, and names the tests' own bundle in its arguments.
-        let places = [here] + CommandLine.arguments.filter { $0.contains(".xctest") }
-        for place in places {
-            var folder = URL(filePath: place).deletingLastPathComponent()
-            while folder.path != "/" {
-                let candidate = folder.appending(path: name).path
-                var isFolder: ObjCBool = false
-                if FileManager.default.fileExists(atPath: candidate, isDirectory: &isFolder), !isFolder.boolValue,
-                    FileManager.default.isExecutableFile(atPath: candidate)
-                {
-                    return candidate
-                }
-                folder.deleteLastPathComponent()
-            }
-        }
-        throw ProgramFailure(what: "there is no executable \(name) in the folders of \(places.joined(separator: ", ")): build it first")
-    }
+    /// Its path.
+    package static func path() throws -> String { try SiblingProgram.path(of: name) }
 
     /// This process's environment without what would configure the program behind the test's back, and with `settings`.
     package static func environment(_ settings: [String: String]) -> [String: String] {

@@ -23,7 +23,8 @@ package struct ChildCommand: Sendable {
         var pid = pid_t()
         let failure = posix_spawnp(&pid, command[0], &actions, nil, words, variables)
         guard failure == 0 else {
-            throw ProgramFailure(what: "\(command.joined(separator: " ")) cannot be started: \(String(cString: strerror(failure)))")
+            // Not all of its words: an argument may be a connection string.
+            throw ProgramFailure(what: "\(arguments.first ?? "") cannot be started: \(String(cString: strerror(failure)))")
         }
         return pid
     }
