@@ -99,7 +99,7 @@ let package = Package(
         .target(
             name: "Benchmarks",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Inbox", "OpenSSL", "Postgres", "PrivateCluster", "Randomness", "Schema",
+                "AppStore", "AppStoreVerification", "Inbox", "OpenSSL", "Postgres", "PrivateCluster", "Randomness",
                 "StoreSimulator", logging,
             ]
         ),
@@ -136,7 +136,7 @@ let package = Package(
         // The built program, its clients and its databases.
         .target(
             name: "EndToEndTesting",
-            dependencies: ["AppStore", "OpenSSL", "Postgres", "PostgresTesting", "StoreSimulator"],
+            dependencies: ["AppStore", "OpenSSL", "Postgres", "PostgresTesting", "PrivateCluster", "StoreSimulator"],
             path: "Tests/EndToEndTesting"
         ),
 
@@ -144,7 +144,9 @@ let package = Package(
         .testTarget(name: "AppStoreVerificationTests", dependencies: ["Randomness", "AppStore", "AppStoreVerification", "OpenSSL"]),
         .testTarget(
             name: "BenchmarksTests",
-            dependencies: ["AppStore", "Benchmarks", "PrivateCluster", "Randomness", "appstore-inbox"]
+            dependencies: [
+                "AppStore", "Benchmarks", "OpenSSL", "Postgres", "PrivateCluster", "Randomness", "StoreSimulator", "appstore-inbox",
+            ]
         ),
         .testTarget(
             name: "ChaosTests",

@@ -32,9 +32,11 @@ final class PointTable: @unchecked Sendable {
         EC_GROUP_free(curve)
     }
 
-    /// Whether r and s, side by side in 64 bytes and each in 1 ..< n, are a signature of this digest of 32 bytes (SEC 1 §4.1.4): whether
+    /// Whether r and s, side by side in 64 bytes, are a signature of this digest of 32 bytes (SEC 1 §4.1.4): whether each is in 1 ..< n and
     /// the point e/s · G + r/s · Q has r for its x coordinate, modulo n.
-    func verify(wellFormed signature: [UInt8], digest: [UInt8]) -> Bool {
+    func verify(_ signature: [UInt8], digest: [UInt8]) -> Bool {
+        // No number times 0 or n is 1, and who looks for one never ends.
+        guard ECDSASignature.isWellFormed(raw: signature), digest.count == 32 else { return false }
         guard let context = BN_CTX_new() else { return false }
         defer { BN_CTX_free(context) }
         BN_CTX_start(context)

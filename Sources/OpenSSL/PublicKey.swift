@@ -16,7 +16,7 @@ package final class PublicKey: @unchecked Sendable {
     package let isP256: Bool
 
     /// How often a key is used before its table is made; less than that would not pay for it.
-    static let usesBeforeTable = 1000
+    package static let usesBeforeTable = 1000
     private let table = Mutex(Table.none(uses: 0))
 
     private enum Table {
@@ -60,7 +60,15 @@ package final class PublicKey: @unchecked Sendable {
         guard isP256, let der = ECDSASignature.der(fromRaw: signature) else { return false }
         let digest = MessageDigest.sha256.hash(message)
         // Where the table says no, libcrypto's own verification has the last word.
-        return tableInUse()?.verify(wellFormed: signature, digest: digest) ?? false || verify(der: der, digest: digest)
+        return tableInUse()?.verify(signature, digest: digest) ?? false || verify(der: der, digest: digest)
+    }
+
+    /// Whether the table is made, or this libcrypto makes none: no later verification will be faster.
+    package var isAtItsFastest: Bool {
+        table.withLock { table in
+            if case .made = table { return true }
+            return false
+        }
     }
 
     /// The table once it is made; counts the use, and makes the table when it is time.

@@ -1,5 +1,6 @@
 import EndToEndTesting
 import Foundation
+import Postgres
 import PostgresTesting
 import PrometheusTesting
 import StoreSimulator
@@ -31,6 +32,7 @@ extension EndToEnd {
                 let refusal = ["listener": "notifications", "reason": "no-signed-payload", "status": "400"]
                 #expect(receiver.value("appstore_inbox_http_refused_total", refusal) == 1)
                 #expect(try #require(receiver.value("appstore_inbox_database_connections_opened_total", ["pool": "ingest"])) >= 1)
+                #expect(receiver.value("appstore_inbox_database_connections_lost_total", ["pool": "ingest"]) == 0)
 
                 // An outcome is in the books a moment before its worker counts it.
                 let worker = try await eventually("the worker has counted five outcomes") { () -> ExposedMetrics? in
@@ -42,7 +44,11 @@ extension EndToEnd {
                 #expect(worker.families[outcomes]?.samples.reduce(0) { $0 + $1.value } == 5)
                 #expect(worker.families[outcomes]?.samples.filter { $0.labels["result"] == "duplicate" }.reduce(0) { $0 + $1.value } == 1)
                 #expect(worker.sum("appstore_inbox_worker_batch_events") == 5)
+                #expect(worker.count("appstore_inbox_worker_verification_seconds") == 5)
+                #expect(try #require(worker.sum("appstore_inbox_worker_verification_seconds")) > 0)
                 #expect(worker.value("appstore_inbox_statistics_up") == 1)
+                #expect(try #require(worker.value("appstore_inbox_statistics_age_seconds")) < 60)
+                #expect(worker.value("appstore_inbox_database_connections_opened_total", ["pool": "markers"]) == 1)
                 let known = try #require(worker.value("appstore_inbox_worker_chain_cache_hits_total"))
                 let unknown = try #require(worker.value("appstore_inbox_worker_chain_cache_misses_total"))
                 #expect(known + unknown >= 10 && unknown >= 1)
@@ -65,6 +71,53 @@ extension EndToEnd {
                 for client in [ingest.admin, admin] {
                     #expect(try await Promtool.complaints(about: text(of: client)) == "")
                 }
+            }
+        }
+
+        @Test func `connections that broke are counted, those of each pool apart`() async throws {
+            var shop = try Shop()
+            let bodies = try shop.bodies(shop.shortLife())
+            try await Installation.lend { installation in
+                let ingest = try await installation.startIngest()
+                let admin = HTTPClient(port: FreePort.find())
+                _ = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)"])
+                _ = try await ingest.client.post(bodies)
+                try await installation.books.settled(bodies.count)
+                try await installation.books.execute(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND usename IN ('appstore_ingest', 'appstore_worker')
+                    """
+                )
+                // Whoever uses a connection next finds it broken, and opens another one.
+                for body in bodies {
+                    try await eventually("it is stored") { try await ingest.client.post(body).status == 200 }
+                }
+                try await installation.books.settled(2 * bodies.count)
+                for (client, pool) in [(ingest.admin, "ingest"), (admin, "worker"), (admin, "markers")] {
+                    let labels = ["pool": pool]
+                    try await eventually("connections of \(pool) are lost and opened again") {
+                        let metrics = try ExposedMetrics(try await text(of: client))
+                        let lost = metrics.value("appstore_inbox_database_connections_lost_total", labels) ?? 0
+                        return lost >= 1 && metrics.value("appstore_inbox_database_connections_opened_total", labels) ?? 0 > lost
+                    }
+                }
+            }
+        }
+
+        @Test func `what the shop's own backend was answered is counted by operation and status`() async throws {
+            try await Installation.lend { installation in
+                let (ingest, api) = try await installation.startIngestWithAPI()
+                let backend = try await installation.makeBackend(api)
+                for user in ["ann", "bob"] { _ = try await backend.makeOrder(user: user, product: "pro.monthly") }
+                #expect(try await backend.send("GET", "/v1/users/ann/entitlements").status == 200)
+                let metrics = try ExposedMetrics(try await text(of: ingest.admin))
+                let orders = ["operation": "POST /v1/orders", "status": "201"]
+                #expect(metrics.value("appstore_inbox_api_answered_total", orders) == 2)
+                #expect(metrics.families["appstore_inbox_api_answered_total"]?.samples.reduce(0) { $0 + $1.value } == 3)
+                #expect(metrics.count("appstore_inbox_api_answer_seconds", ["operation": "POST /v1/orders"]) == 2)
+                #expect(try #require(metrics.sum("appstore_inbox_api_answer_seconds", ["operation": "POST /v1/orders"])) > 0)
+                #expect(try #require(metrics.value("appstore_inbox_database_connections_opened_total", ["pool": "api"])) >= 1)
             }
         }
 
@@ -96,7 +149,8 @@ extension EndToEnd {
 
 /// Prometheus' own judge of the text format and of names.
 private enum Promtool {
-    private static let path = ["/usr/bin/promtool", "/usr/local/bin/promtool"].first { FileManager.default.isExecutableFile(atPath: $0) }
+    private static let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/promtool" }
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
 
     static var isInstalled: Bool { path != nil }
 

@@ -63,6 +63,7 @@ extension EndToEnd {
                     (["requeue", "99"], 1, "99"), (["requeue"], 2, "--outcome"), (["requeue", "x"], 2, "\"x\""),
                     (["requeue", "--outcome", "lost"], 2, "lost"), (["requeue", "1", "--outcome", "failed"], 2, "either"),
                     (["discard", "1"], 2, "--note"), (["requeue", "--outcome", "failed", "--from", "noon"], 2, "timestamp"),
+                    (["requeue", "1", "1-9223372036854775807"], 2, "1,000"),
                 ] {
                     let result = try await Program.run(arguments, settings: settings)
                     #expect(result.ending == .exit(Int32(code)), "\(arguments): \(result.errors)")

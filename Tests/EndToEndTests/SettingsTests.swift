@@ -61,6 +61,21 @@ extension EndToEnd {
             }
         }
 
+        @Test(arguments: [
+            mistake("ingest", "APPSTORE_INBOX_SHUTDOWN_TIMEOUT", "soon"), mistake("worker", "APPSTORE_INBOX_SHUTDOWN_TIMEOUT", "soon"),
+            // Documentation's own network (RFC 5737): no machine has the address.
+            mistake("ingest", "APPSTORE_INBOX_LISTEN", "192.0.2.1:8080", naming: "192.0.2.1"),
+            mistake("worker", "APPSTORE_INBOX_WORKER_ADMIN_LISTEN", "192.0.2.1:9090", naming: "192.0.2.1"),
+        ]) func `the last words of a daemon are part of its log`(mistake: Mistake) async throws {
+            let usual = ["APPSTORE_INBOX_LOG_FORMAT": "json", "APPSTORE_INBOX_ADMIN_LISTEN": "127.0.0.1:\(FreePort.find())"]
+            let result = try await Program.run([mistake.command], settings: usual.merging(mistake.settings) { $1 })
+            #expect(result.ending == .exit(mistake.named == "192.0.2.1" ? 1 : 78))
+            let lines = try result.errors.split(separator: "\n").map { try JSONDocument(String($0)) }
+            let last = try #require(lines.last)
+            #expect((last.text("level"), last.text("logger")) == ("error", "appstore-inbox.\(mistake.command)"))
+            #expect(last.text("message")?.contains(mistake.named) == true, "\(result.errors)")
+        }
+
         @Test func `an address that is taken is named`() async throws {
             try await Installation.lend { installation in
                 let first = try await installation.startIngest()

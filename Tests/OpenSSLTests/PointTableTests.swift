@@ -32,17 +32,32 @@ struct PointTableTests {
             let message = generator.bytes(40)
             let digest = Digest.sha256(message)
             var signature = try key.signES256(message)
-            #expect(table.verify(wellFormed: signature, digest: digest))
+            #expect(table.verify(signature, digest: digest))
             var otherDigest = digest
             otherDigest[Int.random(in: 0..<32, using: &generator)] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
-            #expect(!table.verify(wellFormed: signature, digest: otherDigest), "seed \(seed)")
+            #expect(!table.verify(signature, digest: otherDigest), "seed \(seed)")
             signature[Int.random(in: 0..<64, using: &generator)] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
             if ECDSASignature.isWellFormed(raw: signature) {
-                #expect(!table.verify(wellFormed: signature, digest: digest), "seed \(seed)")
+                #expect(!table.verify(signature, digest: digest), "seed \(seed)")
             }
         }
         let stranger = try PrivateKey.generate(.p256).signES256([1])
-        #expect(!table.verify(wellFormed: stranger, digest: Digest.sha256([1])))
+        #expect(!table.verify(stranger, digest: Digest.sha256([1])))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `what is no pair of numbers from 1 to n - 1 is refused, and no search for an inverse goes on for ever`() throws {
+        let key = try PrivateKey.generate(.p256)
+        let table = try #require(PointTable(of: key.publicKey.handle))
+        let message: [UInt8] = [1]
+        let digest = Digest.sha256(message)
+        let signature = try key.signES256(message)
+        let (r, s) = (Array(signature[..<32]), Array(signature[32...]))
+        for malformed in [r + zero, r + order, zero + s, order + s, zero + zero, r, signature + [0], []] {
+            #expect(!table.verify(malformed, digest: digest))
+        }
+        #expect(!table.verify(signature, digest: []))
+        #expect(table.verify(signature, digest: digest))
     }
 
     /// With the base point for a public key, both products lie on one line through it, so that sums of equal and opposite points can be made.
@@ -51,12 +66,12 @@ struct PointTableTests {
         let table = try #require(PointTable(of: key.handle))
         // r is the x coordinate of 2 G, so that e = r makes both products equal; with s = e + r over k = 2 the signature is genuine.
         let r = HexBytes("7cf27b188d034f7e8a52380304b51ac3c08969e277f21b35a60b48fc47669978").bytes
-        #expect(table.verify(wellFormed: r + r, digest: r))
-        #expect(!table.verify(wellFormed: r + r, digest: zero))
+        #expect(table.verify(r + r, digest: r))
+        #expect(!table.verify(r + r, digest: zero))
         // e = -r: the sum is the point at infinity, whatever s is.
         let opposite = difference(order, r)
-        #expect(!table.verify(wellFormed: r + r, digest: opposite))
-        #expect(!table.verify(wellFormed: r + Array(zero.dropLast()) + [1], digest: opposite))
+        #expect(!table.verify(r + r, digest: opposite))
+        #expect(!table.verify(r + Array(zero.dropLast()) + [1], digest: opposite))
     }
 
     @Test func `a key that is used often goes on verifying, by many threads at once`() async throws {

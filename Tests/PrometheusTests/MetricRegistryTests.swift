@@ -86,6 +86,12 @@ import Testing
         #expect(try ExposedMetrics(registry.render()).sum("shop_visit_seconds") == 8_000_000.000001)
     }
 
+    @Test func `a sum of durations does not overflow`() throws {
+        let timer = Timer(label: "shop_visit_seconds", factory: registry)
+        for _ in 0..<10_000 { timer.record(duration: .seconds(30 * 86_400)) }
+        #expect(try ExposedMetrics(registry.render()).sum("shop_visit_seconds") == 10_000 * 30 * 86_400)
+    }
+
     @Test func `what is observed is asked for at each rendering, and left out while it is unknown`() throws {
         let visitors = Shown()
         registry.observe("shop_visitors", [("floor", "1")]) { visitors.value }

@@ -23,7 +23,7 @@ package struct DrainBenchmark: Sendable {
             let store = try BenchmarkStore()
             environment.progress("signing and storing \(events) notifications")
             let backlog = try await prepare(cluster, store: store, program: environment.program)
-            let cost = try VerificationCost(of: backlog.sample, store: store)
+            let cost = try VerificationCost(of: backlog.sample, store: store, in: environment)
             var runs: [DrainRun] = []
             var bounds: [Double] = []
             for round in 0..<rounds {
@@ -73,7 +73,7 @@ package struct DrainBenchmark: Sendable {
         _ runs: [DrainRun],
         bounds: [Double],
         backlog: Backlog,
-        cost: VerificationCost,
+        cost: VerificationCost?,
         machine: Machine
     ) -> BenchmarkReport {
         let signatures = backlog.signaturesPerEvent.figureText

@@ -27,7 +27,7 @@ struct DrainRun: Sendable {
             let postgresBefore = try cluster.processorTime()
             let start = try await watch.now()
             let (times, peak) = try await Daemon.withWorker(program: program, settings: settings) { worker in
-                try await watch.awaitSettled(target, by: worker)
+                try await watch.awaitSettled(target, by: worker, within: BacklogWatch.patience(for: events))
                 let postgresTime = try cluster.processorTime() - postgresBefore
                 return ((worker: try worker.processorTime(), postgres: postgresTime), try worker.peakMemory())
             }
@@ -49,7 +49,9 @@ struct DrainRun: Sendable {
     }
 
     /// Where the processors' time went, as medians of the rounds.
-    static func costs(_ runs: [DrainRun], events: Int, verification: VerificationCost) -> [ProcessorCost] {
+    ///
+    /// - Parameter verification: measured beside it; nil when that says nothing of the worker, which then is one part.
+    static func costs(_ runs: [DrainRun], events: Int, verification: VerificationCost?) -> [ProcessorCost] {
         costs(
             worker: .seconds(Samples(runs.map(\.workerTime.seconds)).median),
             postgres: .seconds(Samples(runs.map(\.postgresTime.seconds)).median),
@@ -59,7 +61,9 @@ struct DrainRun: Sendable {
     }
 
     /// Where the processors' time went, of a worker and of PostgreSQL.
-    static func costs(worker: Duration, postgres: Duration, events: Int, verification: VerificationCost) -> [ProcessorCost] {
+    static func costs(worker: Duration, postgres: Duration, events: Int, verification: VerificationCost?) -> [ProcessorCost] {
+        let database = ProcessorCost("PostgreSQL", postgres, per: events, source: "process time of all its processes")
+        guard let verification else { return [ProcessorCost("worker", worker, per: events, source: "its process time"), database] }
         let known = (verification.signatures + verification.decoding) * events
         let other = max(.zero, worker - known)
         return [
@@ -76,7 +80,7 @@ struct DrainRun: Sendable {
                 source: "verification as a whole on the same sample, less ECDSA and hashing"
             ),
             ProcessorCost("other Swift", other, per: events, source: "the worker's process time, less the two above"),
-            ProcessorCost("PostgreSQL", postgres, per: events, source: "process time of all its processes"),
+            database,
         ]
     }
 }

@@ -17,7 +17,7 @@ package struct IngestBenchmark: Sendable {
         let size: Int
         var own: [IngestRun] = []
         var yardstick: [IngestRun] = []
-        /// The 99th and 50th percentiles of the time to an answer at half of the first round's rate, in milliseconds.
+        /// The 99th and 50th percentiles of the time to an answer, in milliseconds, at half of the median rate of the rounds so far.
         var slowest: [Double] = []
         var typical: [Double] = []
     }
@@ -92,8 +92,8 @@ package struct IngestBenchmark: Sendable {
         var report = BenchmarkReport(
             name: "ingest",
             summary: "\(connections) connections that are kept post bodies, each answered with 200 after its commit; the load generator "
-                + "is a thread of this process. The yardstick's client sends the same bytes over as many connections. Half load is half of the "
-                + "rate, at even intervals; a request's time begins when it was due.",
+                + "is a thread of this process. The yardstick's client sends the same bytes over as many connections. Half load is half of "
+                + "the median rate of the rounds so far, at even intervals; a request's time begins when it was due.",
             comparisons: comparisons,
             machine: machine
         )

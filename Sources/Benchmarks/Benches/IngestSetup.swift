@@ -53,7 +53,7 @@ struct IngestSetup: Sendable {
                 INSERT INTO appstore.inbox_ready (event_id, run_at, bytes) SELECT event_id, received_at, bytes FROM stored;
                 """,
             clients: connections,
-            length: .seconds(seconds),
+            seconds: seconds,
             variables: ["body": String(decoding: bodies.first ?? [], as: UTF8.self)]
         )
         let before = try cluster.processorTime()

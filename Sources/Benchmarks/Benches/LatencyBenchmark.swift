@@ -44,7 +44,7 @@ package struct LatencyBenchmark: Sendable {
                 let (p50, p99) = (measured[round].visible.median.figureText, measured[round].visible.percentile(99).figureText)
                 environment.progress("round \(round + 1) of \(rounds): p50 \(p50) ms, p99 \(p99) ms")
             }
-            return report(measured, cost: try VerificationCost(of: sample, store: store), machine: machine)
+            return report(measured, cost: try VerificationCost(of: sample, store: store, in: environment), machine: machine)
         }
     }
 
@@ -89,7 +89,7 @@ package struct LatencyBenchmark: Sendable {
         )
     }
 
-    private func report(_ measured: [Round], cost: VerificationCost, machine: Machine) -> BenchmarkReport {
+    private func report(_ measured: [Round], cost: VerificationCost?, machine: Machine) -> BenchmarkReport {
         var report = BenchmarkReport(
             name: "latency",
             summary: "\(rate) notifications a second of all types are posted to ingest, at even intervals, while one worker runs. The time "

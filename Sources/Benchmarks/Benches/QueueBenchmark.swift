@@ -8,9 +8,13 @@ package struct QueueBenchmark: Sendable {
     /// Events in a batch, of both.
     package var batch = 50
     /// Events that wait for a later time while it is measured.
-    package var waiting = 0
+    package var waiting = 10_000
     /// Events that were settled before.
-    package var settled = 0
+    package var settled = 1_000_000
+    /// How long the yardstick is measured in each round.
+    package var yardstickSeconds = 3
+    /// For how many seconds more events are settled under one snapshot; nil for none.
+    package var hold: Int?
 
     package init() {}
 
@@ -25,34 +29,41 @@ package struct QueueBenchmark: Sendable {
         return try await BenchmarkCluster.with { cluster in
             cluster.describe(in: &machine)
             try await cluster.makeDatabase(Self.database, program: environment.program)
-            let yardstick = QueueYardstick(cluster: cluster, batch: batch)
+            var yardstick = QueueYardstick(cluster: cluster, batch: batch)
             try await yardstick.prepare()
             if settled + waiting > 0 { environment.progress("making \(settled) settled and \(waiting) waiting events") }
             try await Filler.settle(settled, in: Self.database, of: cluster)
             try await Filler.queue(waiting, dueIn: 86_400, in: Self.database, of: cluster)
             // What the first events meet, later ones do not: connections to make, files to grow.
             _ = try await own(cluster)
-            _ = try await yardstick.drain(events)
+            _ = try await yardstick.measure(seconds: yardstickSeconds)
             let figures = try await Rounds.run(rounds, of: Measured.allCases.count) { index, round in
                 let measured = Measured.allCases[index]
                 let isHeld = measured == .ownHeld || measured == .yardstickHeld
                 let isOwn = measured == .own || measured == .ownHeld
                 let database = isOwn ? Self.database : QueueYardstick.database
                 let run = try await cluster.withSnapshot(of: database, isHeld: isHeld) {
-                    isOwn ? try await own(cluster) : try await yardstick.drain(events)
+                    isOwn ? try await own(cluster) : try await yardstick.measure(seconds: yardstickSeconds)
                 }
                 environment.progress("round \(round + 1) of \(rounds): \(measured) \(run.rate.figureText) events/s")
                 try await cluster.vacuum(database, table: isOwn ? "appstore.inbox_ready" : "queue")
                 return run
             }
-            return report(figures, machine: machine)
+            var report = report(figures, machine: machine)
+            if let hold { report.comparisons.append(try await compareHeld(for: hold, cluster: cluster, environment: environment)) }
+            return report
         }
     }
 
     private func own(_ cluster: BenchmarkCluster) async throws -> QueueRun {
+        try await QueueDrain.with(url: url(in: cluster), batch: batch) { try await measure($0, cluster) }
+    }
+
+    private func url(in cluster: BenchmarkCluster) -> String { cluster.url(Self.database, user: "appstore_worker") }
+
+    private func measure(_ drain: QueueDrain, _ cluster: BenchmarkCluster) async throws -> QueueRun {
         try await Filler.queue(events, dueIn: 0, in: Self.database, of: cluster)
         try await cluster.checkpoint()
-        let drain = QueueDrain(url: cluster.url(Self.database, user: "appstore_worker"), batch: batch, loops: QueueDrain.defaultLoops)
         return try await QueueRun.measure(events: events, cluster: cluster) {
             let clock = ProcessClock.now()
             let count = try await drain.run()
@@ -63,12 +74,13 @@ package struct QueueBenchmark: Sendable {
 
     private func report(_ figures: [[QueueRun]], machine: Machine) -> BenchmarkReport {
         func rates(_ measured: Measured) -> [Double] { figures[measured.rawValue].map(\.rate) }
-        let name = "UPDATE … SKIP LOCKED claim, then DELETE, in pgbench -M prepared -c \(QueueDrain.defaultLoops), batch \(batch)"
+        let clients = QueueDrain.defaultLoops
+        let name = "UPDATE … SKIP LOCKED claim, then DELETE, in pgbench -M prepared -c \(clients) -j \(clients), batch \(batch)"
         var report = BenchmarkReport(
             name: "drain --queue-only",
             summary: "Claims, records outcomes and deletes \(events) events with tiny bodies in batches of \(batch), "
-                + "\(QueueDrain.defaultLoops) at a time, with nothing to merge; \(waiting) more wait for a later time and \(settled) were "
-                + "settled before.",
+                + "\(clients) at a time, with nothing to merge; \(waiting) more wait for a later time and \(settled) were "
+                + "settled before. The yardstick takes events for \(yardstickSeconds) s out of a queue that does not run empty.",
             comparisons: [
                 Comparison(
                     "queue",
@@ -95,13 +107,48 @@ package struct QueueBenchmark: Sendable {
         )
         let (own, yardstick) = (figures[Measured.own.rawValue], figures[Measured.yardstick.rawValue])
         report.costs = [
-            QueueRun.cost("Swift", own.map(\.clientTime), events: events, source: "process time of this process while it drains"),
-            QueueRun.cost("PostgreSQL", own.map(\.postgresTime), events: events, source: "process time of all its processes"),
+            QueueRun.cost("Swift", own, \.clientTime, source: "process time of this process while it drains"),
+            QueueRun.cost("PostgreSQL", own, \.postgresTime, source: "process time of all its processes"),
         ]
         report.details = [
-            QueueRun.detail("pgbench of the yardstick", yardstick.map(\.clientTime), events: events),
-            QueueRun.detail("PostgreSQL under the yardstick", yardstick.map(\.postgresTime), events: events),
+            QueueRun.detail("pgbench of the yardstick", yardstick, \.clientTime),
+            QueueRun.detail("PostgreSQL under the yardstick", yardstick, \.postgresTime),
         ]
         return report
+    }
+}
+
+extension QueueBenchmark {
+    /// Settles events for so long while nothing that dies can be cleared away, and compares the last minute with rounds before and after.
+    private func compareHeld(for seconds: Int, cluster: BenchmarkCluster, environment: BenchmarkEnvironment) async throws -> Comparison {
+        environment.progress("settling for \(seconds) s under one snapshot")
+        return try await QueueDrain.with(url: url(in: cluster), batch: batch) { drain in
+            func free() async throws -> [Double] {
+                try await cluster.vacuum(Self.database, table: "appstore.inbox_ready")
+                var rates: [Double] = []
+                for _ in 0..<rounds { rates.append(try await measure(drain, cluster).rate) }
+                return rates
+            }
+            let before = try await free()
+            let held = try await cluster.withSnapshot(of: Self.database, isHeld: true) {
+                var runs: [(end: Double, rate: Double)] = []
+                let start = SteadyClock.now()
+                while runs.isEmpty || SteadyClock.now() - start < Double(seconds) {
+                    try Task.checkCancellation()
+                    let rate = try await measure(drain, cluster).rate
+                    runs.append((SteadyClock.now(), rate))
+                }
+                environment.progress("\(runs.count * events) events were settled under one snapshot")
+                return runs.filter { $0.end > SteadyClock.now() - 60 }.map(\.rate)
+            }
+            let after = try await free()
+            return Comparison(
+                "queue in the last minute of \(seconds) s under one snapshot",
+                unit: "events/s",
+                rounds: [Samples(held).median],
+                yardstick: Comparison.Yardstick("the same queue before and after it", rounds: [Samples(before + after).median]),
+                aim: .ratio(0.95)
+            )
+        }
     }
 }

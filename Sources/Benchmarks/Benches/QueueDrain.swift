@@ -3,18 +3,16 @@ import Postgres
 
 /// Drains the inbox with nothing to do for any event.
 struct QueueDrain: Sendable {
-    let url: String
-    let batch: Int
-    let loops: Int
+    private let queue: InboxQueue<Void>
 
     /// As many batches in flight as a worker has by default.
     static var defaultLoops: Int { Machine.processorCount + 1 }
 
-    /// Takes batches until nothing is due, and answers how many events were settled.
-    func run() async throws -> Int {
+    /// Lends what takes events off an inbox, that many in a batch. It remembers what a worker does.
+    static func with<T: Sendable>(url: String, batch: Int, _ body: (QueueDrain) async throws -> T) async throws -> T {
         let pool = ConnectionPool(
             options: try ConnectionOptions(url),
-            configuration: ConnectionPool.Configuration(maxConnections: loops),
+            configuration: ConnectionPool.Configuration(maxConnections: defaultLoops),
             logger: .silent
         )
         var configuration = InboxQueue<Void>.Configuration()
@@ -23,22 +21,23 @@ struct QueueDrain: Sendable {
             pool: pool,
             configuration: configuration,
             logger: .silent,
-            prepare: { events in events.map { _ in () } },
+            prepare: { _ in },
             merge: { prepared, _ in prepared.map { .outcome(Outcome(.noEffect)) } }
         )
         do {
-            let count = try await drain(queue)
+            let value = try await body(QueueDrain(queue: queue))
             await pool.close()
-            return count
+            return value
         } catch {
             await pool.close()
             throw error
         }
     }
 
-    private func drain(_ queue: InboxQueue<Void>) async throws -> Int {
+    /// Takes batches until nothing is due, and answers how many events were settled.
+    func run() async throws -> Int {
         try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<loops {
+            for _ in 0..<Self.defaultLoops {
                 group.addTask {
                     var count = 0
                     while true {

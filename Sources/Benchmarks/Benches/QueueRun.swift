@@ -1,5 +1,7 @@
-/// One way through a queue.
+/// One measurement of a queue.
 struct QueueRun: Sendable {
+    /// Events that went through it.
+    let events: Int
     /// Events a second.
     let rate: Double
     /// Processor time of whoever asks PostgreSQL.
@@ -13,6 +15,7 @@ struct QueueRun: Sendable {
         let clientTime = try await body()
         let seconds = SteadyClock.now() - start
         return QueueRun(
+            events: events,
             rate: Double(events) / seconds,
             clientTime: clientTime,
             postgresTime: try cluster.processorTime() - before
@@ -20,12 +23,13 @@ struct QueueRun: Sendable {
     }
 
     /// The median of the rounds.
-    static func cost(_ part: String, _ times: [Duration], events: Int, source: String) -> ProcessorCost {
-        ProcessorCost(part, .seconds(Samples(times.map(\.seconds)).median), per: events, source: source)
+    static func cost(_ part: String, _ runs: [QueueRun], _ time: KeyPath<QueueRun, Duration>, source: String) -> ProcessorCost {
+        let perEvent = runs.map { $0[keyPath: time].seconds / Double(max(1, $0.events)) }
+        return ProcessorCost(part, .seconds(Samples(perEvent).median), per: 1, source: source)
     }
 
     /// The same as a figure beside the others.
-    static func detail(_ part: String, _ times: [Duration], events: Int) -> BenchmarkReport.Detail {
-        BenchmarkReport.Detail(part, cost(part, times, events: events, source: "").microseconds, unit: "us per event")
+    static func detail(_ part: String, _ runs: [QueueRun], _ time: KeyPath<QueueRun, Duration>) -> BenchmarkReport.Detail {
+        BenchmarkReport.Detail(part, cost(part, runs, time, source: "").microseconds, unit: "us per event")
     }
 }

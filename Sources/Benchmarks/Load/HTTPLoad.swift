@@ -31,6 +31,8 @@ struct HTTPLoad: Sendable {
     /// Sent in turn, again and again.
     let bodies: [[UInt8]]
     let pace: Pace
+    /// How many seconds may pass without any answer.
+    var patience = 30.0
 
     func run() async throws -> Outcome {
         let requests = bodies.map(request)
@@ -39,7 +41,13 @@ struct HTTPLoad: Sendable {
                 try DetachedThread.start {
                     continuation.resume(
                         with: Result {
-                            var loop = try HTTPLoadLoop(port: port, connections: connections, requests: requests, pace: pace)
+                            var loop = try HTTPLoadLoop(
+                                port: port,
+                                connections: connections,
+                                requests: requests,
+                                pace: pace,
+                                patience: patience
+                            )
                             return try loop.run()
                         }
                     )

@@ -37,7 +37,7 @@ struct HTTPLoadConnection {
 
     /// What to wait for.
     var events: Int16 {
-        guard due != nil else { return 0 }
+        guard due != nil else { return Int16(POLLIN) }
         return Int16(sent < request.count ? POLLIN | POLLOUT : POLLIN)
     }
 

@@ -3,18 +3,27 @@ import Glibc
 /// The loop of a load generator: waits for any of its connections, and sends what is due.
 struct HTTPLoadLoop {
     private var connections: [HTTPLoadConnection] = []
+    private let port: Int
     private let requests: [[UInt8]]
     private let pace: HTTPLoad.Pace
     private var outcome = HTTPLoad.Outcome()
+    /// Connections without a request, the one that has been so for longest first: each is used in its turn, for a server closes what is
+    /// never used.
     private var idle: [Int]
+    /// Since when requests have been under way and none was answered.
+    private var silentSince = 0.0
+    private let patience: Double
     private var begun = 0
     private var start = 0.0
     private var buffer = [UInt8](repeating: 0, count: 16_384)
     private var polls: [pollfd]
 
-    init(port: Int, connections count: Int, requests: [[UInt8]], pace: HTTPLoad.Pace) throws(BenchmarkError) {
+    /// - Parameter patience: how many seconds may pass without any answer.
+    init(port: Int, connections count: Int, requests: [[UInt8]], pace: HTTPLoad.Pace, patience: Double) throws(BenchmarkError) {
+        self.port = port
         self.requests = requests
         self.pace = pace
+        self.patience = patience
         for _ in 0..<count {
             do {
                 connections.append(try HTTPLoadConnection(port: port))
@@ -32,21 +41,34 @@ struct HTTPLoadLoop {
         defer { for connection in connections { connection.close() } }
         let before = ProcessClock.now()
         start = SteadyClock.now()
-        while true {
-            let now = SteadyClock.now()
-            while let index = idle.last, let due = nextDue(now) {
-                idle.removeLast()
-                try connections[index].begin(requests[begun % requests.count], due: due)
-                outcome.dueTimes.append(due)
-                begun += 1
-            }
-            if idle.count == connections.count, isOver(now) { break }
-            try wait(now)
-            try serve()
+        do {
+            try load()
+        } catch {
+            throw BenchmarkError(error.code, "\(error.message), after \(outcome.latencies.count) answers")
         }
         outcome.seconds = SteadyClock.now() - start
         outcome.processorTime = ProcessClock.now() - before
         return outcome
+    }
+
+    private mutating func load() throws(BenchmarkError) {
+        while true {
+            let now = SteadyClock.now()
+            while let index = idle.first, let due = nextDue(now) {
+                if idle.count == connections.count { silentSince = now }
+                idle.removeFirst()
+                try connections[index].begin(requests[begun % requests.count], due: due)
+                outcome.dueTimes.append(due)
+                begun += 1
+            }
+            if idle.count == connections.count {
+                if isOver(now) { return }
+            } else if now - silentSince > patience {
+                throw BenchmarkError(.wrongResult, "the server has answered nothing for \(patience.figureText) s")
+            }
+            try wait(now)
+            try serve()
+        }
     }
 
     /// When the next request was due; nil when it is not yet, or there is none.
@@ -87,11 +109,26 @@ struct HTTPLoadLoop {
     private mutating func serve() throws(BenchmarkError) {
         for index in polls.indices where polls[index].revents != 0 {
             if polls[index].revents & Int16(POLLOUT) != 0 { try connections[index].send() }
-            guard polls[index].revents & ~Int16(POLLOUT) != 0, let due = connections[index].due else { continue }
+            guard polls[index].revents & ~Int16(POLLOUT) != 0 else { continue }
+            guard let due = connections[index].due else {
+                // Nothing was asked: the server has closed it.
+                try reopen(index)
+                continue
+            }
             if try connections[index].receive(into: &buffer) {
-                outcome.latencies.append((SteadyClock.now() - due) * 1000)
+                let now = SteadyClock.now()
+                outcome.latencies.append((now - due) * 1000)
+                silentSince = now
                 idle.append(index)
             }
         }
+    }
+
+    /// Replaces a connection without a request.
+    private mutating func reopen(_ index: Int) throws(BenchmarkError) {
+        let connection = try HTTPLoadConnection(port: port)
+        connections[index].close()
+        connections[index] = connection
+        polls[index].fd = connection.socket
     }
 }

@@ -4,36 +4,48 @@ import Postgres
 enum Filler {
     private static let step = 500_000
 
-    /// Events that were settled: a body of two bytes, an outcome, and the UUID that was seen.
+    /// Events that were settled: a body of two bytes, an outcome, the UUID that was seen, and what they have brought into the books. To be
+    /// done before anything else is in the database.
     static func settle(_ count: Int, in database: String, of cluster: BenchmarkCluster) async throws {
+        guard count > 0 else { return }
         try await cluster.withConnection(to: database) { connection in
             try await connection.execute("SET synchronous_commit = off")
-            for start in stride(from: 0, to: count, by: step) {
-                try Task.checkCancellation()
-                try await makePartitions(connection)
-                try await connection.execute(
-                    """
-                    WITH stored AS (
-                        INSERT INTO appstore.inbox (source, received_at, body)
-                        SELECT 'notification_v2', clock_timestamp(), convert_to('{}', 'UTF8')
-                        FROM generate_series(1, \(Int64(min(step, count - start))))
-                        RETURNING event_id, received_at
-                    ), settled AS (
-                        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, notification_type,
-                                                       notification_uuid, environment, bundle_id, transaction_id, original_transaction_id)
-                        SELECT s.event_id, 'notification_v2', s.received_at, clock_timestamp(), 1, 1, 'applied', 'DID_RENEW',
-                               gen_random_uuid()::text, 'Production', 'com.example.bench', (100000000000000 + s.event_id)::text,
-                               (100000000000000 + s.event_id / 12 * 12)::text
-                        FROM stored AS s
-                        RETURNING event_id, environment, notification_uuid
-                    )
-                    INSERT INTO appstore.notifications_seen (environment, notification_uuid, first_event_id)
-                    SELECT environment, notification_uuid, event_id FROM settled
-                    """
-                )
+            try await connection.runScript(SettledBooks.view)
+            try await IndexPause.run(of: SettledBooks.tables, on: connection) {
+                for start in stride(from: 0, to: count, by: step) {
+                    try Task.checkCancellation()
+                    try await makePartitions(connection)
+                    try await settle(Int64(min(step, count - start)), on: connection)
+                }
             }
             try await connection.execute("VACUUM ANALYZE")
         }
+    }
+
+    private static func settle(_ count: Int64, on connection: Connection) async throws {
+        let rows = try await connection.query("SELECT coalesce(max(event_id), 0) AS last FROM appstore.inbox")
+        let last = try rows.first?.decode("last", as: Int64.self) ?? 0
+        try await connection.execute(
+            """
+            WITH stored AS (
+                INSERT INTO appstore.inbox (source, received_at, body)
+                SELECT 'notification_v2', clock_timestamp(), convert_to('{}', 'UTF8') FROM generate_series(1, \(count))
+                RETURNING event_id, received_at
+            ), settled AS (
+                INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, notification_type,
+                                               notification_uuid, environment, bundle_id, transaction_id, original_transaction_id)
+                SELECT s.event_id, 'notification_v2', s.received_at, clock_timestamp(), 1, 1, 'applied',
+                       CASE s.event_id % 2 WHEN 0 THEN 'DID_RENEW' ELSE 'DID_CHANGE_RENEWAL_STATUS' END,
+                       gen_random_uuid()::text, 'Production', 'com.example.bench', (100000000000000 + s.event_id / 2 * 2)::text,
+                       (100000000000000 + s.event_id / 12 * 12)::text
+                FROM stored AS s
+                RETURNING event_id, environment, notification_uuid
+            )
+            INSERT INTO appstore.notifications_seen (environment, notification_uuid, first_event_id)
+            SELECT environment, notification_uuid, event_id FROM settled
+            """
+        )
+        for insertion in SettledBooks.insertions(after: last) { try await connection.execute(insertion) }
     }
 
     /// Events that are ready, with a body that is no genuine notification; `waitSeconds` later than now.

@@ -16,27 +16,20 @@ package struct PgBench: Sendable {
         }
     }
 
-    /// When a run ends.
-    enum Length: Sendable {
-        case seconds(Int)
-        case transactionsPerClient(Int)
-    }
-
     let cluster: BenchmarkCluster
     let database: String
     let script: String
     var clients: Int
-    var length: Length
+    /// Threads that its clients share; as many as there are cores unless given.
+    var threads: Int?
+    var seconds: Int
     var variables: [String: String] = [:]
 
-    /// Runs it, with as many threads as there are cores and statements prepared once; tells its own processor time too.
+    /// Runs it with statements prepared once; tells its own processor time too.
     func run() async throws -> (result: Result, processorTime: Duration) {
         let file = try cluster.write(script, to: "pgbench.sql")
-        var arguments = ["-n", "-M", "prepared", "-c", "\(clients)", "-j", "\(min(clients, Machine.processorCount))", "-f", file]
-        switch length {
-        case .seconds(let seconds): arguments += ["-T", "\(seconds)"]
-        case .transactionsPerClient(let count): arguments += ["-t", "\(count)"]
-        }
+        let threads = threads ?? min(clients, Machine.processorCount)
+        var arguments = ["-n", "-M", "prepared", "-c", "\(clients)", "-j", "\(threads)", "-f", file, "-T", "\(seconds)"]
         for (name, value) in variables.sorted(by: { $0.key < $1.key }) { arguments += ["-D", "\(name)=\(value)"] }
         let process = try ChildProcess.launch(try PostgresPrograms.command("pgbench", arguments + [cluster.url(database)]))
         let output = try await process.awaitSuccess()

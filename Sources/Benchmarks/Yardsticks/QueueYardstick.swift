@@ -6,6 +6,14 @@ struct QueueYardstick: Sendable {
 
     let cluster: BenchmarkCluster
     let batch: Int
+    /// Events in the queue when a measurement begins; more than can go until it ends.
+    private var stock: Int
+
+    init(cluster: BenchmarkCluster, batch: Int, stock: Int = 100_000) {
+        self.cluster = cluster
+        self.batch = batch
+        self.stock = stock
+    }
 
     /// Makes the table.
     func prepare() async throws {
@@ -27,17 +35,19 @@ struct QueueYardstick: Sendable {
         }
     }
 
-    /// Fills the queue with events like ours and empties it.
-    func drain(_ events: Int) async throws -> QueueRun {
-        try await cluster.withConnection(to: Self.database) { connection in
-            try await connection.execute(
-                """
-                INSERT INTO queue (body)
-                SELECT convert_to('{"signedPayload":"e30.' || n || '.e30"}', 'UTF8') FROM generate_series(1, \(Int64(events))) AS n
-                """
-            )
-            try await connection.execute("VACUUM ANALYZE queue")
+    /// Lets as many clients as we have batches in flight take events for so many seconds, out of a queue that holds more than they can
+    /// take, and counts what has gone.
+    mutating func measure(seconds: Int) async throws -> QueueRun {
+        while true {
+            if let run = try await attempt(seconds: seconds) { return run }
+            // It was faster than was thought.
+            stock *= 2
         }
+    }
+
+    /// Nil when the queue was empty too soon.
+    private func attempt(seconds: Int) async throws -> QueueRun? {
+        try await fill()
         try await cluster.checkpoint()
         let clients = QueueDrain.defaultLoops
         let bench = PgBench(
@@ -45,22 +55,45 @@ struct QueueYardstick: Sendable {
             database: Self.database,
             script: script,
             clients: clients,
-            // A claim gets less than a batch only at the very end; two more for each client make sure of it.
-            length: .transactionsPerClient((events + batch * clients - 1) / (batch * clients) + 2)
+            threads: clients,
+            seconds: seconds
         )
-        let before = try cluster.processorTime()
+        let before = (events: try await length(), time: try cluster.processorTime())
         let (result, clientTime) = try await bench.run()
-        let run = QueueRun(
+        let postgresTime = try cluster.processorTime() - before.time
+        let left = try await length()
+        // With fewer, a claim may have got less than a batch.
+        guard left >= batch * clients else { return nil }
+        let events = before.events - left
+        return QueueRun(
+            events: events,
             // By its own account, which leaves the time to connect out.
             rate: Double(events) / (Double(result.transactions) / result.transactionsPerSecond),
             clientTime: clientTime,
-            postgresTime: try cluster.processorTime() - before
+            postgresTime: postgresTime
         )
+    }
+
+    /// Brings the queue to its stock, with events like ours.
+    private func fill() async throws {
+        let missing = stock - (try await length())
         try await cluster.withConnection(to: Self.database) { connection in
-            let left = try await connection.query("SELECT count(*) AS left FROM queue").first?.decode("left", as: Int64.self)
-            guard left == 0 else { throw BenchmarkError(.yardstick, "the yardstick left \(left ?? -1) events in its queue") }
+            if missing > 0 {
+                try await connection.execute(
+                    """
+                    INSERT INTO queue (body)
+                    SELECT convert_to('{"signedPayload":"e30.' || n || '.e30"}', 'UTF8') FROM generate_series(1, \(Int64(missing))) AS n
+                    """
+                )
+            }
+            try await connection.execute("VACUUM ANALYZE queue")
         }
-        return run
+    }
+
+    private func length() async throws -> Int {
+        try await cluster.withConnection(to: Self.database) { connection in
+            Int(try await connection.query("SELECT count(*) AS events FROM queue").first?.decode("events", as: Int64.self) ?? 0)
+        }
     }
 
     private var script: String {

@@ -9,8 +9,9 @@ struct BenchDrain: AsyncParsableCommand {
         discussion: """
             The yardstick is openssl speed -elapsed ecdsap256: its verifications a second, divided by the JWS per event, times the cores. \
             With --queue-only nothing is verified or merged: claim, outcome, delete, beside an UPDATE … SKIP LOCKED claim and DELETE in \
-            pgbench, both with and without a snapshot held by another session. Needs about 60 kB of disk for each event, or 2 kB with \
-            --queue-only.
+            pgbench, both with and without a snapshot held by another session. --hold 600 then settles events for ten minutes under one \
+            snapshot and compares the last minute with rounds without. Needs about 60 kB of disk for each event, or 2 kB with \
+            --queue-only, those that were settled before included.
             """
     )
 
@@ -21,20 +22,23 @@ struct BenchDrain: AsyncParsableCommand {
     @Option(help: "What the customers' lives are made from.") var seed: UInt64 = 1
     @Option(help: "Batches in flight; the worker's default unless given.") var concurrency: Int?
     @Option(help: "Events in a batch (default: the worker's, or 50 with --queue-only).") var batchSize: Int?
-    @Option(help: "With --queue-only: events that wait for a later time meanwhile.") var waiting = 0
-    @Option(help: "With --queue-only: events that were settled before.") var settled = 0
+    @Option(help: "With --queue-only: events that wait for a later time meanwhile (default: 10000).") var waiting: Int?
+    @Option(help: "With --queue-only: events that were settled before (default: 1000000).") var settled: Int?
+    @Option(help: "With --queue-only: seconds for which events are settled under one snapshot, after the rounds.") var hold: Int?
     @OptionGroup var options: BenchOptions
 
     func validate() throws {
-        let numbers = [events, rounds, yardstickSeconds, concurrency, batchSize].compactMap(\.self)
+        let numbers = [events, rounds, yardstickSeconds, concurrency, batchSize, hold].compactMap(\.self)
         guard numbers.allSatisfy({ $0 > 0 }) else { throw ValidationError("each number must be at least 1") }
-        guard waiting >= 0, settled >= 0 else { throw ValidationError("--waiting and --settled are not negative") }
-        guard queueOnly || waiting + settled == 0 else { throw ValidationError("--waiting and --settled go with --queue-only") }
+        let ofQueue = [waiting, settled, hold].compactMap(\.self)
+        guard ofQueue.allSatisfy({ $0 >= 0 }) else { throw ValidationError("--waiting and --settled are not negative") }
+        guard queueOnly || ofQueue.isEmpty else { throw ValidationError("--waiting, --settled and --hold go with --queue-only") }
+        if queueOnly { try options.requireThisProgram(for: "--queue-only") }
         guard !queueOnly || concurrency == nil else { throw ValidationError("--concurrency does not go with --queue-only") }
     }
 
     func run() async throws {
-        try await options.run { environment in
+        try await options.run(Self.self) { environment in
             queueOnly ? try await queue.run(in: environment) : try await drain.run(in: environment)
         }
     }
@@ -55,8 +59,10 @@ struct BenchDrain: AsyncParsableCommand {
         benchmark.events = events ?? benchmark.events
         benchmark.rounds = rounds ?? benchmark.rounds
         benchmark.batch = batchSize ?? benchmark.batch
-        benchmark.waiting = waiting
-        benchmark.settled = settled
+        benchmark.waiting = waiting ?? benchmark.waiting
+        benchmark.settled = settled ?? benchmark.settled
+        benchmark.yardstickSeconds = yardstickSeconds
+        benchmark.hold = hold
         return benchmark
     }
 }

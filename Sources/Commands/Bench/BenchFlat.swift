@@ -26,7 +26,7 @@ struct BenchFlat: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await options.run { environment in
+        try await options.run(Self.self) { environment in
             var benchmark = FlatBenchmark()
             benchmark.events = events
             benchmark.rounds = rounds

@@ -27,7 +27,7 @@ struct BenchIngest: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await options.run { environment in
+        try await options.run(Self.self) { environment in
             var benchmark = IngestBenchmark()
             benchmark.rounds = rounds
             benchmark.seconds = seconds

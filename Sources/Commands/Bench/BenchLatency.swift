@@ -23,7 +23,7 @@ struct BenchLatency: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await options.run { environment in
+        try await options.run(Self.self) { environment in
             var benchmark = LatencyBenchmark()
             benchmark.rate = rate
             benchmark.seconds = seconds

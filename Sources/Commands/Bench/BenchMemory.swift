@@ -19,7 +19,7 @@ struct BenchMemory: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await options.run { environment in
+        try await options.run(Self.self) { environment in
             var benchmark = MemoryBenchmark()
             benchmark.events = events
             benchmark.tinyEvents = tinyEvents

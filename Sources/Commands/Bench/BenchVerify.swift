@@ -15,11 +15,12 @@ struct BenchVerify: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
 
     func validate() throws {
+        try options.requireThisProgram(for: "verify")
         guard events > 0, rounds > 0, seconds > 0 else { throw ValidationError("each number must be at least 1") }
     }
 
     func run() async throws {
-        try await options.run { environment in
+        try await options.run(Self.self) { environment in
             var benchmark = VerifyBenchmark()
             benchmark.events = events
             benchmark.rounds = rounds

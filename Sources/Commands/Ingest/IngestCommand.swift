@@ -10,7 +10,7 @@ import ServiceLifecycle
 import Systemd
 
 /// `appstore-inbox ingest`: the receiver.
-struct IngestCommand: AsyncParsableCommand {
+struct IngestCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest",
         abstract: "Receives Apple's notifications and answers 200 once they are committed to the inbox.",

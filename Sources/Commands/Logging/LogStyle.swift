@@ -14,10 +14,15 @@ struct LogStyle: Sendable, Equatable {
         hasPriority = isJournal
     }
 
-    /// Why a process ends, for people: in the journal each line is an error.
+    /// Why a command ends, for people: in the journal each line is an error.
     static func lastWords(_ message: String, isJournal: Bool) -> String {
         let priority = isJournal ? "<\(Logger.Level.error.journalPriority)>" : ""
         return message.split(separator: "\n").map { "\(priority)\($0)\n" }.joined()
+    }
+
+    /// Why a daemon ends: each line of the message is an error in its log.
+    func lastWords(_ message: String, label: String, at time: Timestamp) -> String {
+        message.split(separator: "\n").map { line(level: .error, label: label, message: String($0), metadata: [:], at: time) }.joined()
     }
 
     func line(level: Logger.Level, label: String, message: String, metadata: Logger.Metadata, at time: Timestamp) -> String {

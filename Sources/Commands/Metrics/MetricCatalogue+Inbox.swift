@@ -3,12 +3,18 @@ import Prometheus
 
 extension MetricCatalogue {
     /// The inbox as the database tells it; every worker shows the same, as of its own last question.
-    static let inbox = [up] + gauges.map(\.description)
+    static let inbox = [up, age] + gauges.map(\.description)
 
     private static let up = MetricDescription(
         "appstore_inbox_statistics_up",
         .gauge,
         "1 when the last question for the inbox's numbers, asked every 15 seconds or so, was answered; without an answer they are absent."
+    )
+
+    private static let age = MetricDescription(
+        "appstore_inbox_statistics_age_seconds",
+        .gauge,
+        "How old the inbox's numbers are: seldom more than the 15 seconds between two questions, or a minute where answers take long."
     )
 
     /// A number of the inbox, and where it comes from; nil where nothing is that could be old.
@@ -63,6 +69,7 @@ extension MetricCatalogue {
     /// Exposes the latest numbers of a collector.
     static func expose(_ collector: StatisticsCollector, in registry: MetricRegistry) {
         registry.observe(up.name) { collector.latest == nil ? 0 : 1 }
+        registry.observe(age.name) { collector.age?.inSeconds }
         for gauge in gauges {
             registry.observe(gauge.description.name) { collector.latest.flatMap(gauge.value) }
         }

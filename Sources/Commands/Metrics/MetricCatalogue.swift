@@ -32,16 +32,20 @@ enum MetricCatalogue {
     ]
 
     private static let database = [
-        MetricDescription("appstore_inbox_database_connections_opened_total", .counter, "Connections to PostgreSQL that were opened."),
+        MetricDescription(
+            "appstore_inbox_database_connections_opened_total",
+            .counter,
+            "Connections to PostgreSQL that were opened, by pool: ingest, api, worker, or markers, the worker's one for crash markers."
+        ),
         MetricDescription(
             "appstore_inbox_database_connections_lost_total",
             .counter,
-            "Connections to PostgreSQL that broke, timed out or died: each is a reconnect to come."
+            "Connections to PostgreSQL that broke, timed out or died, by pool: each is a reconnect to come."
         ),
         MetricDescription(
             "appstore_inbox_database_connection_failures_total",
             .counter,
-            "Attempts to connect to PostgreSQL that did not succeed."
+            "Attempts to connect to PostgreSQL that did not succeed, by pool."
         ),
     ]
 

@@ -26,7 +26,10 @@ struct RepairOptions: ParsableArguments {
     func validate() throws {
         if events.isEmpty == conditions.isEmpty { throw ValidationError("name either events or conditions, such as --outcome failed") }
         for text in events where EventSelection(text) == nil { throw ValidationError("an event must be ID or FIRST-LAST, not \"\(text)\"") }
-        if selected.reduce(0, { $0 + $1.count }) > 1000 { throw ValidationError("at most 1,000 events can be named: use conditions") }
+        // Each range by itself first: the sum of large ones may be no number.
+        if selected.contains(where: { $0.count > 1000 }) || selected.reduce(0, { $0 + $1.count }) > 1000 {
+            throw ValidationError("at most 1,000 events can be named: use conditions")
+        }
     }
 
     private var selected: [ClosedRange<Int64>] { events.compactMap { EventSelection($0)?.events } }

@@ -11,7 +11,7 @@ import Systemd
 import Worker
 
 /// `appstore-inbox worker`: takes events off the inbox and keeps the books.
-struct WorkerCommand: AsyncParsableCommand {
+struct WorkerCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "worker",
         abstract: "Verifies what is in the inbox, merges it into the books and records an outcome for each event.",
@@ -42,7 +42,7 @@ struct WorkerCommand: AsyncParsableCommand {
         let watchdog = Watchdog(notifier: notifier)
         let loops = (0..<settings.concurrency).map { _ in watchdog.loop() }
         let service = WorkerService(
-            queue: try queue(settings, pool: pool, registry: registry, logger: logger),
+            queue: try Self.queue(settings, pool: pool, registry: registry, logger: logger),
             configuration: WorkerService.Configuration(concurrency: settings.concurrency),
             logger: logger,
             heartbeat: WorkerService.Heartbeat(beat: { loops[$0].beat() }, finish: { loops[$0].finish() })
@@ -63,7 +63,8 @@ struct WorkerCommand: AsyncParsableCommand {
         logger.notice("worker has ended")
     }
 
-    private func queue(
+    /// Verifies and merges events; counts in the registry what it does.
+    static func queue(
         _ settings: WorkerSettings,
         pool: ConnectionPool,
         registry: MetricRegistry,
@@ -75,7 +76,7 @@ struct WorkerCommand: AsyncParsableCommand {
         var configuration = InboxQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = settings.batchSize
         configuration.retry = RetryPolicy(maximumAttempts: settings.maximumAttempts)
-        return InboxQueue(
+        let queue = InboxQueue(
             pool: pool,
             configuration: configuration,
             logger: logger,
@@ -83,5 +84,7 @@ struct WorkerCommand: AsyncParsableCommand {
             prepare: processor.prepare,
             merge: processor.merge
         )
+        registry.observe(queue.side, as: "markers")
+        return queue
     }
 }

@@ -6,14 +6,22 @@ import Synchronization
 /// Asks the database for the inbox's numbers every now and then, so that whoever looks at metrics or readiness, however often, costs it
 /// nothing.
 package final class StatisticsCollector: Service {
+    /// What an answer has told, and when it came.
+    private struct Reading {
+        let statistics: InboxStatistics
+        let instant: ContinuousClock.Instant
+    }
+
+    private struct State {
+        var reading: Reading?
+        /// Whether the last question had no answer.
+        var isFailing = false
+    }
+
     private let pool: ConnectionPool
     private let interval: Duration
     private let logger: Logger
-    private let current = Mutex<InboxStatistics?>(nil)
-
-    /// The question never takes more than one part in this many of the time: dead rows that vacuum cannot remove make it slow.
-    private static let shareOfTime = 50
-    private static let longestRest: Duration = .seconds(300)
+    private let state = Mutex(State())
 
     /// - Parameters:
     ///   - pool: has a connection to spare for this.
@@ -25,18 +33,19 @@ package final class StatisticsCollector: Service {
     }
 
     /// The latest numbers; nil before the first and while the database cannot be asked.
-    package var latest: InboxStatistics? { current.withLock(\.self) }
+    package var latest: InboxStatistics? { state.withLock { $0.reading?.statistics } }
+
+    /// Since the answer with the latest numbers came; nil while there are none.
+    package var age: Duration? { state.withLock(\.reading).map { .now - $0.instant } }
 
     /// Asks until graceful shutdown.
     package func run() async throws {
-        var outage = Backoff(base: .milliseconds(500), cap: .seconds(5))
+        var pace = StatisticsPace(interval: interval)
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             let start = ContinuousClock.now
             let isAnswered = await collect()
             var generator = SystemRandomNumberGenerator()
-            let shortest = isAnswered ? interval : outage.next(using: &generator)
-            if isAnswered { outage.reset() }
-            await rest(min(max(shortest, (.now - start) * Self.shareOfTime), Self.longestRest))
+            await rest(pace.rest(after: .now - start, isAnswered: isAnswered, using: &generator))
         }
     }
 
@@ -44,18 +53,27 @@ package final class StatisticsCollector: Service {
     func collect() async -> Bool {
         do {
             let rows = try await pool.withConnection { try await $0.query(InboxStatistics.statement) }
-            let statistics = try rows.first.map { try InboxStatistics($0) }
-            current.withLock { $0 = statistics }
-            return statistics != nil
-        } catch {
-            // Numbers of another time would hide the outage.
-            let was = current.withLock { current in
-                defer { current = nil }
-                return current
+            guard let statistics = try rows.first.map({ try InboxStatistics($0) }) else { return failed("no row came") }
+            let wasFailing = state.withLock { state in
+                defer { state = State(reading: Reading(statistics: statistics, instant: .now)) }
+                return state.isFailing
             }
-            logger.log(level: was == nil ? .debug : .warning, "the inbox's numbers cannot be read", metadata: ["error": "\(error)"])
-            return false
+            if wasFailing { logger.notice("the inbox's numbers can be read again") }
+            return true
+        } catch {
+            return failed("\(error)")
         }
+    }
+
+    private func failed(_ reason: String) -> Bool {
+        let wasFailing = state.withLock { state in
+            // Numbers of another time would hide the outage.
+            defer { state = State(reading: nil, isFailing: true) }
+            return state.isFailing
+        }
+        // Said once, not for each attempt.
+        logger.log(level: wasFailing ? .debug : .warning, "the inbox's numbers cannot be read", metadata: ["error": "\(reason)"])
+        return false
     }
 
     private func rest(_ duration: Duration) async {

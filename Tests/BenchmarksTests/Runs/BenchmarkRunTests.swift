@@ -7,7 +7,7 @@ import Testing
 /// each has a cluster of its own.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct BenchmarkRunTests {
     private func environment() throws -> BenchmarkEnvironment {
-        BenchmarkEnvironment(program: try BuiltProgram.path(), progress: { _ in })
+        BenchmarkEnvironment(program: try SiblingProgram.path(of: "appstore-inbox"), progress: { _ in })
     }
 
     /// What every report must hold: a figure above zero for each comparison and each cost, and JSON that says the same.
@@ -50,8 +50,19 @@ import Testing
     @Test(.enabled(if: PostgresPrograms.isInstalled("pgbench"), "pgbench is not installed"))
     func `the queue alone is measured with and without a snapshot`() async throws {
         var benchmark = QueueBenchmark()
-        (benchmark.events, benchmark.rounds, benchmark.waiting, benchmark.settled) = (300, 1, 50, 50)
-        try check(try await benchmark.run(in: try environment()), comparisons: 3, costs: ["Swift", "PostgreSQL"])
+        (benchmark.events, benchmark.rounds, benchmark.waiting, benchmark.settled) = (300, 1, 50, 100)
+        (benchmark.yardstickSeconds, benchmark.hold) = (1, 1)
+        let report = try await benchmark.run(in: try environment())
+        try check(report, comparisons: 4, costs: ["Swift", "PostgreSQL"])
+        #expect(report.comparisons[3].label == "queue in the last minute of 1 s under one snapshot")
+    }
+
+    @Test(.enabled(if: PostgresPrograms.isInstalled("openssl"), "openssl is not installed"))
+    func `of another program only that is told which can be seen from outside`() async throws {
+        var benchmark = DrainBenchmark()
+        (benchmark.events, benchmark.rounds, benchmark.yardstickSeconds) = (20, 1, 1)
+        let other = BenchmarkEnvironment(program: try environment().program, isThisProgram: false, progress: { _ in })
+        try check(try await benchmark.run(in: other), comparisons: 1, costs: ["worker", "PostgreSQL"])
     }
 
     @Test(.enabled(if: PostgresPrograms.isInstalled("pgbench"), "pgbench is not installed"))

@@ -1,4 +1,5 @@
 import AppStore
+import ArgumentParser
 import Foundation
 import Logging
 import Synchronization
@@ -78,6 +79,34 @@ import Testing
     @Test func `the last words of a process are errors to the journal, line by line`() {
         #expect(LogStyle.lastWords("listen: wrong\napps: missing", isJournal: true) == "<3>listen: wrong\n<3>apps: missing\n")
         #expect(LogStyle.lastWords("listen: wrong\n", isJournal: false) == "listen: wrong\n")
+    }
+
+    @Test func `the last words of a daemon are errors in its log, line by line`() {
+        func words(_ format: LogSettings.Format, isJournal: Bool) -> String {
+            let style = LogStyle(format: format, isJournal: isJournal)
+            return style.lastWords("a \"b\"\nc", label: "appstore-inbox.worker", at: Timestamp(millisecondsSince1970: 1_700_000_000_007))
+        }
+        let members = #""level":"error","logger":"appstore-inbox.worker","message":"#
+        #expect(words(.auto, isJournal: true) == "<3>{\(members)\"a \\\"b\\\"\"}\n<3>{\(members)\"c\"}\n")
+        let time = "2023-11-14T22:13:20.007Z"
+        #expect(words(.json, isJournal: false).hasSuffix("\n{\"time\":\"\(time)\",\(members)\"c\"}\n"))
+        #expect(words(.text, isJournal: true) == "<3>ERROR: a \"b\"\n<3>ERROR: c\n")
+        #expect(words(.auto, isJournal: false) == "\(time) ERROR: a \"b\"\n\(time) ERROR: c\n")
+    }
+
+    @Test func `a daemon's last words have the shape that its settings ask for, even if these are wrong`() throws {
+        func words(_ arguments: [String]) throws -> String {
+            let worker = try WorkerCommand.parse(arguments)
+            let lines = CollectedLines()
+            let output = LogOutput(now: { Timestamp(millisecondsSince1970: 0) }, write: { lines.append($0) })
+            worker.lastWords("no", isJournal: false, output: output)
+            return lines.all.joined()
+        }
+        let json = #"{"time":"1970-01-01T00:00:00.000Z","level":"error","logger":"appstore-inbox.worker","message":"no"}"# + "\n"
+        #expect(try words(["--log-format", "json", "--log-level", "loud", "--concurrency", "many"]) == json)
+        #expect(try words(["--log-format", "xml"]) == "1970-01-01T00:00:00.000Z ERROR: no\n")
+        #expect(try words(["--config", "/nonexistent"]) == "1970-01-01T00:00:00.000Z ERROR: no\n")
+        #expect(try words(["--log-format", "json", "--check-config"]) == "no\n", "who checks settings is a person")
     }
 
     @Test func `an inherited JOURNAL_STREAM of another stream is not taken for the journal`() {

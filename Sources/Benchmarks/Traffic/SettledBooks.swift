@@ -1,0 +1,80 @@
+import Postgres
+
+/// What the events that ``Filler`` settles have brought into the books, made from their numbers.
+///
+/// Each dozen of events is about one contract: six charges, one with each second event, and what Apple said of its renewal with the others.
+/// Every second contract was begun by an order of the shop's.
+enum SettledBooks {
+    /// The tables that grow with settled events, but for the inbox itself.
+    static let tables = [
+        "outcomes", "notifications_seen", "transactions", "orders", "subscriptions", "member_contracts", "claims", "effects",
+    ]
+    .map { "appstore.\($0)" }
+
+    /// Makes the view of charges that the statements go by.
+    static let view = """
+        CREATE TEMPORARY VIEW charge AS
+        SELECT e.event_id, e.event_id % 12 = 0 AS is_first, (100000000000000 + e.event_id)::text AS id,
+               (100000000000000 + e.event_id / 12 * 12)::text AS contract, (100000000000010 + e.event_id / 12 * 12)::text AS last,
+               e.received_at + (e.event_id % 12 - 10) * interval '15 days' AS paid_at, e.received_at + interval '30 days' AS paid_until,
+               md5('period ' || e.event_id)::uuid AS period, token.no AS token,
+               CASE WHEN e.event_id % 12 = 0 THEN coalesce(token.no, md5('period ' || e.event_id)::uuid)
+                    ELSE md5('period ' || e.event_id)::uuid END AS order_no,
+               CASE WHEN token.no IS NOT NULL THEN 'user ' || e.event_id / 12 END AS user_id
+        FROM appstore.inbox AS e
+        CROSS JOIN LATERAL (SELECT CASE e.event_id / 12 % 2 WHEN 0 THEN md5('token ' || e.event_id / 12)::uuid END AS no) AS token
+        WHERE e.event_id % 2 = 0
+        """
+
+    /// Puts what the events after that one have brought into the books.
+    static func insertions(after event: Int64) -> [Statement] {
+        [
+            """
+            INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, web_order_line_item_id, bundle_id,
+                product_id, product_type, subscription_group_identifier, purchase_date, original_purchase_date, expires_date, quantity,
+                app_account_token, in_app_ownership_type, storefront, storefront_id, transaction_reason, currency, price,
+                app_transaction_id, signed_date, payload_hash, first_signed_date, first_token, first_token_signed_date, first_token_hash,
+                period_no, is_subscription, order_no, named_no)
+            SELECT 'Production', c.id, c.contract, c.id, 'com.example.bench', 'pro.monthly', 'Auto-Renewable Subscription', '21000000',
+                   c.paid_at, c.paid_at, c.paid_at + interval '30 days', 1, c.token, 'PURCHASED', 'DEU', '143443',
+                   CASE WHEN c.is_first THEN 'PURCHASE' ELSE 'RENEWAL' END, 'EUR', 9990, c.contract, c.paid_at,
+                   sha256(convert_to(c.id, 'UTF8')), c.paid_at, c.token, CASE WHEN c.token IS NOT NULL THEN c.paid_at END,
+                   CASE WHEN c.token IS NOT NULL THEN sha256(convert_to(c.id, 'UTF8')) END, c.period, true, c.order_no, c.token
+            FROM charge AS c WHERE c.event_id > \(event)
+            """,
+            """
+            INSERT INTO appstore.orders (environment, no, user_id, product_id, bundle_id, ordered_at, status, period_no, trade_no,
+                origin_no, web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
+            SELECT 'Production', c.order_no, c.user_id, CASE WHEN c.order_no = c.token THEN 'pro.monthly' END,
+                   CASE WHEN c.order_no = c.token THEN 'com.example.bench' END, CASE WHEN c.order_no = c.token THEN c.paid_at END, 'paid',
+                   c.period, c.id, c.contract, c.id, 'pro.monthly', c.paid_at, 1, 9990, 'EUR'
+            FROM charge AS c WHERE c.event_id > \(event)
+            """,
+            """
+            INSERT INTO appstore.effects (environment, kind, effect_key, event_id, occurred_at, original_transaction_id, transaction_id,
+                product_id, order_no, user_id)
+            SELECT 'Production', 'granted', c.id, c.event_id, c.paid_at, c.contract, c.id, 'pro.monthly', c.order_no, c.user_id
+            FROM charge AS c WHERE c.event_id > \(event)
+            """,
+            """
+            INSERT INTO appstore.subscriptions (environment, original_transaction_id, status, product_id, auto_renew_product_id,
+                auto_renew_status, renewal_date, renewal_price, currency, app_account_token, signed_date, fact_hash)
+            SELECT 'Production', c.contract, 1, 'pro.monthly', 'pro.monthly', 1, c.paid_until, 9990, 'EUR', c.token, c.paid_at,
+                   sha256(convert_to(c.contract, 'UTF8'))
+            FROM charge AS c WHERE c.is_first AND c.event_id > \(event)
+            """,
+            """
+            INSERT INTO appstore.member_contracts (environment, contract_id, user_id, bundle_id, product_id, product_type, status,
+                will_renew, started_at, current_transaction_id, current_period_start, current_period_end, access_until)
+            SELECT 'Production', c.contract, c.user_id, 'com.example.bench', 'pro.monthly', 'Auto-Renewable Subscription', 1, true,
+                   c.paid_at, c.last, c.paid_until - interval '30 days', c.paid_until, c.paid_until
+            FROM charge AS c WHERE c.is_first AND c.event_id > \(event)
+            """,
+            """
+            INSERT INTO appstore.claims (environment, evidence, original_transaction_id, user_id, effective_at)
+            SELECT 'Production', 'order:' || c.token, c.contract, c.user_id, c.paid_at
+            FROM charge AS c WHERE c.is_first AND c.token IS NOT NULL AND c.event_id > \(event)
+            """,
+        ]
+    }
+}

@@ -1,0 +1,59 @@
+import Postgres
+import PrivateCluster
+import Testing
+
+@testable import Benchmarks
+
+/// What is there before something is measured.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct FillerTests {
+    private func text(_ cluster: BenchmarkCluster, _ question: Statement) async throws -> String? {
+        try await cluster.withConnection(to: "inbox") { connection in
+            try await connection.query(question).first?.decode("text", as: String.self)
+        }
+    }
+
+    @Test func `settled events have brought charges, orders and effects into the books, and no index is missing`() async throws {
+        try await BenchmarkCluster.with { cluster in
+            try await cluster.makeDatabase("inbox", program: try SiblingProgram.path(of: "appstore-inbox"))
+            let tables = SettledBooks.tables.map { String($0.dropFirst("appstore.".count)) }
+            let indexes: Statement =
+                "SELECT string_agg(indexdef, ' ' ORDER BY indexdef) AS text FROM pg_indexes WHERE tablename = ANY (\(tables))"
+            let keys: Statement = """
+                SELECT string_agg(conrelid::regclass || conname || pg_get_constraintdef(oid), ' ' ORDER BY conname) AS text
+                FROM pg_constraint WHERE contype IN ('p', 'u') AND conrelid = ANY (\(SettledBooks.tables)::text[]::regclass[])
+                """
+            let before = (try await text(cluster, indexes), try await text(cluster, keys))
+            try await Filler.settle(1200, in: "inbox", of: cluster)
+            #expect(try await text(cluster, indexes) == before.0)
+            #expect(try await text(cluster, keys) == before.1)
+
+            // A dozen events for each of a hundred contracts. There is no event 0, with which the first would begin; the last begins another.
+            let counts = SettledBooks.tables.map { "(SELECT count(*) FROM \($0))" }.joined(separator: ", ")
+            let books = try await text(cluster, "SELECT concat_ws(' ', \(unsafeRaw: counts)) AS text")
+            #expect(books == "1200 1200 600 600 100 100 50 600")
+            let whole = try await text(
+                cluster,
+                """
+                SELECT count(*)::text AS text FROM appstore.transactions AS t
+                JOIN appstore.orders AS o ON o.no = t.order_no AND o.period_no = t.period_no AND o.trade_no = t.transaction_id
+                JOIN appstore.effects AS f ON f.transaction_id = t.transaction_id AND f.order_no = o.no
+                JOIN appstore.outcomes AS e ON e.event_id = f.event_id AND e.transaction_id = t.transaction_id
+                WHERE e.notification_type = 'DID_RENEW'
+                """
+            )
+            #expect(whole == "600")
+        }
+    }
+
+    @Test(.enabled(if: PostgresPrograms.isInstalled("pgbench"), "pgbench is not installed"))
+    func `the yardstick's queue is made longer until it does not run empty`() async throws {
+        try await BenchmarkCluster.with { cluster in
+            var yardstick = QueueYardstick(cluster: cluster, batch: 50, stock: 300)
+            try await yardstick.prepare()
+            let run = try await yardstick.measure(seconds: 1)
+            #expect(run.events > 300)
+            #expect(run.events.isMultiple(of: 50), "each claim had a whole batch")
+            #expect(run.rate > Double(run.events) / 2)
+        }
+    }
+}
