@@ -31,7 +31,7 @@ extension EndToEnd {
                 try await books.expectEachEventAccountedFor()
                 #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_ready") == bodies.count)
 
-                _ = try await installation.startWorker(for: shop)
+                _ = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_CONCURRENCY": "1"])
                 let events = try await books.settled(bodies.count)
                 #expect(events.map(\.outcome) == bodies.map { _ in "applied" })
                 #expect(events.allSatisfy { $0.attempts == 1 }, "attempts count within a run")
