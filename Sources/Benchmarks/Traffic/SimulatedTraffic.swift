@@ -6,13 +6,13 @@ import StoreSimulator
 /// What a store sends to one app, without end: whole lives of customers, interleaved as they would arrive, of all types of notification.
 ///
 /// The customers come in groups; a group's notifications are in the order of their signed dates, so that those of one customer are some
-/// hundred others apart.
+/// thousand others apart, as in the traffic of a shop with many customers: batches that are in flight together seldom share one.
 struct SimulatedTraffic {
     /// The app that all notifications are about.
     static let app = SimulatedApp(bundleID: "com.example.bench", appAppleID: 1_234_567_890)
     /// 1998-01-01: so long ago that the longest life is over by now, for nobody believes a signature of the future.
     private static let beginning = Timestamp(millisecondsSince1970: 883_612_800_000)
-    private static let groupSize = 400
+    private static let groupSize = 4000
 
     private var generator: SeededGenerator
     private var production: SimulatedStore
@@ -54,13 +54,13 @@ struct SimulatedTraffic {
             var customer = life.life
             return try customer.live(notifications: life.count)
         }
-        let all = told.joined() + notices()
+        let all = told.joined() + (0..<10).flatMap { notices(onDay: Int64($0) * 36) }
         return all.sorted { $0.signedDate < $1.signedDate }
     }
 
     /// What concerns no customer.
-    private mutating func notices() -> [SimulatedNotification] {
-        production.now = Self.beginning.advanced(by: .seconds(86_400 * 200))
+    private mutating func notices(onDay day: Int64) -> [SimulatedNotification] {
+        production.now = Self.beginning.advanced(by: .seconds(86_400 * day))
         return [
             production.test(), production.extensionSummary(), production.externalPurchaseToken(.created),
             production.externalPurchaseToken(.unreported),
