@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
@@ -12,6 +13,7 @@ let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swi
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
@@ -19,12 +21,14 @@ let package = Package(
     name: "appstore-inbox",
     products: [.executable(name: "appstore-inbox", targets: ["appstore-inbox"])],
     dependencies: [
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -59,6 +63,15 @@ let package = Package(
         // Counters in Prometheus' text format.
         .target(name: "Prometheus", dependencies: [metrics]),
 
+        // Calls to others that the books ask for, made outside their transactions.
+        .target(
+            name: "Outbox",
+            dependencies: [
+                "AppStore", "AppStoreVerification", "Postgres", asyncHTTPClient, logging, metrics, nioCore, nioHTTP1, nioSSL,
+                serviceLifecycle,
+            ]
+        ),
+
         // The two daemons.
         .target(
             name: "HTTPServing",
@@ -70,7 +83,8 @@ let package = Package(
         .target(
             name: "Ingest",
             dependencies: [
-                "AppStore", "HTTPServing", "Inbox", hummingbird, httpTypes, logging, metrics, nioCore, nioPosix, serviceLifecycle,
+                "AppStore", "AppStoreVerification", "HTTPServing", "Inbox", hummingbird, httpTypes, logging, metrics, nioCore, nioPosix,
+                serviceLifecycle,
             ]
         ),
         .target(
@@ -97,9 +111,13 @@ let package = Package(
         .target(name: "Randomness"),
         .target(name: "StoreSimulator", dependencies: ["AppStore", "OpenSSL", "Randomness"]),
         .target(
+            name: "StoreSimulatorServer",
+            dependencies: ["AppStore", "OpenSSL", "StoreSimulator", nioCore, nioHTTP1, nioPosix, nioSSL]
+        ),
+        .target(
             name: "Benchmarks",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Inbox", "OpenSSL", "Postgres", "PrivateCluster", "Randomness",
+                "AppStore", "AppStoreVerification", "Handlers", "Inbox", "OpenSSL", "Postgres", "PrivateCluster", "Randomness",
                 "StoreSimulator", logging,
             ]
         ),
@@ -107,8 +125,9 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "AppStore", "AppStoreVerification", "Benchmarks", "CMalloc", "HTTPServing", "Handlers", "Inbox", "Ingest", "Ledger",
-                "OpenSSL",
-                "Postgres", "Prometheus", "Schema", "ShopAPI", "StoreSimulator", "Systemd", "Worker", argumentParser, configuration,
+                "OpenSSL", "Outbox",
+                "Postgres", "Prometheus", "Schema", "ShopAPI", "StoreSimulator", "StoreSimulatorServer", "Systemd", "Worker",
+                argumentParser, configuration,
                 logging,
                 metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
             ]
@@ -141,7 +160,10 @@ let package = Package(
         ),
 
         .testTarget(name: "AppStoreTests", dependencies: ["Randomness", "AppStore"]),
-        .testTarget(name: "AppStoreVerificationTests", dependencies: ["Randomness", "AppStore", "AppStoreVerification", "OpenSSL"]),
+        .testTarget(
+            name: "AppStoreVerificationTests",
+            dependencies: ["Randomness", "AppStore", "AppStoreVerification", "OpenSSL", "StoreSimulator"]
+        ),
         .testTarget(
             name: "BenchmarksTests",
             dependencies: [
@@ -158,8 +180,8 @@ let package = Package(
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Commands", "HTTPServing", "Inbox", "Ingest", "Postgres", "Prometheus",
-                "PrometheusTesting", "ShopAPI", argumentParser, logging, metrics,
+                "AppStore", "AppStoreVerification", "Commands", "HTTPServing", "Inbox", "Ingest", "Outbox", "Postgres", "Prometheus",
+                "PrometheusTesting", "ShopAPI", "OpenSSL", "StoreSimulator", argumentParser, logging, metrics,
             ]
         ),
         .testTarget(
@@ -191,7 +213,8 @@ let package = Package(
         .testTarget(
             name: "IngestTests",
             dependencies: [
-                "HTTPServing", "HTTPServingTesting", "Inbox", "Ingest", "Migrations", "Postgres", "PostgresTesting", "Prometheus",
+                "AppStoreVerification", "HTTPServing", "HTTPServingTesting", "Inbox", "Ingest", "Migrations", "Postgres", "PostgresTesting",
+                "Prometheus",
                 "PrometheusTesting", "Schema", logging, serviceLifecycle,
             ]
         ),
@@ -204,7 +227,13 @@ let package = Package(
         .testTarget(name: "InterfaceTests", dependencies: ["InboxTesting", "Postgres", "PostgresTesting"]),
         .testTarget(name: "LedgerTests", dependencies: ["Randomness", "AppStore", "Ledger", "LedgerTesting"]),
         .testTarget(name: "OpenSSLTests", dependencies: ["Randomness", "OpenSSL"]),
-        .testTarget(name: "OperatorCommandsTests", dependencies: ["AppStore", "Commands", "Ledger", "Randomness"]),
+        .testTarget(
+            name: "OperatorCommandsTests",
+            dependencies: [
+                "AppStore", "AppStoreVerification", "Commands", "Handlers", "Inbox", "Ledger", "Postgres", "Randomness", "SignedTesting",
+                "StoreSimulator", "Worker",
+            ]
+        ),
         .testTarget(
             name: "OrderIndependenceTests",
             dependencies: [
@@ -222,7 +251,8 @@ let package = Package(
         .testTarget(
             name: "PlanTests",
             dependencies: [
-                "AppStore", "Inbox", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting", logging,
+                "AppStore", "Inbox", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Outbox", "Postgres", "PostgresTesting",
+                logging,
             ]
         ),
         // A worker that marked bodies kill or hang.
@@ -242,12 +272,19 @@ let package = Package(
             name: "ShopAPITests",
             dependencies: [
                 "AppStore", "HTTPServing", "HTTPServingTesting", "Handlers", "InboxTesting", "OpenSSL", "Postgres", "PostgresTesting",
-                "Schema", "ShopAPI", httpTypes, logging, serviceLifecycle,
+                "Schema", "ShopAPI", "StoreSimulator", httpTypes, logging, serviceLifecycle,
             ]
         ),
         .testTarget(
             name: "StoreSimulatorTests",
-            dependencies: ["AppStore", "AppStoreVerification", "OpenSSL", "StoreSimulator"]
+            dependencies: ["AppStore", "AppStoreVerification", "OpenSSL", "Randomness", "StoreSimulator"]
+        ),
+        .testTarget(
+            name: "OutboxTests",
+            dependencies: [
+                "AppStore", "InboxTesting", "Ledger", "LedgerStore", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus",
+                "PrometheusTesting", "StoreSimulator", "StoreSimulatorServer", logging, nioCore, nioSSL, serviceLifecycle,
+            ]
         ),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", logging]),
         .testTarget(

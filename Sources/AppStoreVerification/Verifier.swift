@@ -6,7 +6,7 @@ internal import OpenSSL
 /// No network and no clock of its own; any number of threads may use one at a time. A chain that was verified once is remembered, so that
 /// usually a JWS costs one P-256 verification.
 package final class Verifier: Sendable {
-    let policy: VerificationPolicy
+    package let policy: VerificationPolicy
     let signatures: SignatureVerifier
 
     /// Remembers up to `chainCacheLimit` chains, some six kilobytes each.

@@ -16,6 +16,7 @@
 #include <openssl/evp.h>
 #include <openssl/objects.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
@@ -41,6 +42,8 @@ static inline int COpenSSL_EC_GROUP_precompute(EC_GROUP *group) {
     return EC_GROUP_precompute_mult(group, NULL) == 1 && EC_GROUP_have_precompute_mult(group) == 1;
 #pragma GCC diagnostic pop
 }
+
+static inline EVP_PKEY *COpenSSL_RSA_gen(unsigned int bits) { return EVP_RSA_gen(bits); }
 
 static inline long COpenSSL_BIO_get_mem_data(BIO *bio, char **data) { return BIO_get_mem_data(bio, data); }
 

@@ -34,6 +34,8 @@ package struct CertificateBuilder: Sendable {
     package var keyUsage: KeyUsage?
     /// In their order, after the standard ones.
     package var extensions: [Extension] = []
+    /// What the signature on it is made with; nil takes what goes with the issuer's key.
+    package var digest: SignatureDigest?
 
     package init(subject: DistinguishedName, serialNumber: [UInt8], notBefore: Int64, notAfter: Int64) {
         self.subject = subject
@@ -65,7 +67,7 @@ package struct CertificateBuilder: Sendable {
             try require(X509_set_issuer_name(handle, X509_get_subject_name(issuer?.handle ?? handle)) == 1, "issuer")
             try require(X509_set_pubkey(handle, subjectKey.handle) == 1, "public key")
             try addExtensions(handle, issuer: issuer)
-            let digest: MessageDigest = key.publicKey.isP256 ? .sha256 : .sha384
+            let digest = digest?.messageDigest ?? key.usualDigest
             try require(X509_sign(handle, key.handle, digest.handle) > 0, "signature")
         } catch {
             X509_free(handle)

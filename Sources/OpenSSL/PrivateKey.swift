@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// An elliptic curve key that signs; any number of threads may use one at a time.
+/// An elliptic curve or RSA key that signs; any number of threads may use one at a time.
 ///
 /// `@unchecked Sendable`: the `EVP_PKEY` is owned alone and never changed after init; each signature uses a context of its own.
 package final class PrivateKey: @unchecked Sendable {
@@ -14,9 +14,11 @@ package final class PrivateKey: @unchecked Sendable {
     /// The other half of the pair.
     package let publicKey: PublicKey
 
-    private init(owning handle: OpaquePointer) throws(OpenSSLError) {
+    init(owning handle: OpaquePointer) throws(OpenSSLError) {
         do throws(OpenSSLError) {
-            guard EVP_PKEY_get_base_id(handle) == EVP_PKEY_EC else { throw OpenSSLError(.unsupportedKey, "not an elliptic curve key") }
+            guard [EVP_PKEY_EC, EVP_PKEY_RSA].contains(EVP_PKEY_get_base_id(handle)) else {
+                throw OpenSSLError(.unsupportedKey, "neither an elliptic curve key nor one for RSA")
+            }
             guard EVP_PKEY_up_ref(handle) == 1 else { throw .afterFailure(.malformedKey, "a key that cannot be shared") }
         } catch {
             EVP_PKEY_free(handle)
@@ -34,7 +36,7 @@ package final class PrivateKey: @unchecked Sendable {
         return try PrivateKey(owning: handle)
     }
 
-    /// Reads an unencrypted elliptic curve key in PEM (PKCS #8, or SEC 1 as openssl-ecparam(1) writes it).
+    /// Reads an unencrypted elliptic curve or RSA key in PEM (PKCS #8, or as openssl-ecparam(1) and openssl-rsa(1) write it).
     package convenience init(pem: String) throws(OpenSSLError) {
         let unreadable = OpenSSLError(.malformedKey, "not an unencrypted private key in PEM")
         let handle = try PEM.reading(

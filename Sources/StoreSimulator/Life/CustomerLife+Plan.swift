@@ -72,6 +72,7 @@ extension CustomerLife {
         // A period that was charged early cannot be replaced before it begins: purchase dates never go back.
         advance(to: subscription.current.purchaseDate)
         subscription.current.isUpgraded = true
+        subscription.current.upgradedAt = thisSecond
         subscription.appAccountToken = token ?? subscription.appAccountToken
         subscription.priceIncrease = nil
         let transaction = charge(

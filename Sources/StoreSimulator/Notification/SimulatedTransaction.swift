@@ -22,6 +22,8 @@ package struct SimulatedTransaction: Hashable, Sendable {
     package var revocation: Revocation?
     /// Replaced by an upgrade; no notification shows it any more.
     package var isUpgraded = false
+    /// When that was: in receipts a cancellation like any other.
+    package var upgradedAt: Timestamp?
     package var appTransactionID: String
     package var advancedCommerce: AdvancedCommerceDetails?
 

@@ -1,0 +1,20 @@
+extension PendingRenewalInfo {
+    /// What notifications say of a renewal outside their unified receipt, as all did until 2019; nil when they say nothing of it.
+    package init?(outerMembersOf body: ResponseBodyV1, originalTransactionID: String) {
+        let saysNothing =
+            body.autoRenewProductID == nil && body.autoRenewStatus == nil && body.isInBillingRetryPeriod == nil
+            && body.expirationIntent == nil && body.gracePeriodExpiresDate == nil && body.priceConsentStatus == nil
+        guard !saysNothing else { return nil }
+        self.originalTransactionID = originalTransactionID
+        productID = nil
+        autoRenewProductID = body.autoRenewProductID
+        autoRenewStatus = body.autoRenewStatus
+        isInBillingRetryPeriod = body.isInBillingRetryPeriod
+        expirationIntent = body.expirationIntent
+        gracePeriodExpiresDate = body.gracePeriodExpiresDate
+        priceConsentStatus = body.priceConsentStatus
+        priceIncreaseStatus = nil
+        promotionalOfferID = nil
+        offerCodeRefName = nil
+    }
+}

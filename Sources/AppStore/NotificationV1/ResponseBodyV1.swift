@@ -1,0 +1,123 @@
+/// A notification V1, of any year; its `password` is never decoded.
+///
+/// Nothing in it is signed but the receipts.
+package struct ResponseBodyV1: PayloadObject {
+    package let notificationType: NotificationTypeV1?
+    /// Of the body itself; ``environment`` asks its parts as well.
+    package let declaredEnvironment: AppStoreEnvironment?
+    /// `bid`.
+    package let bundleID: String?
+    /// Missing in most: the parts name the contracts.
+    package let originalTransactionID: String?
+    package let autoRenewProductID: String?
+    package let autoRenewStatus: AutoRenewStatus?
+    package let autoRenewStatusChangeDate: Timestamp?
+    package let isInBillingRetryPeriod: Bool?
+    package let expirationIntent: ExpirationIntent?
+    package let gracePeriodExpiresDate: Timestamp?
+    package let priceConsentStatus: PriceIncreaseStatus?
+    package let cancellationDate: Timestamp?
+    package let webOrderLineItemID: String?
+    /// Since 2019.
+    package let unifiedReceipt: UnifiedReceipt?
+    /// In base64: an app receipt, or, in older ones, the receipt of a transaction. Only until 2021 beside the unified one.
+    package let latestReceipt: String?
+    package let latestReceiptInfo: [ReceiptTransaction]
+    package let latestExpiredReceipt: String?
+    package let latestExpiredReceiptInfo: [ReceiptTransaction]
+
+    package enum Member: String, CaseIterable {
+        case notificationType = "notification_type"
+        case environment
+        case bundleID = "bid"
+        case originalTransactionID = "original_transaction_id"
+        case autoRenewProductID = "auto_renew_product_id"
+        case autoRenewStatus = "auto_renew_status"
+        case autoRenewStatusChangeDate = "auto_renew_status_change_date"
+        case isInBillingRetryPeriod = "is_in_billing_retry_period"
+        case expirationIntent = "expiration_intent"
+        case gracePeriodExpiresDate = "grace_period_expires_date"
+        case priceConsentStatus = "price_consent_status"
+        case cancellationDate = "cancellation_date"
+        case webOrderLineItemID = "web_order_line_item_id"
+        case unifiedReceipt = "unified_receipt"
+        case latestReceipt = "latest_receipt"
+        case latestReceiptInfo = "latest_receipt_info"
+        case latestExpiredReceipt = "latest_expired_receipt"
+        case latestExpiredReceiptInfo = "latest_expired_receipt_info"
+    }
+
+    package init(_ json: JSONObject) throws(MalformedPayload) {
+        let members = LooseMembers<Member>(json)
+        notificationType = try members.value(.notificationType)
+        declaredEnvironment = try members.text(.environment).map(AppStoreEnvironment.init(legacy:))
+        bundleID = try members.text(.bundleID)
+        originalTransactionID = try members.text(.originalTransactionID)
+        autoRenewProductID = try members.text(.autoRenewProductID)
+        autoRenewStatus = try members.flag(.autoRenewStatus).map { $0 ? .on : .off }
+        autoRenewStatusChangeDate = try members.date(.autoRenewStatusChangeDate)
+        isInBillingRetryPeriod = try members.flag(.isInBillingRetryPeriod)
+        expirationIntent = try members.value(.expirationIntent)
+        gracePeriodExpiresDate = try members.date(.gracePeriodExpiresDate)
+        priceConsentStatus = try members.value(.priceConsentStatus)
+        cancellationDate = try members.date(.cancellationDate)
+        webOrderLineItemID = try members.text(.webOrderLineItemID)
+        unifiedReceipt = try members.object(.unifiedReceipt)
+        latestReceipt = try members.text(.latestReceipt)
+        latestReceiptInfo = members.readableObjects(.latestReceiptInfo)
+        latestExpiredReceipt = try members.text(.latestExpiredReceipt)
+        latestExpiredReceiptInfo = members.readableObjects(.latestExpiredReceiptInfo)
+    }
+}
+
+extension ResponseBodyV1 {
+    /// What the body says, else the receipt in it.
+    package var environment: AppStoreEnvironment? { declaredEnvironment ?? unifiedReceipt?.environment }
+
+    /// The receipt to verify, in base64: the newest that is there.
+    package var receiptData: String? { unifiedReceipt?.latestReceipt ?? latestReceipt ?? latestExpiredReceipt }
+
+    /// All transactions that are told of, in the unified receipt where there is one. Nothing vouches for them as for the receipt: those that
+    /// cannot be read are left out.
+    package var transactions: [ReceiptTransaction] {
+        let unified = unifiedReceipt?.latestReceiptInfo ?? []
+        return unified.isEmpty ? latestReceiptInfo + latestExpiredReceiptInfo : unified
+    }
+
+    /// The contracts and purchases that the body is about, each once, in the order in which they are named; empty only when no part names
+    /// one.
+    package var originalTransactionIDs: [String] {
+        var seen: Set<String> = []
+        let named =
+            [originalTransactionID] + (unifiedReceipt?.pendingRenewalInfo ?? []).map(\.originalTransactionID)
+            + transactions.map(\.originalTransactionID)
+        return named.compactMap { $0 }.filter { seen.insert($0).inserted }
+    }
+}
+
+/// `unified_receipt`: what verifyReceipt would have answered when the notification was made, at most the latest hundred transactions.
+package struct UnifiedReceipt: PayloadObject {
+    package let environment: AppStoreEnvironment?
+    /// In base64.
+    package let latestReceipt: String?
+    package let latestReceiptInfo: [ReceiptTransaction]
+    package let pendingRenewalInfo: [PendingRenewalInfo]
+    /// 0 in all that can be used. Text that is no number, as has been seen, is passed over.
+    package let status: VerifyReceiptStatus?
+
+    package enum Member: String, CaseIterable {
+        case environment, status
+        case latestReceipt = "latest_receipt"
+        case latestReceiptInfo = "latest_receipt_info"
+        case pendingRenewalInfo = "pending_renewal_info"
+    }
+
+    package init(_ json: JSONObject) throws(MalformedPayload) {
+        let members = LooseMembers<Member>(json)
+        environment = try members.text(.environment).map(AppStoreEnvironment.init(legacy:))
+        latestReceipt = try members.text(.latestReceipt)
+        latestReceiptInfo = members.readableObjects(.latestReceiptInfo)
+        pendingRenewalInfo = try members.objects(.pendingRenewalInfo)
+        status = try members.text(.status).flatMap { Int32($0) }.map(VerifyReceiptStatus.init)
+    }
+}

@@ -1,0 +1,47 @@
+/// One purchase in an app receipt; the attributes of type 17xx.
+package struct InAppPurchase: Hashable, Sendable {
+    /// Type 1701.
+    package var quantity: Int64?
+    /// Type 1702.
+    package var productID: String?
+    /// Type 1703.
+    package var transactionID: String?
+    /// Type 1704.
+    package var purchaseDate: Timestamp?
+    /// Type 1705; nil where it is left out, as Xcode does.
+    package var originalTransactionID: String?
+    /// Type 1706.
+    package var originalPurchaseDate: Timestamp?
+    /// Type 1707, undocumented.
+    package var productType: ReceiptProductType?
+    /// Type 1708; subscriptions only.
+    package var expiresDate: Timestamp?
+    /// Type 1711, one period of a subscription; nil where 0 is written, as for everything else.
+    package var webOrderLineItemID: String?
+    /// Type 1712: when it was refunded, revoked or, of a subscription, replaced by an upgrade. The receipt does not say which.
+    package var cancellationDate: Timestamp?
+    /// Type 1713.
+    package var isTrialPeriod: Bool?
+    /// Type 1719.
+    package var isInIntroOfferPeriod: Bool?
+    /// Type 1721, the identifier of a promotional offer.
+    package var promotionalOfferID: String?
+    /// All attributes of other types, in the receipt's order.
+    package var otherAttributes: [ReceiptAttribute] = []
+
+    package init() {}
+}
+
+/// What kind of product a purchase in a receipt is of. Apple does not document the numbers; they are what its receipts were seen to hold.
+package struct ReceiptProductType: OpenValue {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    package static let nonConsumable = ReceiptProductType(rawValue: 0)
+    package static let consumable = ReceiptProductType(rawValue: 1)
+    package static let nonRenewingSubscription = ReceiptProductType(rawValue: 2)
+    package static let autoRenewableSubscription = ReceiptProductType(rawValue: 3)
+}

@@ -1,0 +1,18 @@
+/// Why a receipt's content cannot be read, and where.
+package struct MalformedReceipt: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The attribute: `bundle_id`, `in_app[12].expires_date`; empty for the set of attributes itself.
+    package let path: String
+    /// What is wrong with it. Offsets count from the beginning of the content.
+    package let cause: ASN1Error
+
+    package init(path: String, cause: ASN1Error) {
+        self.path = path
+        self.cause = cause
+    }
+
+    func inside(_ outer: String) -> MalformedReceipt {
+        MalformedReceipt(path: path.isEmpty ? outer : "\(outer).\(path)", cause: cause)
+    }
+
+    package var description: String { path.isEmpty ? "receipt: \(cause)" : "receipt: \(path): \(cause)" }
+}

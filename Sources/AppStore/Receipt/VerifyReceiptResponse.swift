@@ -1,0 +1,98 @@
+/// What Apple's verifyReceipt answers.
+package struct VerifyReceiptResponse: PayloadObject {
+    package let status: VerifyReceiptStatus?
+    /// `Production` or `Sandbox`; absent in answers that refuse.
+    package let environment: AppStoreEnvironment?
+    /// Whether the same question may be answered otherwise later; only with statuses 21100 to 21199.
+    package let isRetryable: Bool?
+    /// The receipt that was asked about.
+    package let receipt: VerifiedReceiptContent?
+    /// The newest receipt of the customer, in base64.
+    package let latestReceipt: String?
+    /// All transactions, as they are now, but consumables that the app finished; as new as the answer.
+    package let latestReceiptInfo: [ReceiptTransaction]
+    /// One for each subscription; as new as the answer.
+    package let pendingRenewalInfo: [PendingRenewalInfo]
+
+    package enum Member: String, CaseIterable {
+        case status, environment, receipt
+        case isRetryable = "is-retryable"
+        case isRetryableWithUnderscore = "is_retryable"
+        case latestReceipt = "latest_receipt"
+        case latestReceiptInfo = "latest_receipt_info"
+        case pendingRenewalInfo = "pending_renewal_info"
+    }
+
+    package init(_ json: JSONObject) throws(MalformedPayload) {
+        let members = LooseMembers<Member>(json)
+        status = try members.value(.status)
+        environment = try members.text(.environment).map(AppStoreEnvironment.init(legacy:))
+        let isRetryableWithUnderscore = try members.flag(.isRetryableWithUnderscore)
+        isRetryable = try members.flag(.isRetryable) ?? isRetryableWithUnderscore
+        receipt = try members.object(.receipt)
+        latestReceipt = try members.text(.latestReceipt)
+        latestReceiptInfo = try members.objects(.latestReceiptInfo)
+        pendingRenewalInfo = try members.objects(.pendingRenewalInfo)
+    }
+
+    /// What to do about this answer.
+    package var reaction: VerifyReceiptStatus.Reaction { (status ?? .internalDataAccessError).reaction(isRetryable: isRetryable ?? false) }
+}
+
+/// The receipt that verifyReceipt was asked about, in its words.
+package struct VerifiedReceiptContent: PayloadObject {
+    package let receiptType: ReceiptType?
+    package let bundleID: String?
+    /// The app's number in the App Store; 0 in the sandbox.
+    package let appItemID: Int64?
+    package let applicationVersion: String?
+    package let originalApplicationVersion: String?
+    /// The version of what is in ``inApp``.
+    package let creationDate: Timestamp?
+    /// When verifyReceipt was asked: the version of `latest_receipt_info` and `pending_renewal_info`.
+    package let requestDate: Timestamp?
+    package let originalPurchaseDate: Timestamp?
+    package let expirationDate: Timestamp?
+    /// The purchases in that receipt, as they were when it was made.
+    package let inApp: [ReceiptTransaction]
+    /// The purchase itself, where the receipt is of a single one: the iOS 6 style, which has no dates of its own.
+    package let transaction: ReceiptTransaction?
+
+    package enum Member: String, CaseIterable {
+        case receiptType = "receipt_type"
+        case bundleID = "bundle_id"
+        case bundleIDOfOldReceipts = "bid"
+        case appItemID = "app_item_id"
+        case applicationVersion = "application_version"
+        case originalApplicationVersion = "original_application_version"
+        case creationDate = "receipt_creation_date"
+        case requestDate = "request_date"
+        case originalPurchaseDate = "original_purchase_date"
+        case expirationDate = "expiration_date"
+        case inApp = "in_app"
+        case transactionID = "transaction_id"
+    }
+
+    package init(_ json: JSONObject) throws(MalformedPayload) {
+        let members = LooseMembers<Member>(json)
+        receiptType = try members.value(.receiptType)
+        let bundleIDOfOldReceipts = try members.text(.bundleIDOfOldReceipts)
+        bundleID = try members.text(.bundleID) ?? bundleIDOfOldReceipts
+        appItemID = try members.integer(.appItemID)
+        applicationVersion = try members.text(.applicationVersion)
+        originalApplicationVersion = try members.text(.originalApplicationVersion)
+        creationDate = try members.date(.creationDate)
+        requestDate = try members.date(.requestDate)
+        originalPurchaseDate = try members.date(.originalPurchaseDate)
+        expirationDate = try members.date(.expirationDate)
+        inApp = try members.objects(.inApp)
+        transaction = try members.text(.transactionID) == nil ? nil : ReceiptTransaction(json)
+    }
+}
+
+extension AppStoreEnvironment {
+    /// The environment in the words of verifyReceipt and of notifications V1, which say `PROD` as well.
+    package init(legacy name: String) {
+        self = name == "PROD" ? .production : AppStoreEnvironment(rawValue: name)
+    }
+}

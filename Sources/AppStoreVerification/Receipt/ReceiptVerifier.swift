@@ -1,0 +1,152 @@
+package import AppStore
+internal import OpenSSL
+
+/// Decides whether app receipts are genuine and of a configured app: bytes, trusted roots and an instant in, a verdict out.
+///
+/// No network and no clock of its own; any number of threads may use one at a time. Before a signature is found genuine nothing but its
+/// certificates is decoded, and no key is used that no root vouches for: a forged receipt costs less than a genuine one, and never more
+/// memory than a few times its size.
+package struct ReceiptVerifier: Sendable {
+    /// More bytes than this, in either form, are no receipt: real ones with hundreds of purchases have a tenth of a megabyte.
+    package static let maximumByteCount = 4 << 20
+
+    package let policy: ReceiptPolicy
+    private let roots: [Certificate]
+
+    package init(policy: ReceiptPolicy) {
+        self.policy = policy
+        roots = policy.roots.map(\.certificate)
+    }
+
+    /// Verifies a receipt in base64, with or without line breaks, or as it is.
+    package func verify(_ input: ArraySlice<UInt8>, receivedAt: Timestamp) -> ReceiptVerdict {
+        do throws(ReceiptRejection) {
+            return .valid(try verified(try Self.encoding(of: input)[...], receivedAt: receivedAt))
+        } catch {
+            return .invalid(error)
+        }
+    }
+
+    /// Verifies a receipt in base64, with or without line breaks, or as it is.
+    package func verify(_ input: [UInt8], receivedAt: Timestamp) -> ReceiptVerdict { verify(input[...], receivedAt: receivedAt) }
+
+    /// Verifies a receipt in base64, as clients send it and V1 notifications and verifyReceipt's answers hold it.
+    package func verify(_ base64: String, receivedAt: Timestamp) -> ReceiptVerdict { verify(Array(base64.utf8), receivedAt: receivedAt) }
+
+    private static func encoding(of input: ArraySlice<UInt8>) throws(ReceiptRejection) -> [UInt8] {
+        guard input.count <= maximumByteCount else { throw ReceiptRejection(.tooLarge, "\(input.count) bytes") }
+        switch ReceiptInput(input) {
+        case .appReceipt(let encoding): return encoding
+        case .transactionReceipt: throw ReceiptRejection(.transactionReceipt, "iOS 6 style: ask verifyReceipt")
+        case .other: throw ReceiptRejection(.notAReceipt)
+        case .notBase64: throw ReceiptRejection(.notBase64)
+        case .empty: throw ReceiptRejection(.empty)
+        }
+    }
+
+    private func verified(_ encoding: ArraySlice<UInt8>, receivedAt: Timestamp) throws(ReceiptRejection) -> VerifiedReceipt {
+        let signed = try Self.parse(encoding)
+        // Read before anything vouches for it, only because the chain is judged at the receipt's own date.
+        let creationDate = try Self.creationDate(of: signed)
+        let anchor = try verifySignature(of: signed, madeAt: creationDate)
+        let receipt: AppReceipt
+        do {
+            receipt = try AppReceipt(content: signed.content)
+        } catch {
+            throw ReceiptRejection(.contentMalformed, "\(error)")
+        }
+        let (environment, bundleID) = try policy.check(receipt, madeAt: creationDate, anchor: anchor, receivedAt: receivedAt)
+        return VerifiedReceipt(
+            receipt: receipt,
+            environment: environment,
+            bundleID: bundleID,
+            creationDate: creationDate,
+            contentHash: Digest.sha256(signed.content),
+            digest: signed.signer.digest
+        )
+    }
+
+    private static func creationDate(of signed: SignedReceipt) throws(ReceiptRejection) -> Timestamp {
+        let date: Timestamp?
+        do {
+            date = try AppReceipt.creationDate(inContent: signed.content)
+        } catch {
+            throw ReceiptRejection(.contentNotAttributes, "\(error)")
+        }
+        guard let date else { throw ReceiptRejection(.creationDateMissing) }
+        return date
+    }
+}
+
+extension ReceiptVerifier {
+    private static func parse(_ encoding: ArraySlice<UInt8>) throws(ReceiptRejection) -> SignedReceipt {
+        do {
+            return try SignedReceipt(encoding)
+        } catch {
+            let reason: ReceiptReason =
+                switch error.code {
+                case .encoding: .malformed
+                case .notSignedData: .notSignedData
+                case .contentMissing: .contentMissing
+                case .certificateCount: .certificateCount
+                case .signerCount: .signerCount
+                case .digest: .digestNotSupported
+                case .signatureAlgorithm: .signatureAlgorithmNotSupported
+                case .signedAttributes: .signedAttributesMalformed
+                }
+            throw ReceiptRejection(reason, error.cause.map { "\($0)" })
+        }
+    }
+
+    /// The root that vouches for the signature.
+    ///
+    /// Several certificates can have the signer's serial number, since anybody may add some: one that is in order is enough, and when none
+    /// is, the first one's flaw is told.
+    private func verifySignature(of signed: SignedReceipt, madeAt date: Timestamp) throws(ReceiptRejection) -> Certificate {
+        let certificates = signed.certificates.map(Self.decode)
+        var first: ReceiptRejection?
+        for index in signed.signerCertificateIndexes {
+            do throws(ReceiptRejection) {
+                let leaf = try certificates[index].get()
+                let others = certificates.indices.filter { $0 != index }.compactMap { certificates[$0].certificate }
+                let chain = try ReceiptChain(leaf: leaf, others: others, roots: roots, at: date.millisecondsSince1970 / 1000)
+                try Self.verifySignature(of: signed, with: chain.key)
+                return chain.anchor
+            } catch {
+                first = first ?? error
+            }
+        }
+        throw first ?? ReceiptRejection(.signerCertificateMissing)
+    }
+
+    private static func verifySignature(of signed: SignedReceipt, with key: PublicKey) throws(ReceiptRejection) {
+        let digest: SignatureDigest =
+            switch signed.signer.digest {
+            case .sha1: .sha1
+            case .sha256: .sha256
+            }
+        if let attributes = signed.signer.signedAttributes {
+            guard attributes.messageDigest == digest.hash(signed.content) else { throw ReceiptRejection(.messageDigestMismatch) }
+        }
+        let message = signed.signer.signedAttributes?.encoding ?? signed.content
+        guard key.verifyRSA(signature: signed.signer.signature, message: message, digest: digest) else {
+            throw ReceiptRejection(.signatureInvalid)
+        }
+    }
+
+    private static func decode(_ der: [UInt8]) -> Result<Certificate, ReceiptRejection> {
+        do {
+            return .success(try Certificate(der: der))
+        } catch {
+            return .failure(ReceiptRejection(.certificateMalformed, "\(error)"))
+        }
+    }
+}
+
+extension Result<Certificate, ReceiptRejection> {
+    /// Nil for one that cannot be read and is not needed.
+    fileprivate var certificate: Certificate? {
+        guard case .success(let certificate) = self else { return nil }
+        return certificate
+    }
+}

@@ -1,0 +1,98 @@
+import AppStore
+import AppStoreVerification
+import Randomness
+import StoreSimulator
+import Testing
+
+/// A genuine receipt that was changed in any place never says anything else, and never is a crash.
+struct ReceiptMutationTests {
+    private let content = TestReceipts.receipt.encoded
+    private let seed = UInt64.random(in: .min ... .max)
+
+    @Test(arguments: ReceiptEncoding.allCases)
+    func `a receipt that is cut off anywhere is refused`(encoding: ReceiptEncoding) throws {
+        let genuine = try TestReceipts.envelope().encoded(encoding)
+        let verifier = ReceiptVerifier(policy: try TestReceipts.policy())
+        for count in genuine.indices {
+            #expect(verifier.verify(genuine[..<count], receivedAt: TestReceipts.now).rejection != nil, "\(count) bytes")
+        }
+    }
+
+    @Test(arguments: 0..<4) func `no flipped bit changes what a receipt says`(share: Int) throws {
+        let (genuine, verifier) = try smallReceipt(.der)
+        for bit in stride(from: share, to: genuine.count * 8, by: 4) { expectUnchanged(genuine, bit, verifier) }
+    }
+
+    @Test func `no flipped bit changes what a receipt with indefinite lengths says`() throws {
+        var generator = SeededGenerator(seed: seed)
+        let (genuine, verifier) = try smallReceipt(.indefinite)
+        for byte in genuine.indices { expectUnchanged(genuine, byte * 8 + Int(generator.next() % 8), verifier) }
+    }
+
+    /// Some bits mean nothing: the issuer's name beside the serial number, versions, what nobody signed.
+    private func expectUnchanged(_ genuine: [UInt8], _ bit: Int, _ verifier: ReceiptVerifier) {
+        var bytes = genuine
+        bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+        guard let accepted = verifier.verify(bytes, receivedAt: TestReceipts.now).accepted else { return }
+        #expect(accepted.receipt == TestReceipts.receipt, "bit \(bit), seed \(seed)")
+    }
+
+    private func smallReceipt(_ encoding: ReceiptEncoding) throws -> ([UInt8], ReceiptVerifier) {
+        let (envelope, root) = try CertificateRecipe().envelope()
+        var policy = try TestReceipts.policy()
+        policy.roots = [try TrustedRoot(root, environments: nil)]
+        let genuine = envelope.encoded(encoding)
+        let verifier = ReceiptVerifier(policy: policy)
+        _ = try #require(verifier.verify(genuine, receivedAt: TestReceipts.now).accepted)
+        return (genuine, verifier)
+    }
+
+    @Test func `content cut off anywhere is refused or says less, though it be signed`() throws {
+        for count in content.indices {
+            #expect(throws: MalformedReceipt.self, "\(count) bytes") { try AppReceipt(content: Array(content[..<count])) }
+        }
+    }
+
+    @Test func `content with any bit flipped is read or refused, though it be signed`() throws {
+        for bit in 0..<content.count * 8 {
+            var bytes = content
+            bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+            let date = Result { try AppReceipt.creationDate(inContent: bytes) }
+            guard case .success(let receipt) = Result(catching: { try AppReceipt(content: bytes) }) else { continue }
+            // What the chain was judged at is what the books will take for the version.
+            #expect(try date.get() == receipt.creationDate, "bit \(bit)")
+        }
+    }
+
+    @Test func `cut, doubled and moved pieces are noticed`() throws {
+        var generator = SeededGenerator(seed: seed)
+        let genuine = try TestReceipts.sign()
+        let verifier = ReceiptVerifier(policy: try TestReceipts.policy())
+        for _ in 0..<500 {
+            let first = Int.random(in: 0..<genuine.count, using: &generator)
+            let second = Int.random(in: first..<genuine.count, using: &generator) + 1
+            for bytes in [genuine[..<first] + genuine[second...], genuine[..<second] + genuine[first...]] {
+                #expect(verifier.verify(bytes, receivedAt: TestReceipts.now).accepted == nil, "\(first)..<\(second), seed \(seed)")
+            }
+        }
+    }
+
+    /// A hundred thousand of anything: of purchases without attributes, of attributes, of segments, of certificates.
+    @Test func `huge counts are refused, or cost no more than their bytes`() throws {
+        let purchase: [UInt8] = [0x30, 0x0a, 0x02, 0x01, 17, 0x02, 0x01, 1, 0x04, 0x02, 0x31, 0x00]
+        for (count, code) in [(20_001, ASN1Error.Code.tooMany), (100_000, .tooMany)] {
+            let content = Self.set(Array(repeatElement(purchase, count: count).joined()))
+            let error = #expect(throws: MalformedReceipt.self) { try AppReceipt(content: content) }
+            #expect(error?.cause.code == code)
+        }
+        let segments = Array(repeatElement([0x04, 0x00] as [UInt8], count: 1_000_000).joined())
+        let envelope: [UInt8] = [0x24, 0x80] + segments + [0, 0]
+        #expect(throws: SignedReceipt.Malformed.self) { try SignedReceipt(envelope[...]) }
+        let nested = Array(repeatElement([0x30, 0x80] as [UInt8], count: 1_000_000).joined())
+        #expect(throws: SignedReceipt.Malformed.self) { try SignedReceipt(nested[...]) }
+    }
+
+    private static func set(_ content: [UInt8]) -> [UInt8] {
+        [0x31, 0x84] + withUnsafeBytes(of: UInt32(content.count).bigEndian) { Array($0) } + content
+    }
+}
