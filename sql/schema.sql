@@ -29,6 +29,27 @@ CREATE TYPE appstore.repair_filter AS (
 
 ALTER TYPE appstore.repair_filter OWNER TO appstore_owner;
 
+CREATE TABLE appstore.legacy_renewals (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL,
+    provenance text NOT NULL,
+    product_id text,
+    auto_renew_product_id text,
+    auto_renew_status integer,
+    is_in_billing_retry_period boolean,
+    expiration_intent integer,
+    grace_period_expires_date timestamp with time zone,
+    price_increase_status integer,
+    promotional_offer_id text,
+    offer_code_ref_name text,
+    stated_at timestamp with time zone NOT NULL,
+    fact_hash bytea NOT NULL,
+    CONSTRAINT legacy_renewals_provenance_is_known CHECK ((provenance = ANY (ARRAY['v1'::text, 'verify_receipt'::text])))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE appstore.legacy_renewals OWNER TO appstore_owner;
+
 CREATE TABLE appstore.subscriptions (
     environment appstore.environment NOT NULL,
     original_transaction_id text NOT NULL,
@@ -90,8 +111,8 @@ CREATE TABLE appstore.transactions (
     price bigint,
     app_transaction_id text,
     billing_plan_type text,
-    signed_date timestamp with time zone NOT NULL,
-    payload_hash bytea NOT NULL,
+    signed_date timestamp with time zone,
+    payload_hash bytea,
     first_signed_date timestamp with time zone NOT NULL,
     first_token uuid,
     first_token_signed_date timestamp with time zone,
@@ -102,30 +123,45 @@ CREATE TABLE appstore.transactions (
     order_no uuid,
     named_no uuid,
     confers_access boolean GENERATED ALWAYS AS ((is_subscription OR COALESCE((product_type = ANY (ARRAY['Non-Consumable'::text, 'Non-Renewing Subscription'::text])), false))) STORED NOT NULL,
-    CONSTRAINT transactions_first_not_after_last CHECK ((first_signed_date <= signed_date)),
-    CONSTRAINT transactions_first_token_whole CHECK ((((first_token IS NULL) = (first_token_signed_date IS NULL)) AND ((first_token IS NULL) = (first_token_hash IS NULL))))
+    receipt_date timestamp with time zone,
+    receipt_hash bytea,
+    receipt_expires_date timestamp with time zone,
+    receipt_revocation_date timestamp with time zone,
+    receipt_revocation_reason integer,
+    receipt_is_upgraded boolean,
+    CONSTRAINT transactions_first_not_after_last CHECK ((first_signed_date <= GREATEST(signed_date, receipt_date))),
+    CONSTRAINT transactions_first_token_whole CHECK ((((first_token IS NULL) = (first_token_signed_date IS NULL)) AND ((first_token IS NULL) = (first_token_hash IS NULL)))),
+    CONSTRAINT transactions_jws_half_whole CHECK (((signed_date IS NULL) = (payload_hash IS NULL))),
+    CONSTRAINT transactions_receipt_half_whole CHECK ((((receipt_date IS NULL) = (receipt_hash IS NULL)) AND ((receipt_date IS NOT NULL) OR ((receipt_expires_date IS NULL) AND (receipt_revocation_date IS NULL) AND (receipt_revocation_reason IS NULL) AND (receipt_is_upgraded IS NULL))))),
+    CONSTRAINT transactions_said_by_somebody CHECK (((signed_date IS NOT NULL) OR (receipt_date IS NOT NULL)))
 )
 WITH (fillfactor='90');
 
 ALTER TABLE appstore.transactions OWNER TO appstore_owner;
 
-CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions) RETURNS timestamp with time zone
+CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions, l appstore.legacy_renewals) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$
-    SELECT CASE
-        WHEN NOT c.is_subscription THEN
-            CASE WHEN c.confers_access
-                 THEN coalesce(c.revocation_date, CASE WHEN c.product_type = 'Non-Consumable' THEN timestamptz 'infinity' END) END
-        WHEN c.revocation_date IS NOT NULL AND (s.signed_date IS NULL OR c.signed_date > s.signed_date) THEN c.revocation_date
-        WHEN s.signed_date >= c.first_signed_date AND s.status = 1 THEN greatest(c.expires_date, s.renewal_date)
-        WHEN s.signed_date >= c.first_signed_date AND s.status = 4 THEN coalesce(s.grace_period_expires_date, c.expires_date)
-        WHEN s.signed_date >= c.first_signed_date AND s.status IN (2, 3, 5)
-            THEN least(coalesce(c.revocation_date, c.expires_date), s.signed_date)
-        ELSE coalesce(c.revocation_date, c.expires_date)
-    END
+    SELECT greatest(
+        CASE
+            WHEN NOT c.is_subscription THEN
+                CASE WHEN c.confers_access
+                     THEN coalesce(c.revocation_date, CASE WHEN c.product_type = 'Non-Consumable' THEN timestamptz 'infinity' END) END
+            WHEN c.revocation_date IS NOT NULL
+                 AND (s.signed_date IS NULL OR greatest(c.signed_date, c.receipt_date) > s.signed_date) THEN c.revocation_date
+            WHEN s.signed_date >= c.first_signed_date AND s.status = 1 THEN greatest(c.expires_date, s.renewal_date)
+            WHEN s.signed_date >= c.first_signed_date AND s.status = 4 THEN coalesce(s.grace_period_expires_date, c.expires_date)
+            WHEN s.signed_date >= c.first_signed_date AND s.status IN (2, 3, 5)
+                THEN least(coalesce(c.revocation_date, c.expires_date), s.signed_date)
+            ELSE coalesce(c.revocation_date, c.expires_date)
+        END,
+        CASE WHEN c.is_subscription AND c.revocation_date IS NULL AND l.is_in_billing_retry_period
+                  AND l.grace_period_expires_date <= c.expires_date + interval '30 days' AND appstore.legacy_counts(s, l)
+                  AND NOT (coalesce(s.signed_date >= c.first_signed_date, false) AND coalesce(s.status = 5, false))
+             THEN l.grace_period_expires_date END)
 $$;
 
-ALTER FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions, l appstore.legacy_renewals) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.age(walk text) RETURNS TABLE(looked bigint, deleted bigint)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -205,6 +241,7 @@ BEGIN
     END IF;
     IF NOT v_of_bodies THEN
         DELETE FROM appstore.outcome_history AS h WHERE h.event_id = ANY (v_ids);
+        DELETE FROM appstore.event_contracts AS e WHERE e.event_id = ANY (v_ids);
         DELETE FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_ids);
     END IF;
     UPDATE appstore.retention_walks AS w SET settled_at = v_walk.settled_at, event_id = v_walk.event_id WHERE w.walk = age.walk;
@@ -213,6 +250,61 @@ END
 $$;
 
 ALTER FUNCTION appstore.age(walk text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.age_calls() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
+    AS $$
+DECLARE
+    v_deleted bigint;
+BEGIN
+    IF NOT appstore.keep_house() THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM appstore.outbox AS c
+    WHERE c.call_id = ANY (ARRAY(SELECT old.call_id FROM appstore.outbox AS old
+                                 WHERE old.state <> 'open' AND old.settled_at < clock_timestamp() - interval '30 days'
+                                 ORDER BY old.settled_at, old.call_id LIMIT 500 FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_deleted = ROW_COUNT;
+    RETURN v_deleted;
+END
+$$;
+
+ALTER FUNCTION appstore.age_calls() OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_event bigint;
+BEGIN
+    IF source IS DISTINCT FROM 'verify_receipt' THEN
+        RAISE EXCEPTION 'source % is no answer to a call', quote_nullable(source) USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    PERFORM FROM appstore.outbox AS c
+    WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND c.state = 'open' AND c.is_leased FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    WITH stored AS (
+        INSERT INTO appstore.inbox (source, received_at, body) VALUES (answer_call.source, clock_timestamp(), answer_call.body)
+        RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
+    )
+    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+    SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
+    RETURNING inbox_ready.event_id INTO v_event;
+    UPDATE appstore.outbox AS c
+    SET state = 'answered', settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1, last_reason = NULL, repeats = 0,
+        answer_event_id = v_event
+    WHERE c.call_id = answer_call.call_id;
+    RETURN v_event;
+END
+$$;
+
+ALTER FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) RETURNS TABLE(result text, order_no uuid, status text)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -242,6 +334,8 @@ ALTER FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid,
 CREATE FUNCTION appstore.api_entitlements(environment text, user_id text, bundle_ids text[]) RETURNS TABLE(product_id text, entitlement text, active boolean, ends_at timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 BEGIN
@@ -266,7 +360,7 @@ CREATE FUNCTION appstore.api_event(event_id bigint, with_submission boolean) RET
     FROM (SELECT api_event.event_id) AS asked
     LEFT JOIN appstore.inbox AS i ON i.event_id = asked.event_id
     LEFT JOIN appstore.outcomes AS o ON o.event_id = asked.event_id
-    WHERE coalesce(o.source, i.source) = 'client_transaction'
+    WHERE coalesce(o.source, i.source) IN ('client_transaction', 'client_receipt')
 $$;
 
 ALTER FUNCTION appstore.api_event(event_id bigint, with_submission boolean) OWNER TO appstore_owner;
@@ -315,16 +409,54 @@ $$;
 
 ALTER FUNCTION appstore.api_link_owner(environment text, original_transaction_id text, user_id text, bundle_ids text[], key_id integer) OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.api_receipt_charges(environment text, transaction_ids text[], user_id text, bundle_ids text[]) RETURNS TABLE(transaction_id text, original_transaction_id text, product_id text, owner text, may_finish boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT t.transaction_id, t.original_transaction_id, t.product_id,
+           CASE WHEN owner.user_id IS NULL THEN 'nobody' WHEN owner.user_id = api_receipt_charges.user_id THEN 'you' ELSE 'another' END,
+           owner.user_id IS NOT NULL
+    FROM unnest(api_receipt_charges.transaction_ids) WITH ORDINALITY AS asked (id, position)
+    CROSS JOIN LATERAL (
+        SELECT t.transaction_id, t.original_transaction_id, t.product_id, t.order_no, t.bundle_id FROM appstore.transactions AS t
+        WHERE t.transaction_id = asked.id AND t.environment = api_receipt_charges.environment OFFSET 0
+    ) AS t
+    LEFT JOIN LATERAL (
+        SELECT o.user_id FROM appstore.orders AS o WHERE o.no = t.order_no AND o.environment = api_receipt_charges.environment OFFSET 0
+    ) AS o ON true
+    LEFT JOIN LATERAL (
+        SELECT m.user_id FROM appstore.member_contracts AS m
+        WHERE m.contract_id = t.original_transaction_id AND m.environment = api_receipt_charges.environment OFFSET 0
+    ) AS m ON true
+    CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
+    WHERE api_receipt_charges.bundle_ids IS NULL OR t.bundle_id = ANY (api_receipt_charges.bundle_ids)
+    ORDER BY asked.position
+$$;
+
+ALTER FUNCTION appstore.api_receipt_charges(environment text, transaction_ids text[], user_id text, bundle_ids text[]) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) RETURNS TABLE(user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamp with time zone, will_renew boolean, renews_as text, expiration_intent integer, in_billing_retry boolean, grace_ends_at timestamp with time zone, started_at timestamp with time zone, period_started_at timestamp with time zone, period_ends_at timestamp with time zone, revoked_at timestamp with time zone, transaction_id text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
     SELECT m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, clock_timestamp() < m.access_until,
-           CASE WHEN isfinite(m.access_until) THEN m.access_until END, m.will_renew, s.auto_renew_product_id, s.expiration_intent,
-           s.is_in_billing_retry_period, s.grace_period_expires_date, m.started_at, m.current_period_start, m.current_period_end,
+           CASE WHEN isfinite(m.access_until) THEN m.access_until END, m.will_renew,
+           CASE WHEN legacy THEN l.auto_renew_product_id ELSE s.auto_renew_product_id END,
+           CASE WHEN legacy THEN l.expiration_intent ELSE s.expiration_intent END,
+           CASE WHEN legacy THEN l.is_in_billing_retry_period ELSE s.is_in_billing_retry_period END,
+           CASE WHEN legacy THEN l.grace_period_expires_date ELSE s.grace_period_expires_date END, m.started_at, m.current_period_start, m.current_period_end,
            m.revoked_at, m.current_transaction_id
     FROM appstore.member_contracts AS m
     LEFT JOIN appstore.subscriptions AS s ON s.environment = m.environment AND s.original_transaction_id = m.contract_id
+    LEFT JOIN LATERAL (
+        SELECT r.* FROM appstore.legacy_renewals AS r
+        WHERE r.original_transaction_id = m.contract_id AND r.environment = m.environment OFFSET 0
+    ) AS l ON true
+    CROSS JOIN LATERAL appstore.legacy_counts(s, l) AS legacy
     WHERE m.environment = api_subscription.environment AND m.contract_id = api_subscription.original_transaction_id
       AND (api_subscription.bundle_ids IS NULL OR m.bundle_id = ANY (api_subscription.bundle_ids))
 $$;
@@ -357,7 +489,7 @@ CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids t
         UNION
         SELECT named.no
         FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.named_no), (charge.app_account_token)) AS named (no)
-        WHERE named.no IS NOT NULL AND charge.is_purchased
+        WHERE named.no IS NOT NULL AND (charge.is_purchased OR named.no = charge.named_no)
         UNION
         SELECT paid.no
         FROM charge CROSS JOIN LATERAL (
@@ -411,7 +543,8 @@ CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids t
         SELECT unnest(p_contract_ids) AS id
         UNION
         SELECT charge.original_transaction_id FROM charge
-        WHERE charge.first_token IS NULL OR charge.named_no IS DISTINCT FROM charge.first_token
+        WHERE charge.first_token IS NULL
+           OR charge.named_no IS DISTINCT FROM CASE WHEN charge.is_purchased THEN charge.first_token END
            OR charge.app_account_token <> charge.first_token
         UNION
         SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
@@ -422,6 +555,13 @@ CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids t
             WHERE c.original_transaction_id = charge.original_transaction_id AND c.environment = p_environment
               AND (c.evidence LIKE 'client:%' OR c.evidence LIKE 'token:%') LIMIT 1
         ) AS delicate
+        UNION
+        -- A posted receipt hangs on all charges of its contract.
+        SELECT charge.original_transaction_id
+        FROM charge CROSS JOIN LATERAL (
+            SELECT FROM appstore.receipt_submissions AS r
+            WHERE r.original_transaction_id = charge.original_transaction_id AND r.environment = p_environment LIMIT 1
+        ) AS posted
     )
     SELECT ARRAY(SELECT named.no FROM named ORDER BY named.no),
            ARRAY(SELECT unsure.no FROM unsure ORDER BY unsure.no),
@@ -447,7 +587,7 @@ CREATE FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[
                  UNION
                  SELECT named.no
                  FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.named_no), (charge.app_account_token)) AS named (no)
-                 WHERE named.no IS NOT NULL AND charge.is_purchased
+                 WHERE named.no IS NOT NULL AND (charge.is_purchased OR named.no = charge.named_no)
                  ORDER BY no),
            ARRAY(SELECT unnest(p_contract_ids) AS id
                  UNION
@@ -614,12 +754,27 @@ CREATE FUNCTION appstore.claims_of(p_environment text, p_contract text) RETURNS 
         SELECT 'link:' || lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'), l.user_id, l.linked_at
         FROM appstore.owner_links AS l
         WHERE l.environment = p_environment AND l.original_transaction_id = p_contract
-    )
-    SELECT stated.evidence, stated.user_id, stated.effective_at FROM stated
-    UNION ALL
-    -- 4. Somebody posted a charge without token as his, soon after its purchase and before all others; it never overrides another claim,
+        UNION ALL
+        -- 4. Somebody's app posted a receipt soon after a purchase and named that as the one just made, before anybody else did. It moves
+        --    the contract. What Apple renewed by itself was made in nobody's app: the JWS says so, or it begins when another period ends.
+        (SELECT DISTINCT ON (s.transaction_id) 'receipt:' || s.transaction_id, s.user_id, charge.purchase_date
+         FROM appstore.receipt_submissions AS s
+         CROSS JOIN LATERAL (
+             SELECT t.purchase_date FROM appstore.transactions AS t
+             WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL
+               AND t.transaction_reason IS DISTINCT FROM 'RENEWAL' OFFSET 0
+         ) AS charge
+         WHERE s.original_transaction_id = p_contract AND s.environment = p_environment AND s.transaction_id <> ''
+           AND s.received_at <= charge.purchase_date + interval '72 hours'
+           AND NOT EXISTS (SELECT FROM appstore.transactions AS before
+                           WHERE before.original_transaction_id = p_contract AND before.environment = p_environment
+                             AND before.transaction_id <> s.transaction_id
+                             AND date_trunc('second', before.expires_date) = date_trunc('second', charge.purchase_date))
+         ORDER BY s.transaction_id, s.received_at, s.event_id)
+    ), posted AS (
+    -- 5. Somebody posted a charge without token as his, soon after its purchase and before all others; it never overrides another claim,
     --    for what Apple signed proves the purchase, not who holds it.
-    (SELECT 'client:' || s.transaction_id, s.user_id, charge.purchase_date
+    SELECT 'client:' || s.transaction_id AS evidence, s.user_id, charge.purchase_date AS effective_at, s.received_at, s.event_id
      FROM appstore.submissions AS s
      CROSS JOIN LATERAL (
          SELECT t.purchase_date FROM appstore.transactions AS t
@@ -628,8 +783,17 @@ CREATE FUNCTION appstore.claims_of(p_environment text, p_contract text) RETURNS 
      WHERE s.environment = p_environment AND s.original_transaction_id = p_contract
        AND s.received_at <= charge.purchase_date + interval '72 hours'
        AND NOT EXISTS (SELECT FROM stated WHERE stated.effective_at <= charge.purchase_date)
-     ORDER BY s.received_at, s.event_id
-     LIMIT 1)
+    UNION ALL
+    -- 6. Somebody's app posted a receipt with the contract in it, however old, while it was nobody's: a purchase that was restored.
+    SELECT 'restored:' || p_contract, s.user_id, s.received_at, s.received_at, s.event_id
+     FROM appstore.receipt_submissions AS s
+     WHERE s.original_transaction_id = p_contract AND s.environment = p_environment
+       AND NOT EXISTS (SELECT FROM stated WHERE stated.effective_at <= s.received_at)
+    )
+    SELECT stated.evidence, stated.user_id, stated.effective_at FROM stated
+    UNION ALL
+    -- Of all posts that nothing stronger stands against the one received first.
+    (SELECT posted.evidence, posted.user_id, posted.effective_at FROM posted ORDER BY posted.received_at, posted.event_id LIMIT 1)
 $$;
 
 ALTER FUNCTION appstore.claims_of(p_environment text, p_contract text) OWNER TO appstore_owner;
@@ -700,6 +864,9 @@ CREATE FUNCTION appstore.contracts_of(user_id text) RETURNS TABLE(environment te
         SELECT his.environment::text, his.id, true FROM his
         UNION ALL
         SELECT s.environment, s.original_transaction_id, false FROM appstore.submissions AS s WHERE s.user_id = contracts_of.user_id
+        UNION ALL
+        SELECT r.environment, r.original_transaction_id, false FROM appstore.receipt_submissions AS r
+        WHERE r.user_id = contracts_of.user_id
     ) AS c (environment, id, is_his)
     GROUP BY c.environment, c.id
 $$;
@@ -804,8 +971,20 @@ DECLARE
         CROSS JOIN LATERAL (
             SELECT o.event_id FROM appstore.outcomes AS o
             WHERE o.original_transaction_id = c.id AND o.environment = c.environment OFFSET 0
-        ) AS o);
+        ) AS o
+        UNION -- one of several contracts that the event is about
+        SELECT e.event_id
+        FROM unnest(delete_bodies.contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT e.event_id FROM appstore.event_contracts AS e
+            WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
+        ) AS e);
 BEGIN
+    -- Calls that were to be made of those bodies have nothing to send any more; what was answered to them are bodies themselves.
+    UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
+    WHERE c.event_id = ANY (v_events) AND (c.state = 'open') IS TRUE; -- found by the event, not among all that are open
+    v_events := v_events || ARRAY(SELECT c.answer_event_id FROM appstore.outbox AS c
+                                  WHERE c.event_id = ANY (v_events) AND c.answer_event_id IS NOT NULL);
     v_events := ARRAY( -- a locked outcome cannot be requeued
         SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_events) ORDER BY o.event_id FOR UPDATE);
     v_events := ARRAY(SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events) ORDER BY i.event_id);
@@ -960,14 +1139,14 @@ BEGIN
         SET order_no = (SELECT o.no FROM appstore.orders AS o
                         WHERE o.period_no = t.period_no AND o.environment = p_environment AND t.is_purchased
                         ORDER BY o.no IS NOT DISTINCT FROM t.first_token DESC, o.no LIMIT 1),
-            named_no = t.first_token
+            named_no = CASE WHEN t.is_purchased THEN t.first_token END
         WHERE t.ctid = ANY (ARRAY(
             SELECT charge.ctid
             FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
                 SELECT known.ctid, known.first_token, known.is_purchased, known.order_no, known.named_no
                 FROM appstore.transactions AS known WHERE known.period_no = period.no AND known.environment = p_environment OFFSET 0
             ) AS charge
-            WHERE charge.named_no IS DISTINCT FROM charge.first_token
+            WHERE charge.named_no IS DISTINCT FROM CASE WHEN charge.is_purchased THEN charge.first_token END
                OR charge.order_no IS DISTINCT FROM (
                       SELECT o.no FROM appstore.orders AS o
                       WHERE o.period_no = period.no AND o.environment = p_environment AND charge.is_purchased
@@ -995,11 +1174,15 @@ BEGIN
             environment, contract_id, user_id, bundle_id, product_id, product_type, status, will_renew, started_at, current_transaction_id,
             current_period_start, current_period_end, revoked_at, access_until)
         SELECT p_environment, contract.id, owner.user_id, (current.charge).bundle_id,
-               coalesce((current.charge).product_id, (renewal.register).product_id), (current.charge).product_type,
-               (renewal.register).status, (renewal.register).auto_renew_status = 1, first.purchase_date, (current.charge).transaction_id,
+               coalesce((current.charge).product_id, (renewal.register).product_id, (legacy.register).product_id),
+               (current.charge).product_type,
+               appstore.renewal_status(renewal.register, legacy.register),
+               CASE WHEN appstore.legacy_counts(renewal.register, legacy.register) THEN (legacy.register).auto_renew_status
+                    ELSE (renewal.register).auto_renew_status END = 1,
+               first.purchase_date, (current.charge).transaction_id,
                (current.charge).purchase_date, (current.charge).expires_date, (current.charge).revocation_date,
                greatest(
-                   appstore.access_until(current.charge, renewal.register),
+                   appstore.access_until(current.charge, renewal.register, legacy.register),
                    CASE WHEN (current.charge).revocation_date IS NOT NULL AND (current.charge).is_subscription THEN (
                        SELECT max(t.expires_date) FROM appstore.transactions AS t
                        WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
@@ -1022,6 +1205,10 @@ BEGIN
             SELECT s AS register FROM appstore.subscriptions AS s
             WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0
         ) AS renewal ON true
+        LEFT JOIN LATERAL (
+            SELECT l AS register FROM appstore.legacy_renewals AS l
+            WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0
+        ) AS legacy ON true
         LEFT JOIN LATERAL (
             SELECT c.user_id FROM appstore.claims AS c
             WHERE c.original_transaction_id = contract.id AND c.environment = p_environment
@@ -1415,7 +1602,8 @@ BEGIN
       AND (appstore.mentions(r.note, v_user) OR appstore.mentions(r.error, v_user) OR appstore.mentions(r.filter ->> 'reason', v_user));
     SELECT * INTO v_words FROM appstore.words_about(v_user);
     v_posts := ARRAY(
-        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user);
+        SELECT i.event_id FROM appstore.inbox AS i
+        WHERE i.source IN ('client_transaction', 'client_receipt') AND appstore.posted_by(i.body) = v_user);
 
     -- 2. The queue and the outcomes. Whoever writes books has what he settles locked before; so it must be here.
     PERFORM appstore.end_posts(v_posts);
@@ -1521,6 +1709,14 @@ CREATE FUNCTION appstore.keep_house() RETURNS boolean
 
 ALTER FUNCTION appstore.keep_house() OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.legacy_counts(s appstore.subscriptions, l appstore.legacy_renewals) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT l.stated_at IS NOT NULL AND (s.signed_date IS NULL OR l.stated_at > s.signed_date)
+$$;
+
+ALTER FUNCTION appstore.legacy_counts(s appstore.subscriptions, l appstore.legacy_renewals) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1541,7 +1737,10 @@ BEGIN
                       WHERE t.environment = link_owner.environment AND t.original_transaction_id = link_owner.original_transaction_id)
           AND NOT EXISTS (SELECT FROM appstore.subscriptions AS s
                           WHERE s.environment = link_owner.environment
-                            AND s.original_transaction_id = link_owner.original_transaction_id) THEN
+                            AND s.original_transaction_id = link_owner.original_transaction_id)
+          AND NOT EXISTS (SELECT FROM appstore.legacy_renewals AS r
+                          WHERE r.environment = link_owner.environment
+                            AND r.original_transaction_id = link_owner.original_transaction_id) THEN
         RAISE EXCEPTION 'no purchase is known in % with original_transaction_id %', environment,
             quote_nullable(original_transaction_id) USING ERRCODE = 'no_data_found';
     END IF;
@@ -1808,7 +2007,7 @@ CREATE FUNCTION appstore.receive(bodies bytea[], source text DEFAULT 'notificati
     AS $$
 #variable_conflict use_column
 BEGIN
-    IF source IS DISTINCT FROM 'notification_v2' THEN
+    IF source IS NULL OR source NOT IN ('notification_v2', 'notification_v1') THEN
         RAISE EXCEPTION 'source % may not be received', quote_nullable(source) USING ERRCODE = 'invalid_parameter_value';
     END IF;
     RETURN QUERY
@@ -1885,6 +2084,9 @@ BEGIN
     UPDATE appstore.submissions AS s SET user_id = v_alias WHERE s.user_id = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
+    UPDATE appstore.receipt_submissions AS s SET user_id = v_alias WHERE s.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
@@ -1951,6 +2153,19 @@ END
 $$;
 
 ALTER FUNCTION appstore.rename_in_words(user_id text, alias text, audits bigint[], links bigint[], events bigint[]) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.renewal_status(s appstore.subscriptions, l appstore.legacy_renewals) RETURNS integer
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE
+        WHEN NOT appstore.legacy_counts(s, l) THEN s.status
+        WHEN l.is_in_billing_retry_period AND l.grace_period_expires_date IS NOT NULL THEN 4
+        WHEN l.is_in_billing_retry_period THEN 3
+        WHEN l.expiration_intent IS NOT NULL THEN 2
+    END
+$$;
+
+ALTER FUNCTION appstore.renewal_status(s appstore.subscriptions, l appstore.legacy_renewals) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.repair_conditions(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone) RETURNS jsonb
     LANGUAGE plpgsql STABLE
@@ -2025,6 +2240,30 @@ END
 $$;
 
 ALTER FUNCTION appstore.repair_step() OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.repeat_call(call_id bigint, note text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    IF EXISTS (SELECT FROM appstore.outbox AS c JOIN appstore.outbox AS other ON other.kind = c.kind AND other.call_key = c.call_key
+               WHERE c.call_id = repeat_call.call_id AND other.call_id <> c.call_id AND other.state = 'open') THEN
+        RAISE EXCEPTION 'another call asks the same as call % and is open', call_id USING ERRCODE = 'object_in_use';
+    END IF;
+    UPDATE appstore.outbox AS c
+    SET state = 'open', reason = NULL, settled_at = NULL, run_at = clock_timestamp(), attempts = 0, last_reason = NULL, repeats = 0,
+        deadline_at = clock_timestamp() + (c.deadline_at - c.asked_at), asked_at = clock_timestamp()
+    WHERE c.call_id = repeat_call.call_id AND c.state IN ('refused', 'given_up', 'discarded');
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'call % is open, answered or unknown', call_id USING ERRCODE = 'no_data_found';
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
+    VALUES (clock_timestamp(), session_user, 'repeat_call', '{}', repeat_call.note, jsonb_build_object('call_id', repeat_call.call_id));
+END
+$$;
+
+ALTER FUNCTION appstore.repeat_call(call_id bigint, note text) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.request_repair(action text, filter jsonb, note text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2190,7 +2429,8 @@ BEGIN
                    t.revocation_percentage, t.is_upgraded, t.offer_type, t.offer_identifier, t.offer_discount_type, t.offer_period,
                    t.storefront, t.storefront_id, t.transaction_reason, t.currency, t.price, t.app_transaction_id, t.billing_plan_type,
                    t.signed_date, t.payload_hash, t.first_signed_date, t.first_token, t.first_token_signed_date, t.first_token_hash,
-                   t.period_no, t.is_subscription, t.order_no)::text AS line
+                   t.period_no, t.is_subscription, t.order_no, t.receipt_date, t.receipt_hash, t.receipt_expires_date,
+                   t.receipt_revocation_date, t.receipt_revocation_reason, t.receipt_is_upgraded)::text AS line
         FROM appstore.transactions AS t WHERE t.environment = state_digest_parts.environment
         ORDER BY t.transaction_id COLLATE "C") AS sorted;
     RETURN QUERY
@@ -2203,6 +2443,14 @@ BEGIN
                    s.signed_date, s.fact_hash)::text AS line
         FROM appstore.subscriptions AS s WHERE s.environment = state_digest_parts.environment
         ORDER BY s.original_transaction_id COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'legacy_renewals', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(l.original_transaction_id, l.provenance, l.product_id, l.auto_renew_product_id, l.auto_renew_status,
+                   l.is_in_billing_retry_period, l.expiration_intent, l.grace_period_expires_date, l.price_increase_status,
+                   l.promotional_offer_id, l.offer_code_ref_name, l.stated_at, l.fact_hash)::text AS line
+        FROM appstore.legacy_renewals AS l WHERE l.environment = state_digest_parts.environment
+        ORDER BY l.original_transaction_id COLLATE "C") AS sorted;
     RETURN QUERY
     SELECT 'refund_statements', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
     FROM (
@@ -2266,6 +2514,21 @@ END
 $$;
 
 ALTER FUNCTION appstore.stop_repair(repair_id bigint, note text) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.submit_receipt(body bytea) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    WITH stored AS (
+        INSERT INTO appstore.inbox (source, received_at, body) VALUES ('client_receipt', clock_timestamp(), submit_receipt.body)
+        RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
+    )
+    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+    SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
+    RETURNING inbox_ready.event_id
+$$;
+
+ALTER FUNCTION appstore.submit_receipt(body bytea) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.submit_transaction(body bytea) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
@@ -2465,7 +2728,7 @@ CREATE TABLE appstore.api_keys (
     CONSTRAINT api_keys_environments_are_known CHECK (((cardinality(environments) > 0) AND (environments <@ ARRAY['Production'::text, 'Sandbox'::text]))),
     CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
     CONSTRAINT api_keys_name_is_short CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100))),
-    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'transactions:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text])))
+    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text])))
 );
 
 ALTER TABLE appstore.api_keys OWNER TO appstore_owner;
@@ -2677,7 +2940,7 @@ CREATE VIEW appstore.entitlement_terms AS
                 WHEN c.is_purchased THEN 'refunded'::text
                 ELSE 'revoked'::text
             END
-            WHEN ((m.status = ANY (ARRAY[3, 4])) AND (s.signed_date >= c.first_signed_date)) THEN 'billing_retry'::text
+            WHEN ((m.status = ANY (ARRAY[3, 4])) AND (GREATEST(s.signed_date, l.stated_at) >= c.first_signed_date)) THEN 'billing_retry'::text
             ELSE 'expired'::text
         END AS why_ended,
         CASE
@@ -2686,10 +2949,27 @@ CREATE VIEW appstore.entitlement_terms AS
         END AS will_renew,
     m.contract_id AS original_transaction_id,
     m.bundle_id
-   FROM ((((appstore.member_contracts m
+   FROM (((((appstore.member_contracts m
      LEFT JOIN appstore.transactions c ON ((((c.environment)::text = (m.environment)::text) AND (c.transaction_id = m.current_transaction_id))))
      LEFT JOIN appstore.subscriptions s ON ((((s.environment)::text = (m.environment)::text) AND (s.original_transaction_id = m.contract_id))))
      LEFT JOIN appstore.products p ON ((p.product_id = m.product_id)))
+     LEFT JOIN LATERAL ( SELECT r.environment,
+            r.original_transaction_id,
+            r.provenance,
+            r.product_id,
+            r.auto_renew_product_id,
+            r.auto_renew_status,
+            r.is_in_billing_retry_period,
+            r.expiration_intent,
+            r.grace_period_expires_date,
+            r.price_increase_status,
+            r.promotional_offer_id,
+            r.offer_code_ref_name,
+            r.stated_at,
+            r.fact_hash
+           FROM appstore.legacy_renewals r
+          WHERE ((r.original_transaction_id = m.contract_id) AND ((r.environment)::text = (m.environment)::text))
+         OFFSET 0) l ON (true))
      CROSS JOIN LATERAL ( SELECT
                 CASE
                     WHEN ((m.access_until IS NOT NULL) OR (c.product_type IS DISTINCT FROM 'Non-Renewing Subscription'::text)) THEN m.access_until
@@ -2715,6 +2995,14 @@ CREATE VIEW appstore.entitlements AS
    FROM appstore.entitlements_at(now()) entitlements_at(environment, user_id, product_id, entitlement, active, until, why, in_grace, will_renew, original_transaction_id, bundle_id);
 
 ALTER TABLE appstore.entitlements OWNER TO appstore_owner;
+
+CREATE TABLE appstore.event_contracts (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL,
+    event_id bigint NOT NULL
+);
+
+ALTER TABLE appstore.event_contracts OWNER TO appstore_owner;
 
 CREATE VIEW appstore.failed AS
  SELECT o.event_id,
@@ -2887,6 +3175,72 @@ CREATE TABLE appstore.notifications_seen (
 
 ALTER TABLE appstore.notifications_seen OWNER TO appstore_owner;
 
+CREATE TABLE appstore.outbox (
+    call_id bigint NOT NULL,
+    kind text NOT NULL,
+    call_key text NOT NULL,
+    bundle_id text NOT NULL,
+    event_id bigint,
+    payload bytea,
+    asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    deadline_at timestamp with time zone NOT NULL,
+    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    is_leased boolean DEFAULT false NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    last_reason text,
+    repeats integer DEFAULT 0 NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    reason text,
+    settled_at timestamp with time zone,
+    answer_event_id bigint,
+    CONSTRAINT outbox_answer_of_the_answered CHECK (((answer_event_id IS NULL) OR (state = 'answered'::text))),
+    CONSTRAINT outbox_key_is_short CHECK (((octet_length(call_key) >= 1) AND (octet_length(call_key) <= 255))),
+    CONSTRAINT outbox_kind_is_a_name CHECK ((kind ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
+    CONSTRAINT outbox_made_of_something CHECK (((event_id IS NOT NULL) OR (payload IS NOT NULL))),
+    CONSTRAINT outbox_payload_within_limits CHECK ((octet_length(payload) <= 4194304)),
+    CONSTRAINT outbox_reason_where_needed CHECK (((reason IS NOT NULL) OR (state = ANY (ARRAY['open'::text, 'answered'::text])))),
+    CONSTRAINT outbox_settled_in_the_end CHECK ((((state = 'open'::text) = (settled_at IS NULL)) AND ((state = 'open'::text) OR (NOT is_leased)))),
+    CONSTRAINT outbox_state_is_known CHECK ((state = ANY (ARRAY['open'::text, 'answered'::text, 'refused'::text, 'given_up'::text, 'discarded'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+ALTER TABLE appstore.outbox OWNER TO appstore_owner;
+
+ALTER TABLE appstore.outbox ALTER COLUMN call_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.outbox_call_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE VIEW appstore.outbox_status AS
+ SELECT c.call_id,
+    c.kind,
+    c.bundle_id,
+    c.event_id,
+    c.state,
+    c.reason,
+        CASE
+            WHEN (c.state = 'open'::text) THEN c.last_reason
+            ELSE NULL::text
+        END AS waits_for,
+    c.attempts,
+    c.asked_at,
+        CASE
+            WHEN (c.state = 'open'::text) THEN c.run_at
+            ELSE NULL::timestamp with time zone
+        END AS next_run_at,
+    c.is_leased,
+    c.deadline_at,
+    c.settled_at,
+    c.answer_event_id
+   FROM appstore.outbox c;
+
+ALTER TABLE appstore.outbox_status OWNER TO appstore_owner;
+
 CREATE TABLE appstore.outcome_history (
     event_id bigint NOT NULL,
     source text NOT NULL,
@@ -2931,6 +3285,18 @@ CREATE TABLE appstore.partition_checks (
 );
 
 ALTER TABLE appstore.partition_checks OWNER TO appstore_owner;
+
+CREATE TABLE appstore.receipt_submissions (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL,
+    user_id text NOT NULL,
+    transaction_id text DEFAULT ''::text NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    event_id bigint NOT NULL,
+    CONSTRAINT receipt_submissions_user_is_a_name CHECK (((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)))
+);
+
+ALTER TABLE appstore.receipt_submissions OWNER TO appstore_owner;
 
 ALTER TABLE appstore.repairs ALTER COLUMN repair_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.repairs_repair_id_seq
@@ -3190,6 +3556,9 @@ ALTER TABLE ONLY appstore.consumption_answers
 ALTER TABLE ONLY appstore.effects
     ADD CONSTRAINT effects_pkey PRIMARY KEY (effect_key, kind, environment);
 
+ALTER TABLE ONLY appstore.event_contracts
+    ADD CONSTRAINT event_contracts_pkey PRIMARY KEY (original_transaction_id, environment, event_id);
+
 ALTER TABLE ONLY appstore.inbox
     ADD CONSTRAINT inbox_pkey PRIMARY KEY (event_id);
 
@@ -3205,6 +3574,9 @@ ALTER TABLE ONLY appstore.inbox_in_flight
 ALTER TABLE ONLY appstore.inbox_ready
     ADD CONSTRAINT inbox_ready_pkey PRIMARY KEY (event_id);
 
+ALTER TABLE ONLY appstore.legacy_renewals
+    ADD CONSTRAINT legacy_renewals_pkey PRIMARY KEY (original_transaction_id, environment);
+
 ALTER TABLE ONLY appstore.member_contracts
     ADD CONSTRAINT member_contracts_pkey PRIMARY KEY (contract_id, environment);
 
@@ -3213,6 +3585,9 @@ ALTER TABLE ONLY appstore.notifications_seen
 
 ALTER TABLE ONLY appstore.orders
     ADD CONSTRAINT orders_pkey PRIMARY KEY (no, environment);
+
+ALTER TABLE ONLY appstore.outbox
+    ADD CONSTRAINT outbox_pkey PRIMARY KEY (call_id);
 
 ALTER TABLE ONLY appstore.outcome_history
     ADD CONSTRAINT outcome_history_pkey PRIMARY KEY (event_id, run);
@@ -3228,6 +3603,9 @@ ALTER TABLE ONLY appstore.partition_checks
 
 ALTER TABLE ONLY appstore.products
     ADD CONSTRAINT products_pkey PRIMARY KEY (product_id, entitlement);
+
+ALTER TABLE ONLY appstore.receipt_submissions
+    ADD CONSTRAINT receipt_submissions_pkey PRIMARY KEY (original_transaction_id, environment, user_id, transaction_id);
 
 ALTER TABLE ONLY appstore.refund_statements
     ADD CONSTRAINT refund_statements_pkey PRIMARY KEY (notification_uuid, environment);
@@ -3259,11 +3637,13 @@ CREATE INDEX claims_by_user ON appstore.claims USING btree (user_id);
 
 CREATE INDEX effects_by_contract ON appstore.effects USING btree (original_transaction_id, environment, occurred_at);
 
-CREATE INDEX inbox_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
+CREATE INDEX event_contracts_by_event ON appstore.event_contracts USING btree (event_id);
 
-CREATE INDEX inbox_default_posted_by_idx ON appstore.inbox_default USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
+CREATE INDEX inbox_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text]));
 
-CREATE INDEX inbox_first_posted_by_idx ON appstore.inbox_first USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
+CREATE INDEX inbox_default_posted_by_idx ON appstore.inbox_default USING btree (appstore.posted_by(body)) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text]));
+
+CREATE INDEX inbox_first_posted_by_idx ON appstore.inbox_first USING btree (appstore.posted_by(body)) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text]));
 
 CREATE INDEX inbox_ready_by_run_at ON appstore.inbox_ready USING btree (run_at, event_id);
 
@@ -3283,6 +3663,16 @@ CREATE INDEX orders_not_paid ON appstore.orders USING btree (environment, no) WH
 
 CREATE INDEX orders_without_user ON appstore.orders USING btree (environment, origin_no) WHERE ((user_id IS NULL) AND (status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])));
 
+CREATE INDEX outbox_due ON appstore.outbox USING btree (run_at, call_id) WHERE (state = 'open'::text);
+
+CREATE INDEX outbox_of_answer ON appstore.outbox USING btree (answer_event_id) WHERE (answer_event_id IS NOT NULL);
+
+CREATE INDEX outbox_of_event ON appstore.outbox USING btree (event_id) WHERE (event_id IS NOT NULL);
+
+CREATE UNIQUE INDEX outbox_open ON appstore.outbox USING btree (kind, call_key) WHERE (state = 'open'::text);
+
+CREATE INDEX outbox_settled ON appstore.outbox USING btree (settled_at, call_id) WHERE (state <> 'open'::text);
+
 CREATE INDEX outcome_history_by_replaced_at ON appstore.outcome_history USING btree (replaced_at);
 
 CREATE INDEX outcome_history_with_words ON appstore.outcome_history USING btree (event_id) WHERE ((result = 'discarded'::text) OR (last_error IS NOT NULL));
@@ -3294,6 +3684,8 @@ CREATE INDEX outcomes_needing_attention ON appstore.outcomes USING btree (result
 CREATE INDEX outcomes_with_words ON appstore.outcomes USING btree (event_id) WHERE ((result = 'discarded'::text) OR (last_error IS NOT NULL));
 
 CREATE INDEX owner_links_by_user ON appstore.owner_links USING btree (user_id);
+
+CREATE INDEX receipt_submissions_by_user ON appstore.receipt_submissions USING btree (user_id);
 
 CREATE INDEX refund_statements_by_transaction ON appstore.refund_statements USING btree (transaction_id, environment, signed_date);
 
@@ -3328,6 +3720,10 @@ GRANT USAGE ON SCHEMA appstore TO appstore_viewer;
 GRANT USAGE ON SCHEMA appstore TO appstore_backend;
 GRANT USAGE ON SCHEMA appstore TO appstore_api;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE appstore.legacy_renewals TO appstore_worker;
+GRANT SELECT ON TABLE appstore.legacy_renewals TO appstore_operator;
+GRANT SELECT ON TABLE appstore.legacy_renewals TO appstore_viewer;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE appstore.subscriptions TO appstore_worker;
 GRANT SELECT ON TABLE appstore.subscriptions TO appstore_operator;
 GRANT SELECT ON TABLE appstore.subscriptions TO appstore_viewer;
@@ -3336,11 +3732,17 @@ GRANT SELECT,INSERT,UPDATE ON TABLE appstore.transactions TO appstore_worker;
 GRANT SELECT ON TABLE appstore.transactions TO appstore_operator;
 GRANT SELECT ON TABLE appstore.transactions TO appstore_viewer;
 
-REVOKE ALL ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions) TO appstore_worker;
+REVOKE ALL ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions, l appstore.legacy_renewals) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions, l appstore.legacy_renewals) TO appstore_worker;
 
 REVOKE ALL ON FUNCTION appstore.age(walk text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.age(walk text) TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.age_calls() FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.age_calls() TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) TO appstore_worker;
 
 REVOKE ALL ON FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) TO appstore_api;
@@ -3356,6 +3758,9 @@ GRANT ALL ON FUNCTION appstore.api_key(key_hash bytea) TO appstore_api;
 
 REVOKE ALL ON FUNCTION appstore.api_link_owner(environment text, original_transaction_id text, user_id text, bundle_ids text[], key_id integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.api_link_owner(environment text, original_transaction_id text, user_id text, bundle_ids text[], key_id integer) TO appstore_api;
+
+REVOKE ALL ON FUNCTION appstore.api_receipt_charges(environment text, transaction_ids text[], user_id text, bundle_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.api_receipt_charges(environment text, transaction_ids text[], user_id text, bundle_ids text[]) TO appstore_api;
 
 REVOKE ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) TO appstore_api;
@@ -3438,6 +3843,9 @@ REVOKE ALL ON FUNCTION appstore.is_junk(o appstore.outcomes) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION appstore.keep_house() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION appstore.legacy_counts(s appstore.subscriptions, l appstore.legacy_renewals) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.legacy_counts(s appstore.subscriptions, l appstore.legacy_renewals) TO appstore_worker;
+
 REVOKE ALL ON FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) TO appstore_operator;
 GRANT ALL ON FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) TO appstore_backend;
@@ -3477,10 +3885,16 @@ REVOKE ALL ON FUNCTION appstore.rename_in_books(user_id text, alias text, OUT or
 
 REVOKE ALL ON FUNCTION appstore.rename_in_words(user_id text, alias text, audits bigint[], links bigint[], events bigint[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION appstore.renewal_status(s appstore.subscriptions, l appstore.legacy_renewals) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.renewal_status(s appstore.subscriptions, l appstore.legacy_renewals) TO appstore_worker;
+
 REVOKE ALL ON FUNCTION appstore.repair_conditions(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION appstore.repair_step() FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.repair_step() TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.repeat_call(call_id bigint, note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.repeat_call(call_id bigint, note text) TO appstore_operator;
 
 REVOKE ALL ON FUNCTION appstore.request_repair(action text, filter jsonb, note text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.request_repair(action text, filter jsonb, note text) TO appstore_operator;
@@ -3506,6 +3920,9 @@ GRANT ALL ON FUNCTION appstore.state_digest_parts(environment text) TO appstore_
 
 REVOKE ALL ON FUNCTION appstore.stop_repair(repair_id bigint, note text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.stop_repair(repair_id bigint, note text) TO appstore_operator;
+
+REVOKE ALL ON FUNCTION appstore.submit_receipt(body bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.submit_receipt(body bytea) TO appstore_api;
 
 REVOKE ALL ON FUNCTION appstore.submit_transaction(body bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.submit_transaction(body bytea) TO appstore_api;
@@ -3590,6 +4007,10 @@ GRANT SELECT ON TABLE appstore.entitlements TO appstore_operator;
 GRANT SELECT ON TABLE appstore.entitlements TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.entitlements TO appstore_backend;
 
+GRANT SELECT,INSERT ON TABLE appstore.event_contracts TO appstore_worker;
+GRANT SELECT ON TABLE appstore.event_contracts TO appstore_operator;
+GRANT SELECT ON TABLE appstore.event_contracts TO appstore_viewer;
+
 GRANT SELECT ON TABLE appstore.failed TO appstore_operator;
 GRANT SELECT ON TABLE appstore.failed TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.failed TO appstore_worker;
@@ -3616,6 +4037,12 @@ GRANT SELECT,INSERT,UPDATE ON TABLE appstore.notifications_seen TO appstore_work
 GRANT SELECT ON TABLE appstore.notifications_seen TO appstore_operator;
 GRANT SELECT ON TABLE appstore.notifications_seen TO appstore_viewer;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE appstore.outbox TO appstore_worker;
+
+GRANT SELECT ON TABLE appstore.outbox_status TO appstore_operator;
+GRANT SELECT ON TABLE appstore.outbox_status TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.outbox_status TO appstore_worker;
+
 GRANT SELECT ON TABLE appstore.outcome_history TO appstore_worker;
 GRANT SELECT ON TABLE appstore.outcome_history TO appstore_operator;
 GRANT SELECT ON TABLE appstore.outcome_history TO appstore_viewer;
@@ -3623,6 +4050,10 @@ GRANT SELECT ON TABLE appstore.outcome_history TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.owner_links TO appstore_worker;
 GRANT SELECT ON TABLE appstore.owner_links TO appstore_operator;
 GRANT SELECT ON TABLE appstore.owner_links TO appstore_viewer;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE appstore.receipt_submissions TO appstore_worker;
+GRANT SELECT ON TABLE appstore.receipt_submissions TO appstore_operator;
+GRANT SELECT ON TABLE appstore.receipt_submissions TO appstore_viewer;
 
 GRANT SELECT ON TABLE appstore.retention TO appstore_operator;
 GRANT SELECT ON TABLE appstore.retention TO appstore_viewer;

@@ -5,7 +5,9 @@ package struct BatchFold: Sendable {
     package let events: [EventFacts]
     package private(set) var transactions: [LedgerKey: TransactionRegister] = [:]
     package private(set) var subscriptions: [LedgerKey: SubscriptionFact] = [:]
+    package private(set) var legacyRenewals: [LedgerKey: LegacyRenewalFact] = [:]
     package private(set) var submissions: [Submission.Key: Submission] = [:]
+    package private(set) var receiptSubmissions: [ReceiptSubmission.Key: ReceiptSubmission] = [:]
     /// By notificationUUID.
     package private(set) var refundStatements: [LedgerKey: RefundStatement] = [:]
     /// With the event that brought each first.
@@ -15,6 +17,9 @@ package struct BatchFold: Sendable {
     /// Events whose transaction, or renewal, was the newest of its key when their turn came.
     private var leadingTransactions: Set<Int64> = []
     private var leadingSubscriptions: Set<Int64> = []
+    /// The same of events that tell of many, with what they led.
+    private var leadingReceipts: [Int64: Set<LedgerKey>] = [:]
+    private var leadingLegacyRenewals: [Int64: Set<LedgerKey>] = [:]
 
     package init(_ events: [EventFacts]) {
         self.events = events
@@ -26,14 +31,14 @@ package struct BatchFold: Sendable {
     private mutating func take(_ event: EventFacts) {
         if let key = event.notificationKey, notifications[key] == nil { notifications[key] = event.eventID }
         if let fact = event.transaction {
-            let register = TransactionRegister(fact)
-            if let known = transactions[fact.key] {
-                if known.latest.version < fact.version { leadingTransactions.insert(event.eventID) }
-                transactions[fact.key]?.join(register)
-            } else {
-                leadingTransactions.insert(event.eventID)
-                transactions[fact.key] = register
-            }
+            let known = transactions[fact.key]?.signed?.version
+            if known.map({ $0 < fact.version }) ?? true { leadingTransactions.insert(event.eventID) }
+            take(TransactionRegister(fact), of: fact.key)
+        }
+        for fact in event.receipts {
+            let known = transactions[fact.key]?.receipt?.latest.version
+            if known.map({ $0 < fact.version }) ?? true { leadingReceipts[event.eventID, default: []].insert(fact.key) }
+            take(TransactionRegister(fact), of: fact.key)
         }
         if let fact = event.subscription {
             if let known = subscriptions[fact.key] {
@@ -44,6 +49,12 @@ package struct BatchFold: Sendable {
                 subscriptions[fact.key] = fact
             }
         }
+        for fact in event.legacyRenewals {
+            let known = legacyRenewals[fact.key]?.version
+            if known.map({ $0 < fact.version }) ?? true { leadingLegacyRenewals[event.eventID, default: []].insert(fact.key) }
+            legacyRenewals[fact.key, default: fact].join(fact)
+        }
+        for submission in event.receiptSubmissions { receiptSubmissions[submission.key, default: submission].join(submission) }
         if let submission = event.submission { submissions[submission.key, default: submission].join(submission) }
         if let statement = event.refundStatement { refundStatements[statement.key, default: statement].join(statement) }
         for effect in event.effects where effects[effect.key] == nil {
@@ -51,11 +62,15 @@ package struct BatchFold: Sendable {
         }
     }
 
+    private mutating func take(_ register: TransactionRegister, of key: LedgerKey) {
+        if transactions[key]?.join(register) == nil { transactions[key] = register }
+    }
+
     /// What became of an event, once the books have answered.
     package func result(of event: EventFacts, after answer: MergeAnswer) -> EventResult {
         if let key = event.notificationKey, let first = answer.firstEvents[key], first != event.eventID { return .duplicate }
         if event.unhandledReason != nil { return .unhandled }
-        if event.transaction == nil, event.subscription == nil, event.effects.isEmpty { return .noEffect }
+        if event.saysNothing { return .noEffect }
         // No other event has one under its notificationUUID.
         if event.refundStatement != nil { return .applied }
         if let submission = event.submission, answer.submissions[submission.key]?.firstEventID == event.eventID { return .applied }
@@ -63,14 +78,20 @@ package struct BatchFold: Sendable {
         let movedSubscription = event.subscription.map { answer.movedSubscriptions.contains($0.key) } ?? false
         if movedTransaction, leadingTransactions.contains(event.eventID) { return .applied }
         if movedSubscription, leadingSubscriptions.contains(event.eventID) { return .applied }
+        if !answer.movedReceipts.isDisjoint(with: leadingReceipts[event.eventID] ?? []) { return .applied }
+        if !answer.movedLegacyRenewals.isDisjoint(with: leadingLegacyRenewals[event.eventID] ?? []) { return .applied }
+        if event.receiptSubmissions.contains(where: { answer.receiptSubmissions[$0.key] == event.eventID }) { return .applied }
         if event.effects.contains(where: { answer.effectEvents[$0.key] == event.eventID }) { return .applied }
         return .superseded
     }
 
-    /// Why the charge that an event submits is not the submitter's; nil when it is, or when nobody submits it.
+    /// Why the charge that an event submits, or names, is not the submitter's; nil when it is, or when nobody submits it.
     package func ownershipDoubt(of event: EventFacts, after answer: MergeAnswer) -> OwnershipDoubt? {
-        guard let submission = event.submission else { return nil }
-        guard let owner = answer.submissions[submission.key]?.owner else { return .unknown }
-        return submission.key.isUser(owner) ? nil : .conflict
+        guard let key = event.submission?.key ?? event.namedCharge else { return nil }
+        guard let owner = answer.submissions[key]?.owner else { return .unknown }
+        return key.isUser(owner) ? nil : .conflict
     }
+
+    /// The charges that somebody says are his, each once.
+    package var claimedCharges: Set<Submission.Key> { Set(events.lazy.compactMap(\.namedCharge)).union(submissions.keys) }
 }

@@ -13,10 +13,24 @@ package struct RefundStatement: Hashable, Sendable {
     package let signedDate: Timestamp
 
     package init(_ kind: Kind, key: LedgerKey, of transaction: TransactionFact, reason: String?, signedDate: Timestamp) {
+        self.init(kind, key: key, of: (transaction.key.id, transaction.originalTransactionID), reason: reason, signedDate: signedDate)
+    }
+
+    package init(_ kind: Kind, key: LedgerKey, of transaction: ReceiptFact, signedDate: Timestamp) {
+        self.init(kind, key: key, of: (transaction.key.id, transaction.originalTransactionID), reason: nil, signedDate: signedDate)
+    }
+
+    private init(
+        _ kind: Kind,
+        key: LedgerKey,
+        of transaction: (id: String, originalID: String),
+        reason: String?,
+        signedDate: Timestamp
+    ) {
         self.key = key
         self.kind = kind
-        transactionID = transaction.key.id
-        originalTransactionID = transaction.originalTransactionID
+        transactionID = transaction.id
+        originalTransactionID = transaction.originalID
         self.reason = reason
         self.signedDate = signedDate
     }

@@ -14,13 +14,9 @@ package enum BookKeeper {
             pipeline.add(derivation(of: fold, in: environment))
         }
         addEffects(of: fold, to: &pipeline)
-        pipeline.add(Array(fold.submissions.keys), SubmissionMerge.owners) { answer, row in
-            let key = Submission.Key(charge: try row.key("environment", "transaction_id"), user: try row.decode("user_id"))
-            answer.submissions[key] = MergeAnswer.SubmittedCharge(
-                owner: try row.decode("owner"),
-                firstEventID: try row.decode("first_event_id")
-            )
-        }
+        addClaims(of: fold, to: &pipeline)
+        pipeline.add(fold.severalContracts, EventContractMerge.statement)
+        pipeline.add(fold.events.flatMap(\.calls), OutboundCallMerge.statement)
         var answer = try await pipeline.run(in: transaction)
         var late = MergePipeline()
         addOrigins(of: fold, beyond: answer, to: &late)
@@ -36,14 +32,22 @@ package enum BookKeeper {
         pipeline.add(Array(fold.transactions.values), TransactionMerge.statement) { answer, row in
             let key = try row.key("environment", "transaction_id")
             // A row also moves when only its first sight does; that alone is nothing new.
-            if try row.decode("payload_hash", as: [UInt8].self) == fold.transactions[key]?.latest.version.hash {
+            let register = fold.transactions[key]
+            if let hash = register?.signed?.version.hash, try row.decode("payload_hash", as: [UInt8]?.self) == hash {
                 answer.movedTransactions.insert(key)
+            }
+            if let hash = register?.receipt?.latest.version.hash, try row.decode("receipt_hash", as: [UInt8]?.self) == hash {
+                answer.movedReceipts.insert(key)
             }
         }
         pipeline.add(Array(fold.subscriptions.values), SubscriptionMerge.statement) { answer, row in
             answer.movedSubscriptions.insert(try row.key("environment", "original_transaction_id"))
         }
+        pipeline.add(Array(fold.legacyRenewals.values), LegacyRenewalMerge.statement) { answer, row in
+            answer.movedLegacyRenewals.insert(try row.key("environment", "original_transaction_id"))
+        }
         pipeline.add(Array(fold.submissions.values), SubmissionMerge.statement)
+        pipeline.add(Array(fold.receiptSubmissions.values), ReceiptSubmissionMerge.statement)
         pipeline.add(Array(fold.refundStatements.values), RefundStatementMerge.statement)
     }
 
@@ -51,9 +55,11 @@ package enum BookKeeper {
         func ids(_ keys: some Sequence<LedgerKey>) -> Set<String> {
             Set(keys.lazy.filter { $0.environment == environment }.map(\.id))
         }
-        let submitted = fold.submissions.values.filter { $0.key.charge.environment == environment }.map(\.originalTransactionID)
+        let submitted =
+            fold.submissions.values.filter { $0.key.charge.environment == environment }.map(\.originalTransactionID)
+            + ids(fold.receiptSubmissions.keys.map(\.contract))
         let transactions = ids(fold.transactions.keys).sorted()
-        let renewals = ids(fold.subscriptions.keys).sorted()
+        let renewals = ids(fold.subscriptions.keys).union(ids(fold.legacyRenewals.keys)).sorted()
         return """
             SELECT FROM appstore.derive_books(\(environment.rawValue), \(transactions), \(Set(submitted).sorted()), '{}', \(renewals))
             """
@@ -63,6 +69,26 @@ package enum BookKeeper {
         pipeline.add(Array(fold.effects.values), EffectMerge.insert) { answer, row in
             let key = try row.effectKey
             answer.effectEvents[key] = fold.effects[key]?.eventID
+        }
+    }
+
+    /// Asks whose the charges are that somebody says are his, and who said so first.
+    private static func addClaims(of fold: BatchFold, to pipeline: inout MergePipeline) {
+        pipeline.add(Array(fold.claimedCharges), SubmissionMerge.owners) { answer, row in
+            let key = Submission.Key(charge: try row.key("environment", "transaction_id"), user: try row.decode("user_id"))
+            answer.submissions[key] = MergeAnswer.SubmittedCharge(
+                owner: try row.decode("owner"),
+                firstEventID: try row.decode("first_event_id")
+            )
+        }
+        pipeline.add(Array(fold.receiptSubmissions.keys), ReceiptSubmissionMerge.firsts) { answer, row in
+            let contract = try row.key("environment", "original_transaction_id")
+            let key = ReceiptSubmission.Key(
+                contract: contract,
+                user: try row.decode("user_id"),
+                transactionID: try row.decode("transaction_id")
+            )
+            answer.receiptSubmissions[key] = try row.decode("first_event_id")
         }
     }
 
@@ -90,6 +116,15 @@ extension BatchFold {
     /// The environments in which something may have moved that orders and contracts depend on, in a fixed order.
     fileprivate var environments: [AppStoreEnvironment] {
         let charges = Array(transactions.keys) + submissions.keys.map(\.charge)
-        return Set((charges + Array(subscriptions.keys)).map(\.environment)).sorted { $0.rawValue < $1.rawValue }
+        let contracts = Array(subscriptions.keys) + Array(legacyRenewals.keys) + receiptSubmissions.keys.map(\.contract)
+        return Set((charges + contracts).map(\.environment)).sorted { $0.rawValue < $1.rawValue }
+    }
+
+    /// The contracts of events that are about more than one.
+    fileprivate var severalContracts: [(contract: LedgerKey, eventID: Int64)] {
+        events.lazy.filter { !$0.receipts.isEmpty || !$0.legacyRenewals.isEmpty }.flatMap { event in
+            let contracts = event.contracts
+            return contracts.count > 1 ? contracts.map { (contract: $0, eventID: event.eventID) } : []
+        }
     }
 }

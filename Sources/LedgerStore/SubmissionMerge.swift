@@ -19,27 +19,29 @@ enum SubmissionMerge {
         """
     }
 
-    /// Returns environment, transaction_id and user_id of all of them, with first_event_id and the owner, which is null while the charge is
-    /// nobody's. To be asked when orders and contracts are up to date.
+    /// Returns environment, transaction_id and user_id of all of them, with first_event_id, which is null where nobody submitted it, and the
+    /// owner, which is null while the charge is nobody's. To be asked when orders and contracts are up to date.
     static func owners(_ keys: [Submission.Key]) -> Statement {
         """
-        SELECT s.environment::text, s.transaction_id, s.user_id, s.event_id AS first_event_id, coalesce(o.user_id, m.user_id) AS owner
+        SELECT u.environment, u.transaction_id, u.user_id, s.event_id AS first_event_id, coalesce(o.user_id, m.user_id) AS owner
         FROM unnest(\(keys.map(\.charge.environment.rawValue)), \(keys.map(\.charge.id)), \(keys.map(\.user)))
              AS u (environment, transaction_id, user_id)
-        CROSS JOIN LATERAL (
-            SELECT s.* FROM appstore.submissions AS s
-            WHERE s.transaction_id = u.transaction_id AND s.environment = u.environment AND s.user_id = u.user_id OFFSET 0
-        ) AS s
         LEFT JOIN LATERAL (
-            SELECT t.order_no FROM appstore.transactions AS t
-            WHERE t.transaction_id = s.transaction_id AND t.environment = s.environment OFFSET 0
+            SELECT s.event_id, s.original_transaction_id FROM appstore.submissions AS s
+            WHERE s.transaction_id = u.transaction_id AND s.environment = u.environment AND s.user_id = u.user_id OFFSET 0
+        ) AS s ON true
+        LEFT JOIN LATERAL (
+            SELECT t.order_no, t.original_transaction_id FROM appstore.transactions AS t
+            WHERE t.transaction_id = u.transaction_id AND t.environment = u.environment OFFSET 0
         ) AS t ON true
         LEFT JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o WHERE o.no = t.order_no AND o.environment = s.environment OFFSET 0
+            SELECT o.user_id FROM appstore.orders AS o
+            WHERE o.no = t.order_no AND o.environment = u.environment OFFSET 0
         ) AS o ON true
         LEFT JOIN LATERAL (
             SELECT m.user_id FROM appstore.member_contracts AS m
-            WHERE m.contract_id = s.original_transaction_id AND m.environment = s.environment OFFSET 0
+            WHERE m.contract_id = coalesce(s.original_transaction_id, t.original_transaction_id)
+              AND m.environment = u.environment OFFSET 0
         ) AS m ON true
         """
     }

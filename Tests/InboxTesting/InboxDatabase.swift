@@ -5,8 +5,9 @@ import Schema
 
 /// Databases of one test each, with the schema in them.
 package enum InboxDatabase {
-    package static func make() async throws -> TestDatabase {
-        try await TestCluster.shared.makeDatabase(
+    /// - Parameter cluster: one of the test's own, with other settings than those of all tests.
+    package static func make(in cluster: TestCluster = .shared) async throws -> TestDatabase {
+        try await cluster.makeDatabase(
             prepare: { url in
                 let connection = try await Connection.open(ConnectionOptions(url), logger: .silent)
                 _ = try await SchemaMigrator(connection: connection, logger: .silent).migrate()

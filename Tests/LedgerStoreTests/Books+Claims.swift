@@ -21,6 +21,33 @@ extension Books {
         return BatchFold([event]).ownershipDoubt(of: event, after: try await merge([event]))
     }
 
+    /// A receipt, and that a user's app posted it so many days after 2026-01-01, naming the charge just made.
+    func receipt(
+        _ receipts: [ReceiptFact],
+        postedBy user: String?,
+        naming named: String? = nil,
+        onDay day: Double,
+        eventID: Int64
+    ) -> EventFacts {
+        let contracts = Dictionary(grouping: receipts, by: \.originalTransactionID)
+        let submissions = user.map { user in
+            contracts.map { contract, charges in
+                let ownNamed = named.flatMap { named in charges.contains { $0.key.id == named } ? named : nil }
+                return Facts.receiptSubmission(contract, by: user, naming: ownNamed ?? "", onDay: day, eventID: eventID)
+            }
+        }
+        let namedCharge = user.flatMap { user in
+            named.map { Submission.Key(charge: LedgerKey(environment: .production, id: $0), user: user) }
+        }
+        return Facts.receiptEvent(eventID, receipts: receipts, submissions: submissions ?? [], namedCharge: namedCharge)
+    }
+
+    /// Merges it as a batch of its own and says why the charge that it names is not the poster's, if it is not.
+    @discardableResult
+    func post(_ event: EventFacts) async throws -> OwnershipDoubt? {
+        BatchFold([event]).ownershipDoubt(of: event, after: try await merge([event]))
+    }
+
     /// An operator's command of that day.
     func link(_ contract: String, to user: String, onDay day: Double, environment: String = "Production") async throws {
         let linkedAt = PostgresTimestamp(millisecondsSince1970: Facts.day(day))

@@ -75,7 +75,9 @@ struct Books {
         var lines: [String] = []
         for (table, hidden, order) in [
             ("transactions", "'{}'", "environment, transaction_id"), ("subscriptions", "'{}'", "environment, original_transaction_id"),
+            ("legacy_renewals", "'{}'", "environment, original_transaction_id"),
             ("submissions", "'{}'", "environment, transaction_id, user_id"),
+            ("receipt_submissions", "'{}'", "environment, original_transaction_id, user_id, transaction_id"),
             ("refund_statements", "'{}'", "environment, notification_uuid"),
             ("orders", "'{created_at,ordered_at}'", "environment, no"), ("claims", "'{}'", "environment, evidence"),
             ("member_contracts", "'{created_at}'", "environment, contract_id"),

@@ -13,6 +13,8 @@ struct OrderOfArrivalTests {
         case renewal(SubscriptionFact)
         case post(Facts.Charge, by: String, onDay: Double, eventID: Int64)
         case refund(RefundStatement)
+        case receipt([ReceiptFact], postedBy: String?, naming: String?, onDay: Double, eventID: Int64)
+        case legacyRenewal(LegacyRenewalFact)
         case order(UUID, user: String)
         case link(String, to: String, onDay: Double)
     }
@@ -44,10 +46,46 @@ struct OrderOfArrivalTests {
                 steps.append(.refund(try Facts.refundStatement(kind, of: charge, uuid: "u", signedDate: signedDate)))
             }
         }
+        for _ in 0..<Int.random(in: 0...3, using: &generator) {
+            steps.append(try makeReceipt(tokens, using: &generator))
+        }
         if Bool.random(using: &generator) {
             steps.append(.link("1000", to: "user-3", onDay: Double(Int.random(in: 0...150, using: &generator))))
         }
         return steps
+    }
+
+    /// A receipt with some charges, or what is said of a renewal.
+    private func makeReceipt(_ tokens: [UUID], using generator: inout SeededGenerator) throws -> Step {
+        let day = Double(Int.random(in: 0...120, using: &generator))
+        if Int.random(in: 0...3, using: &generator) == 0 {
+            let isInRetry = Bool.random(using: &generator)
+            return .legacyRenewal(
+                try Facts.legacyRenewal(
+                    Bool.random(using: &generator) ? "1000" : "1001",
+                    onDay: day,
+                    willRenew: Bool.random(using: &generator),
+                    isInBillingRetry: isInRetry,
+                    graceUntilDay: isInRetry && Bool.random(using: &generator) ? day + 16 : nil
+                )
+            )
+        }
+        let forms: [ReceiptFact.Form] = [.signedReceipt, .inApp, .latestReceiptInfo]
+        let form = forms[Int.random(in: 0...2, using: &generator)]
+        let charges = (0..<Int.random(in: 1...3, using: &generator)).map { _ in makeCharge(tokens, using: &generator) }
+        let receipts = charges.map { charge in
+            charge.receipt(form, onDay: day, isUpgraded: charge.revocationDay != nil && Bool.random(using: &generator))
+        }
+        let user = Bool.random(using: &generator) ? "user-\(Int.random(in: 0...2, using: &generator))" : nil
+        let named = Bool.random(using: &generator) ? charges[0].id : nil
+        let delay = Double.random(in: 0...4, using: &generator)
+        return .receipt(
+            receipts,
+            postedBy: user,
+            naming: named,
+            onDay: charges[0].purchaseDay + delay,
+            eventID: Int64.random(in: 10...19, using: &generator)
+        )
     }
 
     private func makeCharge(_ tokens: [UUID], using generator: inout SeededGenerator) -> Facts.Charge {
@@ -78,6 +116,10 @@ struct OrderOfArrivalTests {
                     batch.append(try books.submission(of: charge, by: user, onDay: day, eventID: eventID))
                 case .refund(let statement):
                     batch.append(Facts.event(Int64.random(in: 1...(.max)), refundStatement: statement))
+                case .receipt(let receipts, let user, let named, let day, let eventID):
+                    batch.append(books.receipt(receipts, postedBy: user, naming: named, onDay: day, eventID: eventID))
+                case .legacyRenewal(let renewal):
+                    batch.append(Facts.receiptEvent(Int64.random(in: 1...(.max)), renewals: [renewal]))
                 case .order(let no, let user):
                     try await books.merge(batch)
                     batch = []

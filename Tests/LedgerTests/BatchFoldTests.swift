@@ -19,8 +19,11 @@ struct BatchFoldTests {
         MergeAnswer(
             movedTransactions: Set(fold.transactions.keys),
             movedSubscriptions: Set(fold.subscriptions.keys),
+            movedReceipts: Set(fold.transactions.filter { $0.value.receipt != nil }.keys),
+            movedLegacyRenewals: Set(fold.legacyRenewals.keys),
             firstEvents: fold.notifications,
-            effectEvents: fold.effects.mapValues(\.eventID)
+            effectEvents: fold.effects.mapValues(\.eventID),
+            receiptSubmissions: fold.receiptSubmissions.mapValues(\.eventID)
         )
     }
 
@@ -44,7 +47,7 @@ struct BatchFoldTests {
         let fold = BatchFold(events)
         #expect(events.map { fold.result(of: $0, after: answerOfEmptyBooks(fold)) } == [.applied, .applied])
         #expect(fold.transactions.count == 1)
-        #expect(fold.transactions.values.first?.latest.version.signedDate == Facts.timestamp(2))
+        #expect(fold.transactions.values.first?.signed?.version.signedDate == Facts.timestamp(2))
     }
 
     @Test func `an event that is run again is applied when its own effects exist, and another's make it superseded`() throws {
@@ -72,5 +75,52 @@ struct BatchFoldTests {
         let there = BatchFold([Facts.event(1, subscription: active), Facts.event(2, subscription: expired)])
         let back = BatchFold([Facts.event(1, subscription: expired), Facts.event(2, subscription: active)])
         #expect(there.subscriptions.values.map(\.status) == back.subscriptions.values.map(\.status))
+    }
+
+    @Test func `a receipt is applied when it is the newest of any of its charges`() throws {
+        let (first, second) = (Facts.Charge("1001", onDay: 0), Facts.Charge("1002", onDay: 30))
+        let events = [
+            Facts.receiptEvent(1, receipts: [first.receipt(.inApp, onDay: 5)]),
+            Facts.receiptEvent(2, receipts: [first.receipt(.inApp, onDay: 4), second.receipt(.inApp, onDay: 4)]),
+            Facts.receiptEvent(3, receipts: [first.receipt(.inApp, onDay: 3), second.receipt(.inApp, onDay: 3)]),
+            Facts.event(4, transaction: try first.fact()),
+        ]
+        let fold = BatchFold(events)
+        #expect(events.map { fold.result(of: $0, after: answerOfEmptyBooks(fold)) } == [.applied, .applied, .superseded, .applied])
+        // What moved is a half, not a charge.
+        var answer = answerOfEmptyBooks(fold)
+        answer.movedReceipts = [second.receipt(.inApp, onDay: 4).key]
+        #expect(events.map { fold.result(of: $0, after: answer) } == [.superseded, .applied, .superseded, .applied])
+    }
+
+    @Test func `a receipt that only says whose it is, is applied once`() {
+        let submission = Facts.receiptSubmission("1000", by: "anna", onDay: 1, eventID: 1)
+        let again = Facts.receiptSubmission("1000", by: "anna", onDay: 2, eventID: 2)
+        let events = [Facts.receiptEvent(1, submissions: [submission]), Facts.receiptEvent(2, submissions: [again])]
+        let fold = BatchFold(events)
+        #expect(events.map { fold.result(of: $0, after: answerOfEmptyBooks(fold)) } == [.applied, .superseded])
+    }
+
+    @Test func `the state of a renewal is the newest statement's, and of one change the later receipt's`() throws {
+        let renewals = [
+            try Facts.legacyRenewal("1000", onDay: 1, seenOnDay: 3, willRenew: false),
+            try Facts.legacyRenewal("1000", onDay: 1, seenOnDay: 2, willRenew: true),
+        ]
+        for order in [renewals, renewals.reversed()] {
+            let fold = BatchFold(order.enumerated().map { Facts.receiptEvent(Int64($0), renewals: [$1]) })
+            #expect(fold.legacyRenewals.values.map(\.renewal.autoRenewStatus) == [.off])
+        }
+    }
+
+    @Test func `doubts are about the charge that was named`() {
+        let key = Submission.Key(charge: LedgerKey(environment: .production, id: "1001"), user: "anna")
+        let event = Facts.receiptEvent(1, namedCharge: key)
+        let fold = BatchFold([event])
+        #expect(fold.claimedCharges == [key])
+        #expect(fold.ownershipDoubt(of: event, after: MergeAnswer()) == .unknown)
+        for (owner, doubt) in [("anna", nil), ("berta", OwnershipDoubt.conflict)] as [(String, OwnershipDoubt?)] {
+            let answer = MergeAnswer(submissions: [key: MergeAnswer.SubmittedCharge(owner: owner, firstEventID: nil)])
+            #expect(fold.ownershipDoubt(of: event, after: answer) == doubt)
+        }
     }
 }

@@ -34,6 +34,9 @@ extension PlanCase {
         .statement("api_subscription", as: "appstore_api") {
             "SELECT active FROM appstore.api_subscription('Production', \("\($0)"), ARRAY['b'])"
         },
+        .statement("api_receipt_charges", as: "appstore_api") {
+            "SELECT owner FROM appstore.api_receipt_charges('Production', \(["\($0)"]), \("user \($0)"), ARRAY['b'])"
+        },
         .statement("entitlements of a user", as: "appstore_backend") {
             "SELECT active FROM appstore.entitlements WHERE environment = 'Production' AND user_id = \("user \($0)")"
         },

@@ -60,5 +60,5 @@ struct PlanCase: Sendable {
         }
     }
 
-    static let all = receiving + merging + settling + selling + asking + repairing + ageing
+    static let all = receiving + merging + legacy + settling + selling + asking + repairing + ageing
 }

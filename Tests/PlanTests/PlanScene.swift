@@ -65,6 +65,16 @@ enum PlanScene {
         SELECT 'Production', 'refund ' || n, 'asked', n::text, n::text, '2026-01-03' FROM customers(n);
         INSERT INTO appstore.effects (environment, kind, effect_key, event_id, occurred_at, original_transaction_id, transaction_id, user_id)
         SELECT 'Production', 'granted', n::text, n, '2026-01-02', n::text, n::text, 'user ' || n FROM customers(n);
+        INSERT INTO appstore.legacy_renewals (environment, original_transaction_id, provenance, auto_renew_status, stated_at, fact_hash)
+        SELECT 'Production', n::text, 'v1', 1, '2026-01-01', '\\x01' FROM customers(n);
+        INSERT INTO appstore.receipt_submissions (environment, original_transaction_id, user_id, received_at, event_id)
+        SELECT 'Production', n::text, 'user ' || n, '2026-01-02', n FROM customers(n);
+        INSERT INTO appstore.event_contracts (environment, original_transaction_id, event_id)
+        SELECT 'Production', n::text, n FROM customers(n);
+        INSERT INTO appstore.outbox (kind, call_key, bundle_id, event_id, deadline_at, run_at, state, settled_at)
+        SELECT 'verify_receipt', k || ' ' || n, 'b', n, now() + interval '1 day', now() + interval '1 hour',
+               CASE k WHEN 1 THEN 'open' ELSE 'answered' END, CASE k WHEN 2 THEN now() END
+        FROM customers(n), generate_series(1, 2) AS k;
         INSERT INTO appstore.notifications_seen (environment, notification_uuid, first_event_id)
         SELECT 'Production', 'seen ' || n, n FROM customers(n);
 

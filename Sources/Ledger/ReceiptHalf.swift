@@ -1,0 +1,36 @@
+package import AppStore
+
+/// What receipts say of a charge: the newest fact as a whole, and beside it what only some forms of a receipt say and never changes, so
+/// that a newer receipt of another form does not take it away.
+package struct ReceiptHalf: Sendable {
+    package private(set) var latest: ReceiptFact
+    /// The greatest by its bytes of all that were said: a join, whatever comes.
+    package private(set) var productType: ProductType?
+    package private(set) var inAppOwnershipType: InAppOwnershipType?
+    package private(set) var subscriptionGroupIdentifier: String?
+    /// Whether any of them says that the charge belongs to a contract.
+    package private(set) var isSubscription: Bool
+
+    package init(_ fact: ReceiptFact) {
+        latest = fact
+        productType = fact.content.productType
+        inAppOwnershipType = fact.content.inAppOwnershipType
+        subscriptionGroupIdentifier = fact.content.subscriptionGroupIdentifier
+        isSubscription = fact.isSubscription
+    }
+
+    package mutating func join(_ other: ReceiptHalf) {
+        if latest.version < other.latest.version { latest = other.latest }
+        productType = Self.greater(productType?.rawValue, other.productType?.rawValue).map(ProductType.init)
+        inAppOwnershipType =
+            Self.greater(inAppOwnershipType?.rawValue, other.inAppOwnershipType?.rawValue).map(InAppOwnershipType.init)
+        subscriptionGroupIdentifier = Self.greater(subscriptionGroupIdentifier, other.subscriptionGroupIdentifier)
+        isSubscription = isSubscription || other.isSubscription
+    }
+
+    /// As PostgreSQL's `greatest(… COLLATE "C")`.
+    private static func greater(_ left: String?, _ right: String?) -> String? {
+        guard let left, let right else { return left ?? right }
+        return left.utf8.lexicographicallyPrecedes(right.utf8) ? right : left
+    }
+}

@@ -1,0 +1,189 @@
+import AppStore
+import FoundationEssentials
+import InboxTesting
+import Ledger
+import LedgerTesting
+import Postgres
+import Testing
+
+/// What receipts, and what is said beside them, move in the books.
+struct ReceiptTests {
+    let charge = Facts.Charge("1000", onDay: 0)
+
+    private func event(_ id: Int64, _ receipts: ReceiptFact...) -> EventFacts { Facts.receiptEvent(id, receipts: receipts) }
+
+    @Test func `a purchase that only a receipt tells of is paid, nobody's, and gives access until it ends`() async throws {
+        try await Books.with { books in
+            try await books.merge([event(1, charge.receipt(.signedReceipt, onDay: 1))])
+            #expect(try await books.orders() == ["1000 - paid period"])
+            #expect(try await books.contracts() == ["1000 - 1000 30"])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `receipt and JWS of one charge are one order and one row`(receiptFirst: Bool) async throws {
+        try await Books.with { books in
+            let forms: [ReceiptFact.Form] = [.signedReceipt, .inApp, .latestReceiptInfo]
+            let receipts = forms.enumerated().map { event(Int64($0 + 1), charge.receipt($1, onDay: 1)) }
+            if receiptFirst { try await books.merge(receipts) }
+            try await books.merge(charge)
+            if !receiptFirst { try await books.merge(receipts) }
+            #expect(try await books.orders().count == 1)
+            let row = try await books.database.lines(
+                "SELECT concat_ws(' ', transaction_id, product_type, price, signed_date < receipt_date) FROM appstore.transactions"
+            )
+            #expect(row == ["1000 Auto-Renewable Subscription 9990 t"])
+        }
+    }
+
+    @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+    func `a refund in a receipt counts until a later JWS takes it back`(order: [Int]) async throws {
+        try await Books.with { books in
+            let refunded = charge.with { $0.revocationDay = 10 }
+            let events = [
+                try books.events([charge])[0], event(2, refunded.receipt(.signedReceipt, onDay: 11)),
+                try books.events([charge.with { $0.signedDay = 12 }])[0],
+            ]
+            for index in order { try await books.merge([events[index]]) }
+            #expect(try await books.contracts() == ["1000 - 1000 30"])
+            try await books.merge([event(3, refunded.receipt(.inApp, onDay: 13))])
+            #expect(try await books.contracts() == ["1000 - 1000 10"])
+            #expect(try await books.orders().first?.contains("refunded") == true)
+        }
+    }
+
+    @Test func `an upgrade ends a period and pays nothing back`() async throws {
+        try await Books.with { books in
+            let replaced = charge.with { $0.revocationDay = 10 }
+            let upgrade = Facts.Charge("1001", onDay: 10).with { $0.product = "pro.yearly" }
+            try await books.merge([
+                event(1, replaced.receipt(.latestReceiptInfo, onDay: 11, isUpgraded: true), upgrade.receipt(.latestReceiptInfo, onDay: 11))
+            ])
+            #expect(try await books.orders().allSatisfy { $0.contains("paid") })
+            #expect(try await books.contracts() == ["1000 - 1001 40"])
+        }
+    }
+
+    @Test func `grace of a V1 body gives days, and what it says otherwise takes none`() async throws {
+        try await Books.with { books in
+            try await books.merge([event(1, charge.receipt(.signedReceipt, onDay: 1))])
+            try await books.merge([
+                Facts.receiptEvent(2, renewals: [try Facts.legacyRenewal("1000", onDay: 5, willRenew: false, isInBillingRetry: true)])
+            ])
+            #expect(try await books.contracts() == ["1000 - 1000 30"])
+            let grace = try Facts.legacyRenewal("1000", onDay: 31, isInBillingRetry: true, graceUntilDay: 46)
+            try await books.merge([Facts.receiptEvent(3, renewals: [grace])])
+            #expect(try await books.contracts() == ["1000 - 1000 46"])
+            let status = try await books.database.lines("SELECT concat_ws(' ', status, will_renew) FROM appstore.member_contracts")
+            #expect(status == ["4 t"])
+            // Apple's word that the contract was revoked is stronger, even when it is older.
+            try await books.merge(renewals: [Facts.subscription("1000", signedDate: Facts.day(20), status: .revoked)])
+            #expect(try await books.contracts() == ["1000 - 1000 20"])
+        }
+    }
+
+    @Test func `of JWS and legacy statements about a renewal the later one counts`() async throws {
+        try await Books.with { books in
+            try await books.merge(charge, renewals: [Facts.subscription("1000", signedDate: Facts.day(5), status: .active)])
+            for (day, willRenew, expected) in [(4.0, false, ""), (6, false, "f"), (5, true, "f")] {
+                let renewal = try Facts.legacyRenewal("1000", onDay: day, willRenew: willRenew)
+                try await books.merge([Facts.receiptEvent(Int64(day), renewals: [renewal])])
+                let lines = try await books.database.lines("SELECT concat_ws('', will_renew) FROM appstore.member_contracts")
+                #expect(lines == [expected], "day \(day)")
+            }
+        }
+    }
+}
+
+/// Whose a contract is that somebody's app posted a receipt of.
+struct ReceiptClaimTests {
+    let charge = Facts.Charge("1000", onDay: 0)
+
+    private func receipt(_ charges: [Facts.Charge], onDay day: Double) -> [ReceiptFact] {
+        charges.map { $0.receipt(.signedReceipt, onDay: day) }
+    }
+
+    @Test func `who names the purchase just made owns its contract, and takes it from who had it`() async throws {
+        try await Books.with { books in
+            let first = books.receipt(receipt([charge], onDay: 0), postedBy: "anna", naming: "1000", onDay: 0.1, eventID: 1)
+            #expect(try await books.post(first) == nil)
+            #expect(try await books.claims() == ["1000 receipt anna 0"])
+            // A second account of the shop's buys with the same Apple ID.
+            let again = Facts.Charge("1002", onDay: 60)
+            let second = books.receipt(receipt([charge, again], onDay: 60), postedBy: "berta", naming: "1002", onDay: 60.1, eventID: 2)
+            #expect(try await books.post(second) == nil)
+            #expect(try await books.contracts() == ["1000 berta 1002 90"])
+            // A renewal between the two, learned late, is the first one's.
+            try await books.merge([
+                Facts.receiptEvent(3, receipts: receipt([Facts.Charge("1001", onDay: 30.5)], onDay: 61))
+            ])
+            #expect(try await books.orders().sorted() == ["1000 anna paid period", "1001 anna paid period", "1002 berta paid period"])
+        }
+    }
+
+    @Test func `what Apple renewed by itself was bought in nobody's app`() async throws {
+        try await Books.with { books in
+            let first = books.receipt(receipt([charge], onDay: 0), postedBy: "anna", naming: "1000", onDay: 0.1, eventID: 1)
+            try await books.post(first)
+            let renewal = Facts.Charge("1001", onDay: 30)
+            let thief = books.receipt(receipt([charge, renewal], onDay: 30), postedBy: "berta", naming: "1001", onDay: 30.1, eventID: 2)
+            #expect(try await books.post(thief) == .conflict)
+            #expect(try await books.contracts() == ["1000 anna 1001 60"])
+        }
+    }
+
+    @Test(arguments: [(3.0, "receipt"), (3.00001, "restored")])
+    func `a purchase is just made for 72 hours`(day: Double, evidence: String) async throws {
+        try await Books.with { books in
+            try await books.post(books.receipt(receipt([charge], onDay: 0), postedBy: "anna", naming: "1000", onDay: day, eventID: 1))
+            let claims = try await books.claims()
+            #expect(claims.map { $0.split(separator: " ")[1] } == [Substring(evidence)])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `without a named purchase only what nobody owns changes hands`(inOrder: Bool) async throws {
+        try await Books.with { books in
+            let posts = [
+                books.receipt(receipt([charge], onDay: 0), postedBy: "anna", onDay: 100, eventID: 1),
+                books.receipt(receipt([charge], onDay: 0), postedBy: "berta", onDay: 101, eventID: 2),
+            ]
+            for post in inOrder ? posts : posts.reversed() { try await books.post(post) }
+            #expect(try await books.contracts() == ["1000 anna 1000 30"])
+            #expect(try await books.claims() == ["1000 restored anna 100"])
+        }
+    }
+
+    @Test func `a token's order owns, whoever posts the receipt`() async throws {
+        try await Books.with { books in
+            let token = UUID()
+            try await books.createOrder(token, user: "anna")
+            let named = books.receipt(
+                [Facts.Charge("1000", onDay: 0, token: token).receipt(.latestReceiptInfo, onDay: 0)],
+                postedBy: "berta",
+                naming: "1000",
+                onDay: 0.1,
+                eventID: 1
+            )
+            #expect(try await books.post(named) == .conflict)
+            #expect(try await books.contracts() == ["1000 anna 1000 30"])
+            #expect(try await books.orders() == ["1000 anna paid token"])
+        }
+    }
+
+    @Test func `an event about several contracts is found by each of them, and what it asks is asked once`() async throws {
+        try await Books.with { books in
+            let other = Facts.Charge("2000", onDay: 3).with { $0.contract = "2000" }
+            let call = OutboundCall(kind: "verify_receipt", key: "com.example.app:00", bundleID: "com.example.app", eventID: 1)
+            for id in [1, 2] as [Int64] {
+                try await books.merge([Facts.receiptEvent(id, receipts: receipt([charge, other], onDay: 5), calls: [call])])
+            }
+            let contracts = try await books.database.lines(
+                "SELECT concat_ws(' ', original_transaction_id, event_id) FROM appstore.event_contracts ORDER BY 1"
+            )
+            #expect(contracts == ["1000 1", "1000 2", "2000 1", "2000 2"])
+            let calls = try await books.database.lines("SELECT concat_ws(' ', kind, state, event_id) FROM appstore.outbox")
+            #expect(calls == ["verify_receipt open 1"])
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import AppStore
+import FoundationEssentials
+package import Ledger
+
+extension Facts.Charge {
+    /// What a receipt of this form, made on that day, says of the charge.
+    package func receipt(
+        _ form: ReceiptFact.Form,
+        onDay day: Double,
+        isUpgraded: Bool = false,
+        change: (inout ReceiptFact.Content) -> Void = { _ in }
+    ) -> ReceiptFact {
+        var content = ReceiptFact.Content()
+        content.webOrderLineItemID = lineItem
+        content.expiresDate = expiresDay.map { Facts.timestamp(Facts.day($0)) }
+        content.isUpgraded = isUpgraded
+        content.revocationDate = isUpgraded ? nil : revocationDay.map { Facts.timestamp(Facts.day($0)) }
+        content.quantity = 1
+        if form == .signedReceipt { content.productType = type }
+        if form == .latestReceiptInfo {
+            content.inAppOwnershipType = ownership
+            content.subscriptionGroupIdentifier = "20000"
+            content.appAccountToken = token
+        }
+        change(&content)
+        return ReceiptFact(
+            key: LedgerKey(environment: environment, id: id),
+            statedAt: Facts.timestamp(Facts.day(day)),
+            form: form,
+            originalTransactionID: contract,
+            bundleID: bundle,
+            productID: product,
+            purchaseDate: Facts.timestamp(Facts.day(purchaseDay)),
+            content: content
+        )
+    }
+}
+
+extension Facts {
+    /// What is said of a contract's renewal on that day.
+    package static func legacyRenewal(
+        _ contract: String,
+        onDay day: Double,
+        seenOnDay receiptDay: Double? = nil,
+        willRenew: Bool = true,
+        isInBillingRetry: Bool = false,
+        graceUntilDay: Double? = nil,
+        provenance: LegacyRenewalFact.Provenance = .notificationV1
+    ) throws -> LegacyRenewalFact {
+        var members: [(String, JSONValue)] = [
+            ("original_transaction_id", .string(contract)), ("product_id", .string("pro.monthly")),
+            ("auto_renew_product_id", .string("pro.monthly")), ("auto_renew_status", .string(willRenew ? "1" : "0")),
+            ("is_in_billing_retry_period", .string(isInBillingRetry ? "1" : "0")),
+        ]
+        if let graceUntilDay { members.append(("grace_period_expires_date_ms", .string("\(Facts.day(graceUntilDay))"))) }
+        return LegacyRenewalFact(
+            key: LedgerKey(environment: .production, id: contract),
+            provenance: provenance,
+            renewal: try PendingRenewalInfo(JSONObject(members)),
+            statedAt: timestamp(Facts.day(day)),
+            receiptDate: receiptDay.map { timestamp(Facts.day($0)) }
+        )
+    }
+
+    /// That the app of `user` posted a receipt with the contract in it on that day.
+    package static func receiptSubmission(
+        _ contract: String,
+        by user: String,
+        naming transactionID: String = "",
+        onDay day: Double,
+        eventID: Int64
+    ) -> ReceiptSubmission {
+        ReceiptSubmission(
+            key: ReceiptSubmission.Key(
+                contract: LedgerKey(environment: .production, id: contract),
+                user: user,
+                transactionID: transactionID
+            ),
+            receivedAt: timestamp(Facts.day(day)),
+            eventID: eventID
+        )
+    }
+
+    /// An event that tells of many charges, as a receipt does.
+    package static func receiptEvent(
+        _ id: Int64,
+        receipts: [ReceiptFact] = [],
+        renewals: [LegacyRenewalFact] = [],
+        submissions: [ReceiptSubmission] = [],
+        namedCharge: Submission.Key? = nil,
+        calls: [OutboundCall] = []
+    ) -> EventFacts {
+        EventFacts(
+            eventID: id,
+            environment: receipts.first?.key.environment ?? .production,
+            notificationUUID: nil,
+            receipts: receipts,
+            legacyRenewals: renewals,
+            receiptSubmissions: submissions,
+            namedCharge: namedCharge,
+            calls: calls
+        )
+    }
+}

@@ -1,0 +1,662 @@
+-- The rules of the books, with the legacy half: which half of a transaction and which statement of a renewal counts, until when that gives
+-- access, and whose a contract is that somebody posted a receipt of.
+--
+-- What is replaced here differs from the definition before only where the legacy half is named.
+
+-- Whether the legacy register is what is known last of a renewal: the later one counts, the JWS's on a tie.
+CREATE FUNCTION appstore.legacy_counts(s appstore.subscriptions, l appstore.legacy_renewals) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT l.stated_at IS NOT NULL AND (s.signed_date IS NULL OR l.stated_at > s.signed_date)
+$$;
+
+-- The status of a renewal in the words of notifications V2; the legacy ones have none, and say as much by their members.
+CREATE FUNCTION appstore.renewal_status(s appstore.subscriptions, l appstore.legacy_renewals) RETURNS integer
+LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN NOT appstore.legacy_counts(s, l) THEN s.status
+        WHEN l.is_in_billing_retry_period AND l.grace_period_expires_date IS NOT NULL THEN 4
+        WHEN l.is_in_billing_retry_period THEN 3
+        WHEN l.expiration_intent IS NOT NULL THEN 2
+    END
+$$;
+
+-- Until when a contract gives access, from its current charge c and its renewal registers s (JWS) and l (legacy). It is no function of the
+-- clock: access is active while now < until. A statement about the renewal counts once it is as new as the first sight of the current period.
+-- A legacy one can give the days of grace, and take nothing: only a shared secret vouches for it, and what ends is in the receipt. Apple's
+-- longest grace is 28 days, so that beyond 30 after the current period it is of none; of an earlier period it is over by then. It gives none
+-- after a revocation, nor against a status 5 that Apple signed.
+DROP FUNCTION appstore.access_until(appstore.transactions, appstore.subscriptions);
+CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions, l appstore.legacy_renewals) RETURNS timestamptz
+LANGUAGE sql STABLE AS $$
+    SELECT greatest(
+        CASE
+            WHEN NOT c.is_subscription THEN
+                CASE WHEN c.confers_access
+                     THEN coalesce(c.revocation_date, CASE WHEN c.product_type = 'Non-Consumable' THEN timestamptz 'infinity' END) END
+            WHEN c.revocation_date IS NOT NULL
+                 AND (s.signed_date IS NULL OR greatest(c.signed_date, c.receipt_date) > s.signed_date) THEN c.revocation_date
+            WHEN s.signed_date >= c.first_signed_date AND s.status = 1 THEN greatest(c.expires_date, s.renewal_date)
+            WHEN s.signed_date >= c.first_signed_date AND s.status = 4 THEN coalesce(s.grace_period_expires_date, c.expires_date)
+            WHEN s.signed_date >= c.first_signed_date AND s.status IN (2, 3, 5)
+                THEN least(coalesce(c.revocation_date, c.expires_date), s.signed_date)
+            ELSE coalesce(c.revocation_date, c.expires_date)
+        END,
+        CASE WHEN c.is_subscription AND c.revocation_date IS NULL AND l.is_in_billing_retry_period
+                  AND l.grace_period_expires_date <= c.expires_date + interval '30 days' AND appstore.legacy_counts(s, l)
+                  AND NOT (coalesce(s.signed_date >= c.first_signed_date, false) AND coalesce(s.status = 5, false))
+             THEN l.grace_period_expires_date END)
+$$;
+
+CREATE OR REPLACE FUNCTION appstore.claims_of(p_environment text, p_contract text) RETURNS TABLE(evidence text, user_id text, effective_at timestamp with time zone)
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    WITH stated AS (
+        -- 1. A user's order was paid by one of its periods.
+        SELECT 'order:' || paid.no AS evidence, paid.user_id, paid.paid_at AS effective_at
+        FROM (
+            SELECT o.no, o.user_id, o.paid_at FROM appstore.orders AS o
+            WHERE o.origin_no = p_contract AND o.environment = p_environment AND o.no <> o.period_no OFFSET 0
+        ) AS paid
+        WHERE paid.user_id IS NOT NULL
+        UNION ALL
+        -- 2. A charge was given another token later, which is an order of the shop's (made in Production, whatever names it): it pays
+        --    nothing, but says whose the contract is.
+        SELECT 'token:' || t.transaction_id, ordered.user_id, t.purchase_date
+        FROM appstore.transactions AS t
+        CROSS JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o
+            WHERE o.no = t.app_account_token AND o.environment = 'Production' AND o.ordered_at IS NOT NULL OFFSET 0
+        ) AS ordered
+        WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.app_account_token <> t.first_token
+          AND t.is_purchased
+        UNION ALL
+        -- 3. An operator or the shop said so.
+        SELECT 'link:' || lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'), l.user_id, l.linked_at
+        FROM appstore.owner_links AS l
+        WHERE l.environment = p_environment AND l.original_transaction_id = p_contract
+        UNION ALL
+        -- 4. Somebody's app posted a receipt soon after a purchase and named that as the one just made, before anybody else did. It moves
+        --    the contract. What Apple renewed by itself was made in nobody's app: the JWS says so, or it begins when another period ends.
+        (SELECT DISTINCT ON (s.transaction_id) 'receipt:' || s.transaction_id, s.user_id, charge.purchase_date
+         FROM appstore.receipt_submissions AS s
+         CROSS JOIN LATERAL (
+             SELECT t.purchase_date FROM appstore.transactions AS t
+             WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL
+               AND t.transaction_reason IS DISTINCT FROM 'RENEWAL' OFFSET 0
+         ) AS charge
+         WHERE s.original_transaction_id = p_contract AND s.environment = p_environment AND s.transaction_id <> ''
+           AND s.received_at <= charge.purchase_date + interval '72 hours'
+           AND NOT EXISTS (SELECT FROM appstore.transactions AS before
+                           WHERE before.original_transaction_id = p_contract AND before.environment = p_environment
+                             AND before.transaction_id <> s.transaction_id
+                             AND date_trunc('second', before.expires_date) = date_trunc('second', charge.purchase_date))
+         ORDER BY s.transaction_id, s.received_at, s.event_id)
+    ), posted AS (
+    -- 5. Somebody posted a charge without token as his, soon after its purchase and before all others; it never overrides another claim,
+    --    for what Apple signed proves the purchase, not who holds it.
+    SELECT 'client:' || s.transaction_id AS evidence, s.user_id, charge.purchase_date AS effective_at, s.received_at, s.event_id
+     FROM appstore.submissions AS s
+     CROSS JOIN LATERAL (
+         SELECT t.purchase_date FROM appstore.transactions AS t
+         WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL OFFSET 0
+     ) AS charge
+     WHERE s.environment = p_environment AND s.original_transaction_id = p_contract
+       AND s.received_at <= charge.purchase_date + interval '72 hours'
+       AND NOT EXISTS (SELECT FROM stated WHERE stated.effective_at <= charge.purchase_date)
+    UNION ALL
+    -- 6. Somebody's app posted a receipt with the contract in it, however old, while it was nobody's: a purchase that was restored.
+    SELECT 'restored:' || p_contract, s.user_id, s.received_at, s.received_at, s.event_id
+     FROM appstore.receipt_submissions AS s
+     WHERE s.original_transaction_id = p_contract AND s.environment = p_environment
+       AND NOT EXISTS (SELECT FROM stated WHERE stated.effective_at <= s.received_at)
+    )
+    SELECT stated.evidence, stated.user_id, stated.effective_at FROM stated
+    UNION ALL
+    -- Of all posts that nothing stronger stands against the one received first.
+    (SELECT posted.evidence, posted.user_id, posted.effective_at FROM posted ORDER BY posted.received_at, posted.event_id LIMIT 1)
+$$;
+
+-- A receipt may learn late that a purchase was a family member's: what the charge named before is looked at all the same.
+CREATE OR REPLACE FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) RETURNS TABLE(tokens uuid[], contracts text[])
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    WITH charge AS MATERIALIZED (
+        SELECT found.*
+        FROM unnest(p_transaction_ids) AS moved (id)
+        CROSS JOIN LATERAL (
+            SELECT t.original_transaction_id, t.first_token, t.named_no, t.app_account_token, t.is_purchased, t.confers_access
+            FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
+        ) AS found
+    )
+    SELECT ARRAY(SELECT unnest(p_tokens) AS no
+                 UNION
+                 SELECT named.no
+                 FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.named_no), (charge.app_account_token)) AS named (no)
+                 WHERE named.no IS NOT NULL AND (charge.is_purchased OR named.no = charge.named_no)
+                 ORDER BY no),
+           ARRAY(SELECT unnest(p_contract_ids) AS id
+                 UNION
+                 SELECT charge.original_transaction_id FROM charge WHERE charge.confers_access
+                 ORDER BY id)
+$$;
+
+CREATE OR REPLACE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[])
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    WITH charge AS MATERIALIZED (
+        SELECT found.*
+        FROM unnest(p_transaction_ids) AS moved (id)
+        CROSS JOIN LATERAL (
+            SELECT t.period_no, t.first_token, t.named_no, t.order_no, t.app_account_token, t.is_purchased, t.confers_access,
+                   t.original_transaction_id
+            FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
+        ) AS found
+    ), moved AS MATERIALIZED (
+        -- 1. The periods of the charges, now and when the books were last derived.
+        SELECT charge.period_no AS no FROM charge
+        UNION
+        SELECT before.period_no
+        FROM charge CROSS JOIN LATERAL (
+            SELECT o.period_no FROM appstore.orders AS o WHERE o.no = charge.order_no AND o.environment = p_environment OFFSET 0
+        ) AS before
+        WHERE charge.order_no <> charge.period_no AND before.period_no IS NOT NULL
+    ), named AS MATERIALIZED (
+        -- 2. The orders that the charges name, named when the books were last derived, or pay together with another charge.
+        SELECT unnest(p_tokens) AS no
+        UNION
+        SELECT named.no
+        FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.named_no), (charge.app_account_token)) AS named (no)
+        WHERE named.no IS NOT NULL AND (charge.is_purchased OR named.no = charge.named_no)
+        UNION
+        SELECT paid.no
+        FROM charge CROSS JOIN LATERAL (
+            SELECT o.no FROM appstore.orders AS o WHERE o.period_no = charge.period_no AND o.environment = p_environment OFFSET 0
+        ) AS paid
+        WHERE paid.no <> charge.period_no
+    ), unsure AS MATERIALIZED (
+        -- 3. Those that are not simply paid as before, by a period that did not move.
+        SELECT named.no, ordered.period_no AS paid_before, payer.period_no AS paid_now
+        FROM named
+        LEFT JOIN LATERAL (
+            SELECT o.period_no FROM appstore.orders AS o WHERE o.no = named.no AND o.environment = p_environment OFFSET 0
+        ) AS ordered ON true
+        LEFT JOIN LATERAL appstore.payer(p_environment, named.no) AS payer ON true
+        WHERE ordered.period_no IS NULL OR ordered.period_no IS DISTINCT FROM payer.period_no
+           OR ordered.period_no IN (SELECT moved.no FROM moved) OR named.no = ANY (p_tokens)
+    ), elsewhere AS MATERIALIZED (
+        -- 4. The periods that paid those orders or pay them now, and those of charges that name an order of this number later, and so claim
+        --    their contract; with their contracts.
+        SELECT period.no, found.original_transaction_id, found.confers_access
+        FROM (
+            SELECT unsure.paid_before AS no FROM unsure WHERE unsure.paid_before IS NOT NULL
+            UNION
+            SELECT unsure.paid_now FROM unsure WHERE unsure.paid_now IS NOT NULL
+            UNION
+            SELECT moved.no FROM moved WHERE moved.no NOT IN (SELECT charge.period_no FROM charge)
+            UNION
+            SELECT later.period_no
+            FROM unnest(p_tokens) AS made (no) CROSS JOIN LATERAL (
+                SELECT t.period_no FROM appstore.transactions AS t
+                WHERE t.app_account_token = made.no AND t.environment = p_environment AND t.app_account_token <> t.first_token OFFSET 0
+            ) AS later
+        ) AS period
+        LEFT JOIN LATERAL (
+            SELECT t.original_transaction_id, t.confers_access FROM appstore.transactions AS t
+            WHERE t.period_no = period.no AND t.environment = p_environment OFFSET 0
+        ) AS found ON true
+    ), contract AS MATERIALIZED (
+        -- 5. The contracts. A consumable has none, unless somebody said whose it is.
+        SELECT unnest(p_contract_ids || p_renewals) AS id
+        UNION
+        SELECT found.id
+        FROM (SELECT charge.original_transaction_id, charge.confers_access FROM charge
+              UNION
+              SELECT elsewhere.original_transaction_id, elsewhere.confers_access FROM elsewhere) AS found (id, confers_access)
+        WHERE found.confers_access
+           OR EXISTS (SELECT FROM appstore.member_contracts AS m WHERE m.contract_id = found.id AND m.environment = p_environment OFFSET 0)
+    ), claimed AS (
+        -- 6. A charge says something of claims when it has no token, or another one than before; all that has to do with an order is
+        --    anew with it. Claims by clients and by later tokens hang on more than that.
+        SELECT unnest(p_contract_ids) AS id
+        UNION
+        SELECT charge.original_transaction_id FROM charge
+        WHERE charge.first_token IS NULL
+           OR charge.named_no IS DISTINCT FROM CASE WHEN charge.is_purchased THEN charge.first_token END
+           OR charge.app_account_token <> charge.first_token
+        UNION
+        SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
+        UNION
+        SELECT charge.original_transaction_id
+        FROM charge CROSS JOIN LATERAL (
+            SELECT FROM appstore.claims AS c
+            WHERE c.original_transaction_id = charge.original_transaction_id AND c.environment = p_environment
+              AND (c.evidence LIKE 'client:%' OR c.evidence LIKE 'token:%') LIMIT 1
+        ) AS delicate
+        UNION
+        -- A posted receipt hangs on all charges of its contract.
+        SELECT charge.original_transaction_id
+        FROM charge CROSS JOIN LATERAL (
+            SELECT FROM appstore.receipt_submissions AS r
+            WHERE r.original_transaction_id = charge.original_transaction_id AND r.environment = p_environment LIMIT 1
+        ) AS posted
+    )
+    SELECT ARRAY(SELECT named.no FROM named ORDER BY named.no),
+           ARRAY(SELECT unsure.no FROM unsure ORDER BY unsure.no),
+           ARRAY(SELECT moved.no FROM moved UNION SELECT elsewhere.no FROM elsewhere ORDER BY no),
+           ARRAY(SELECT contract.id FROM contract ORDER BY contract.id),
+           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id)
+$$;
+
+CREATE OR REPLACE FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_tokens           uuid[];         -- orders that are looked at
+    v_unsure           uuid[];         -- those that may be paid otherwise
+    v_periods          uuid[];         -- periods whose order may be another
+    v_contracts        text[];         -- contracts that may look different
+    v_claimed          text[];         -- contracts, and consumables, whose claims may be others
+    v_reclaimed        text[] := '{}'; -- those whose claims are others
+    v_locked_tokens    uuid[] := '{}';
+    v_locked_contracts text[] := '{}';
+BEGIN
+    -- 1. Lock what is concerned, until a look behind the locks finds nothing new.
+    SELECT named.tokens, named.contracts INTO v_tokens, v_contracts
+    FROM appstore.books_named(p_environment, p_transaction_ids, p_contract_ids || p_renewals, p_tokens) AS named;
+    LOOP
+        PERFORM appstore.lock_books(p_environment, v_tokens, v_contracts);
+        v_locked_tokens := v_locked_tokens || v_tokens;
+        v_locked_contracts := v_locked_contracts || v_contracts;
+        SELECT concerned.tokens, concerned.unsure, concerned.periods, concerned.contracts, concerned.claimed
+        INTO v_tokens, v_unsure, v_periods, v_contracts, v_claimed
+        FROM appstore.books_concerned(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals) AS concerned;
+        EXIT WHEN NOT EXISTS (SELECT unnest(v_tokens) EXCEPT SELECT unnest(v_locked_tokens))
+              AND NOT EXISTS (SELECT unnest(v_contracts) EXCEPT SELECT unnest(v_locked_contracts));
+    END LOOP;
+
+    IF cardinality(v_unsure) > 0 THEN
+        -- 2. Orders by token: what pays them. One that neither the shop made nor any first token names is none, nor is a twin: its only
+        --    token turned out to be a later one.
+        DELETE FROM appstore.orders AS unmade
+        WHERE unmade.ctid = ANY (ARRAY(
+            SELECT known.ctid
+            FROM unnest(v_unsure) AS token (no) CROSS JOIN LATERAL (
+                SELECT o.ctid FROM appstore.orders AS o
+                WHERE o.no = token.no AND o.environment = p_environment AND (o.ordered_at IS NULL OR p_environment = 'Sandbox')
+                  AND o.no IS DISTINCT FROM o.period_no OFFSET 0
+            ) AS known
+            WHERE NOT EXISTS (SELECT FROM appstore.transactions AS t
+                              WHERE t.first_token = token.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)));
+        INSERT INTO appstore.orders AS o (environment, no, status, reason, period_no, trade_no, origin_no, web_order_line_item_id,
+                                          paid_product_id, paid_at, quantity, price, currency)
+        SELECT p_environment, token.no, coalesce(paid.status, 'pending'),
+               CASE WHEN payer.period_no IS NULL AND EXISTS (
+                        SELECT FROM appstore.transactions AS t
+                        WHERE t.first_token = token.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
+                    THEN 'product_mismatch' END,
+               payer.period_no, paid.trade_no, paid.origin_no, paid.web_order_line_item_id, paid.product_id, paid.paid_at, paid.quantity,
+               paid.price, paid.currency
+        FROM unnest(v_unsure) AS token (no)
+        LEFT JOIN LATERAL appstore.payer(p_environment, token.no) AS payer ON true
+        LEFT JOIN LATERAL appstore.paid_period(p_environment, payer.period_no) AS paid ON true
+        WHERE EXISTS (SELECT FROM appstore.orders AS known WHERE known.no = token.no AND known.environment = p_environment OFFSET 0)
+        ORDER BY token.no
+        ON CONFLICT (no, environment) DO UPDATE
+        SET status = excluded.status, reason = excluded.reason, period_no = excluded.period_no, trade_no = excluded.trade_no,
+            origin_no = excluded.origin_no, web_order_line_item_id = excluded.web_order_line_item_id,
+            paid_product_id = excluded.paid_product_id, paid_at = excluded.paid_at, quantity = excluded.quantity, price = excluded.price,
+            currency = excluded.currency
+        WHERE (o.status, o.reason, o.period_no, o.trade_no, o.origin_no, o.web_order_line_item_id, o.paid_product_id, o.paid_at,
+               o.quantity, o.price, o.currency)
+              IS DISTINCT FROM
+              (excluded.status, excluded.reason, excluded.period_no, excluded.trade_no, excluded.origin_no,
+               excluded.web_order_line_item_id, excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price,
+               excluded.currency);
+    END IF;
+
+    -- 3. Claims, anew where they may be others.
+    IF cardinality(v_claimed) > 0 THEN
+        WITH wanted AS MATERIALIZED (
+            SELECT claimed.id AS contract_id, c.evidence, c.user_id, c.effective_at
+            FROM unnest(v_claimed) AS claimed (id) CROSS JOIN LATERAL appstore.claims_of(p_environment, claimed.id) AS c
+        ), made AS (
+            INSERT INTO appstore.claims AS c (environment, original_transaction_id, evidence, user_id, effective_at)
+            SELECT p_environment, wanted.contract_id, wanted.evidence, wanted.user_id, wanted.effective_at
+            FROM wanted
+            WHERE NOT EXISTS (
+                SELECT FROM appstore.claims AS same
+                WHERE same.original_transaction_id = wanted.contract_id AND same.environment = p_environment
+                  AND same.evidence = wanted.evidence AND (same.user_id, same.effective_at) = (wanted.user_id, wanted.effective_at) OFFSET 0)
+            ORDER BY wanted.contract_id, wanted.evidence
+            ON CONFLICT (original_transaction_id, environment, evidence) DO UPDATE
+            SET user_id = excluded.user_id, effective_at = excluded.effective_at
+            RETURNING c.original_transaction_id
+        ), dropped AS (
+            DELETE FROM appstore.claims AS c
+            WHERE c.ctid = ANY (ARRAY(
+                SELECT known.ctid
+                FROM unnest(v_claimed) AS claimed (id) CROSS JOIN LATERAL (
+                    SELECT made_before.ctid, made_before.evidence FROM appstore.claims AS made_before
+                    WHERE made_before.original_transaction_id = claimed.id AND made_before.environment = p_environment OFFSET 0
+                ) AS known
+                WHERE NOT EXISTS (SELECT FROM wanted WHERE wanted.contract_id = claimed.id AND wanted.evidence = known.evidence OFFSET 0)))
+            RETURNING c.original_transaction_id
+        )
+        SELECT coalesce(array_agg(DISTINCT changed.original_transaction_id), '{}') INTO v_reclaimed
+        FROM (TABLE made UNION ALL TABLE dropped) AS changed;
+    END IF;
+
+    IF cardinality(v_periods) > 0 THEN
+        -- 4. Every paid period that no token pays has an order under its own number, and only those. It is the user's who owned the
+        --    contract then.
+        INSERT INTO appstore.orders AS o (environment, no, user_id, status, period_no, trade_no, origin_no, web_order_line_item_id,
+                                          paid_product_id, paid_at, quantity, price, currency)
+        SELECT p_environment, period.no, owner.user_id, paid.status, period.no, paid.trade_no, paid.origin_no,
+               paid.web_order_line_item_id, paid.product_id, paid.paid_at, paid.quantity, paid.price, paid.currency
+        FROM unnest(v_periods) AS period (no)
+        CROSS JOIN LATERAL appstore.paid_period(p_environment, period.no) AS paid
+        LEFT JOIN LATERAL appstore.period_user(p_environment, paid.origin_no, paid.paid_at) AS owner ON true
+        WHERE NOT EXISTS (
+            SELECT FROM appstore.orders AS by_token
+            WHERE by_token.period_no = period.no AND by_token.environment = p_environment AND by_token.no <> period.no OFFSET 0)
+        ORDER BY period.no
+        ON CONFLICT (no, environment) DO UPDATE
+        SET user_id = excluded.user_id, status = excluded.status, trade_no = excluded.trade_no, origin_no = excluded.origin_no,
+            web_order_line_item_id = excluded.web_order_line_item_id, paid_product_id = excluded.paid_product_id,
+            paid_at = excluded.paid_at, quantity = excluded.quantity, price = excluded.price, currency = excluded.currency
+        WHERE (o.user_id, o.status, o.trade_no, o.origin_no, o.web_order_line_item_id, o.paid_product_id, o.paid_at, o.quantity, o.price,
+               o.currency)
+              IS DISTINCT FROM
+              (excluded.user_id, excluded.status, excluded.trade_no, excluded.origin_no, excluded.web_order_line_item_id,
+               excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price, excluded.currency);
+        DELETE FROM appstore.orders AS needless
+        WHERE needless.ctid = ANY (ARRAY(
+            SELECT known.ctid
+            FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
+                SELECT o.ctid FROM appstore.orders AS o
+                WHERE o.no = period.no AND o.environment = p_environment AND o.period_no = period.no OFFSET 0
+            ) AS known
+            WHERE EXISTS (SELECT FROM appstore.orders AS by_token
+                          WHERE by_token.period_no = period.no AND by_token.environment = p_environment AND by_token.no <> period.no
+                          OFFSET 0)
+               OR NOT EXISTS (SELECT FROM appstore.transactions AS t
+                              WHERE t.period_no = period.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)));
+
+        -- 5. Each charge points to its order: the one its own first token names, else the one that its period paid.
+        UPDATE appstore.transactions AS t
+        SET order_no = (SELECT o.no FROM appstore.orders AS o
+                        WHERE o.period_no = t.period_no AND o.environment = p_environment AND t.is_purchased
+                        ORDER BY o.no IS NOT DISTINCT FROM t.first_token DESC, o.no LIMIT 1),
+            named_no = CASE WHEN t.is_purchased THEN t.first_token END
+        WHERE t.ctid = ANY (ARRAY(
+            SELECT charge.ctid
+            FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
+                SELECT known.ctid, known.first_token, known.is_purchased, known.order_no, known.named_no
+                FROM appstore.transactions AS known WHERE known.period_no = period.no AND known.environment = p_environment OFFSET 0
+            ) AS charge
+            WHERE charge.named_no IS DISTINCT FROM CASE WHEN charge.is_purchased THEN charge.first_token END
+               OR charge.order_no IS DISTINCT FROM (
+                      SELECT o.no FROM appstore.orders AS o
+                      WHERE o.period_no = period.no AND o.environment = p_environment AND charge.is_purchased
+                      ORDER BY o.no IS NOT DISTINCT FROM charge.first_token DESC, o.no LIMIT 1)));
+    END IF;
+
+    IF cardinality(v_reclaimed) > 0 THEN
+        -- 6. The users of all periods of a contract whose claims are others.
+        UPDATE appstore.orders AS o
+        SET user_id = (SELECT owner.user_id FROM appstore.period_user(p_environment, o.origin_no, o.paid_at) AS owner)
+        WHERE o.ctid = ANY (ARRAY(
+            SELECT by_period.ctid
+            FROM unnest(v_reclaimed) AS reclaimed (id) CROSS JOIN LATERAL (
+                SELECT known.ctid, known.user_id, known.paid_at FROM appstore.orders AS known
+                WHERE known.origin_no = reclaimed.id AND known.environment = p_environment AND known.no = known.period_no OFFSET 0
+            ) AS by_period
+            WHERE by_period.user_id IS DISTINCT FROM
+                  (SELECT owner.user_id FROM appstore.period_user(p_environment, reclaimed.id, by_period.paid_at) AS owner)));
+    END IF;
+
+    IF cardinality(v_contracts) > 0 THEN
+        -- 7. The contracts: owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when
+        --    it began: a refund of a renewal charged ahead does not end the time that was paid for.
+        INSERT INTO appstore.member_contracts AS m (
+            environment, contract_id, user_id, bundle_id, product_id, product_type, status, will_renew, started_at, current_transaction_id,
+            current_period_start, current_period_end, revoked_at, access_until)
+        SELECT p_environment, contract.id, owner.user_id, (current.charge).bundle_id,
+               coalesce((current.charge).product_id, (renewal.register).product_id, (legacy.register).product_id),
+               (current.charge).product_type,
+               appstore.renewal_status(renewal.register, legacy.register),
+               CASE WHEN appstore.legacy_counts(renewal.register, legacy.register) THEN (legacy.register).auto_renew_status
+                    ELSE (renewal.register).auto_renew_status END = 1,
+               first.purchase_date, (current.charge).transaction_id,
+               (current.charge).purchase_date, (current.charge).expires_date, (current.charge).revocation_date,
+               greatest(
+                   appstore.access_until(current.charge, renewal.register, legacy.register),
+                   CASE WHEN (current.charge).revocation_date IS NOT NULL AND (current.charge).is_subscription THEN (
+                       SELECT max(t.expires_date) FROM appstore.transactions AS t
+                       WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+                         AND t.revocation_date IS NULL AND t.expires_date <= (current.charge).purchase_date)
+                   END)
+        FROM unnest(v_contracts) AS contract (id)
+        LEFT JOIN LATERAL (
+            SELECT t AS charge FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+            ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id COLLATE "C" DESC
+            LIMIT 1
+        ) AS current ON true
+        LEFT JOIN LATERAL (
+            SELECT t.purchase_date FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+            ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id COLLATE "C"
+            LIMIT 1
+        ) AS first ON true
+        LEFT JOIN LATERAL (
+            SELECT s AS register FROM appstore.subscriptions AS s
+            WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0
+        ) AS renewal ON true
+        LEFT JOIN LATERAL (
+            SELECT l AS register FROM appstore.legacy_renewals AS l
+            WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0
+        ) AS legacy ON true
+        LEFT JOIN LATERAL (
+            SELECT c.user_id FROM appstore.claims AS c
+            WHERE c.original_transaction_id = contract.id AND c.environment = p_environment
+            ORDER BY c.effective_at DESC, c.evidence COLLATE "C" DESC LIMIT 1
+        ) AS owner ON true
+        ORDER BY contract.id
+        ON CONFLICT (contract_id, environment) DO UPDATE
+        SET user_id = excluded.user_id, bundle_id = excluded.bundle_id, product_id = excluded.product_id,
+            product_type = excluded.product_type, status = excluded.status, will_renew = excluded.will_renew,
+            started_at = excluded.started_at, current_transaction_id = excluded.current_transaction_id,
+            current_period_start = excluded.current_period_start, current_period_end = excluded.current_period_end,
+            revoked_at = excluded.revoked_at, access_until = excluded.access_until
+        WHERE (m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at, m.current_transaction_id,
+               m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)
+              IS DISTINCT FROM
+              (excluded.user_id, excluded.bundle_id, excluded.product_id, excluded.product_type, excluded.status, excluded.will_renew,
+               excluded.started_at, excluded.current_transaction_id, excluded.current_period_start, excluded.current_period_end,
+               excluded.revoked_at, excluded.access_until);
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_actor text := session_user;
+BEGIN
+    IF environment IS NULL OR environment NOT IN ('Production', 'Sandbox') THEN
+        RAISE EXCEPTION 'environment % is neither Production nor Sandbox', quote_nullable(environment)
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF user_id IS NULL OR octet_length(user_id) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION 'user_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT EXISTS (SELECT FROM appstore.transactions AS t
+                      WHERE t.environment = link_owner.environment AND t.original_transaction_id = link_owner.original_transaction_id)
+          AND NOT EXISTS (SELECT FROM appstore.subscriptions AS s
+                          WHERE s.environment = link_owner.environment
+                            AND s.original_transaction_id = link_owner.original_transaction_id)
+          AND NOT EXISTS (SELECT FROM appstore.legacy_renewals AS r
+                          WHERE r.environment = link_owner.environment
+                            AND r.original_transaction_id = link_owner.original_transaction_id) THEN
+        RAISE EXCEPTION 'no purchase is known in % with original_transaction_id %', environment,
+            quote_nullable(original_transaction_id) USING ERRCODE = 'no_data_found';
+    END IF;
+    PERFORM appstore.record_owner_link(link_owner.environment, link_owner.original_transaction_id, link_owner.user_id, clock_timestamp(),
+                                       v_actor, link_owner.note);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
+    VALUES (clock_timestamp(), v_actor, 'link_owner', '{}', link_owner.note,
+            jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id));
+END
+$$;
+
+CREATE OR REPLACE VIEW appstore.entitlement_terms AS
+SELECT m.environment::text AS environment, m.user_id, m.product_id, coalesce(p.entitlement, m.product_id) AS entitlement,
+       term.until,
+       -- Where Apple asks to go on although the charge failed.
+       CASE WHEN m.status = 4 THEN m.current_period_end END AS grace_from,
+       CASE
+           WHEN c.transaction_id IS NULL THEN 'purchase_unknown'
+           WHEN term.until IS NULL THEN 'duration_unknown'
+           WHEN (m.revoked_at IS NOT NULL AND (m.current_period_end IS NULL OR term.until < m.current_period_end))
+                OR (m.status = 5 AND s.signed_date >= c.first_signed_date)
+               THEN CASE WHEN c.is_upgraded THEN 'upgraded' WHEN c.is_purchased THEN 'refunded' ELSE 'revoked' END
+           WHEN m.status IN (3, 4) AND greatest(s.signed_date, l.stated_at) >= c.first_signed_date THEN 'billing_retry'
+           ELSE 'expired'
+       END AS why_ended,
+       CASE WHEN c.is_subscription IS NOT FALSE THEN m.will_renew ELSE false END AS will_renew,
+       m.contract_id AS original_transaction_id, m.bundle_id
+FROM appstore.member_contracts AS m
+LEFT JOIN appstore.transactions AS c ON c.environment = m.environment AND c.transaction_id = m.current_transaction_id
+LEFT JOIN appstore.subscriptions AS s ON s.environment = m.environment AND s.original_transaction_id = m.contract_id
+LEFT JOIN appstore.products AS p ON p.product_id = m.product_id
+LEFT JOIN LATERAL (
+    SELECT r.* FROM appstore.legacy_renewals AS r
+    WHERE r.original_transaction_id = m.contract_id AND r.environment = m.environment OFFSET 0
+) AS l ON true
+CROSS JOIN LATERAL (
+    SELECT CASE
+        WHEN m.access_until IS NOT NULL OR c.product_type IS DISTINCT FROM 'Non-Renewing Subscription' THEN m.access_until
+        -- A listed product without days lasts for ever. A day has 24 hours, whatever the session's time zone.
+        WHEN p.product_id IS NOT NULL THEN coalesce(m.current_period_start + p.days * interval '24 hours', 'infinity')
+    END AS until
+) AS term
+WHERE m.product_id IS NOT NULL AND (c.confers_access OR c.transaction_id IS NULL);
+
+CREATE OR REPLACE FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) RETURNS TABLE(user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamp with time zone, will_renew boolean, renews_as text, expiration_intent integer, in_billing_retry boolean, grace_ends_at timestamp with time zone, started_at timestamp with time zone, period_started_at timestamp with time zone, period_ends_at timestamp with time zone, revoked_at timestamp with time zone, transaction_id text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, clock_timestamp() < m.access_until,
+           CASE WHEN isfinite(m.access_until) THEN m.access_until END, m.will_renew,
+           CASE WHEN legacy THEN l.auto_renew_product_id ELSE s.auto_renew_product_id END,
+           CASE WHEN legacy THEN l.expiration_intent ELSE s.expiration_intent END,
+           CASE WHEN legacy THEN l.is_in_billing_retry_period ELSE s.is_in_billing_retry_period END,
+           CASE WHEN legacy THEN l.grace_period_expires_date ELSE s.grace_period_expires_date END, m.started_at, m.current_period_start, m.current_period_end,
+           m.revoked_at, m.current_transaction_id
+    FROM appstore.member_contracts AS m
+    LEFT JOIN appstore.subscriptions AS s ON s.environment = m.environment AND s.original_transaction_id = m.contract_id
+    LEFT JOIN LATERAL (
+        SELECT r.* FROM appstore.legacy_renewals AS r
+        WHERE r.original_transaction_id = m.contract_id AND r.environment = m.environment OFFSET 0
+    ) AS l ON true
+    CROSS JOIN LATERAL appstore.legacy_counts(s, l) AS legacy
+    WHERE m.environment = api_subscription.environment AND m.contract_id = api_subscription.original_transaction_id
+      AND (api_subscription.bundle_ids IS NULL OR m.bundle_id = ANY (api_subscription.bundle_ids))
+$$;
+
+CREATE OR REPLACE FUNCTION appstore.state_digest_parts(environment text) RETURNS TABLE(part text, rows bigint, digest text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET "DateStyle" TO 'ISO, YMD'
+    SET bytea_output TO 'hex'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    IF environment IS NULL OR environment NOT IN ('Production', 'Sandbox') THEN
+        RAISE EXCEPTION 'environment % is neither Production nor Sandbox', quote_nullable(environment)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    SELECT 'transactions', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.bundle_id, t.product_id, t.product_type,
+                   t.subscription_group_identifier, t.purchase_date, t.original_purchase_date, t.expires_date, t.quantity,
+                   t.app_account_token, t.in_app_ownership_type, t.revocation_date, t.revocation_reason, t.revocation_type,
+                   t.revocation_percentage, t.is_upgraded, t.offer_type, t.offer_identifier, t.offer_discount_type, t.offer_period,
+                   t.storefront, t.storefront_id, t.transaction_reason, t.currency, t.price, t.app_transaction_id, t.billing_plan_type,
+                   t.signed_date, t.payload_hash, t.first_signed_date, t.first_token, t.first_token_signed_date, t.first_token_hash,
+                   t.period_no, t.is_subscription, t.order_no, t.receipt_date, t.receipt_hash, t.receipt_expires_date,
+                   t.receipt_revocation_date, t.receipt_revocation_reason, t.receipt_is_upgraded)::text AS line
+        FROM appstore.transactions AS t WHERE t.environment = state_digest_parts.environment
+        ORDER BY t.transaction_id COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'subscriptions', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(s.original_transaction_id, s.status, s.product_id, s.auto_renew_product_id, s.auto_renew_status, s.expiration_intent,
+                   s.is_in_billing_retry_period, s.price_increase_status, s.grace_period_expires_date, s.renewal_date, s.renewal_price,
+                   s.currency, s.offer_type, s.offer_identifier, s.offer_discount_type, s.offer_period, s.eligible_win_back_offer_ids,
+                   s.recent_subscription_start_date, s.app_account_token, s.app_transaction_id, s.renewal_billing_plan_type,
+                   s.signed_date, s.fact_hash)::text AS line
+        FROM appstore.subscriptions AS s WHERE s.environment = state_digest_parts.environment
+        ORDER BY s.original_transaction_id COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'legacy_renewals', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(l.original_transaction_id, l.provenance, l.product_id, l.auto_renew_product_id, l.auto_renew_status,
+                   l.is_in_billing_retry_period, l.expiration_intent, l.grace_period_expires_date, l.price_increase_status,
+                   l.promotional_offer_id, l.offer_code_ref_name, l.stated_at, l.fact_hash)::text AS line
+        FROM appstore.legacy_renewals AS l WHERE l.environment = state_digest_parts.environment
+        ORDER BY l.original_transaction_id COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'refund_statements', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(r.notification_uuid, r.kind, r.transaction_id, r.original_transaction_id, r.reason, r.signed_date)::text AS line
+        FROM appstore.refund_statements AS r WHERE r.environment = state_digest_parts.environment
+        ORDER BY r.notification_uuid COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'orders', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(o.no, o.user_id, o.product_id, o.bundle_id, o.status, o.reason, o.period_no, o.trade_no, o.origin_no,
+                   o.web_order_line_item_id, o.paid_product_id, o.paid_at, o.quantity, o.price, o.currency)::text AS line
+        FROM appstore.orders AS o WHERE o.environment = state_digest_parts.environment
+        ORDER BY o.no) AS sorted;
+    RETURN QUERY
+    SELECT 'claims', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(c.evidence, c.original_transaction_id, c.user_id, c.effective_at)::text AS line
+        FROM appstore.claims AS c WHERE c.environment = state_digest_parts.environment
+        ORDER BY c.original_transaction_id COLLATE "C", c.evidence COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'member_contracts', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(m.contract_id, m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at,
+                   m.current_transaction_id, m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)::text AS line
+        FROM appstore.member_contracts AS m WHERE m.environment = state_digest_parts.environment
+        ORDER BY m.contract_id COLLATE "C") AS sorted;
+    RETURN QUERY
+    SELECT 'effects', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
+    FROM (
+        SELECT ROW(e.kind, e.effect_key)::text AS line
+        FROM appstore.effects AS e WHERE e.environment = state_digest_parts.environment
+        ORDER BY e.kind COLLATE "C", e.effect_key COLLATE "C") AS sorted;
+END
+$$;
+
+ALTER FUNCTION appstore.api_entitlements(text, text, text[]) SET enable_seqscan = off SET jit = off;
+
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA appstore FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION appstore.legacy_counts(appstore.subscriptions, appstore.legacy_renewals),
+    appstore.renewal_status(appstore.subscriptions, appstore.legacy_renewals),
+    appstore.access_until(appstore.transactions, appstore.subscriptions, appstore.legacy_renewals) TO appstore_worker;

@@ -1,0 +1,122 @@
+-- The outbox: calls that are to be made, written in the transaction that wants them and made by a worker outside any transaction. At least
+-- once: whoever is asked may be asked twice, but the answer is taken once.
+--
+-- A worker leases a call: run_at moves to the lease's end and epoch is counted up. Who comes back with an older epoch is late, somebody else has
+-- the call, and is refused; a worker that dies needs no rescue, for its call is due again when the lease ends.
+CREATE TABLE appstore.outbox (
+    call_id         bigint      NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    kind            text        NOT NULL,
+    call_key        text        NOT NULL,               -- what is asked; one open call for each
+    bundle_id       text        NOT NULL,
+    event_id        bigint,                             -- whose body the call is made of
+    payload         bytea,                              -- what it is made of otherwise; never a secret
+    asked_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
+    deadline_at     timestamptz NOT NULL,
+    run_at          timestamptz NOT NULL DEFAULT clock_timestamp(),
+    is_leased       boolean     NOT NULL DEFAULT false,
+    epoch           bigint      NOT NULL DEFAULT 0,     -- leases so far
+    attempts        integer     NOT NULL DEFAULT 0,     -- that ended, however
+    last_reason     text,
+    repeats         integer     NOT NULL DEFAULT 0,     -- how often in a row it was last_reason
+    state           text        NOT NULL DEFAULT 'open',
+    reason          text,
+    settled_at      timestamptz,
+    answer_event_id bigint,
+    CONSTRAINT outbox_kind_is_a_name CHECK (kind ~ '^[a-z][a-z0-9_]{0,62}$'),
+    CONSTRAINT outbox_key_is_short CHECK (octet_length(call_key) BETWEEN 1 AND 255),
+    CONSTRAINT outbox_made_of_something CHECK (event_id IS NOT NULL OR payload IS NOT NULL),
+    CONSTRAINT outbox_payload_within_limits CHECK (octet_length(payload) <= 4194304),
+    -- open can become any other; answered, refused (no later answer would be another one), given_up (its time was over) and discarded are ends.
+    CONSTRAINT outbox_state_is_known CHECK (state IN ('open', 'answered', 'refused', 'given_up', 'discarded')),
+    CONSTRAINT outbox_settled_in_the_end CHECK ((state = 'open') = (settled_at IS NULL) AND (state = 'open' OR NOT is_leased)),
+    CONSTRAINT outbox_reason_where_needed CHECK (reason IS NOT NULL OR state IN ('open', 'answered')),
+    CONSTRAINT outbox_answer_of_the_answered CHECK (answer_event_id IS NULL OR state = 'answered')
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+-- What is due, leased calls at the end of their lease; and one open call for each key.
+CREATE INDEX outbox_due ON appstore.outbox (run_at, call_id) WHERE state = 'open';
+CREATE UNIQUE INDEX outbox_open ON appstore.outbox (kind, call_key) WHERE state = 'open';
+CREATE INDEX outbox_of_event ON appstore.outbox (event_id) WHERE event_id IS NOT NULL;
+CREATE INDEX outbox_of_answer ON appstore.outbox (answer_event_id) WHERE answer_event_id IS NOT NULL;
+CREATE INDEX outbox_settled ON appstore.outbox (settled_at, call_id) WHERE state <> 'open';
+
+-- Takes an answer into the inbox and settles its call, at once; null, and nothing else, for who is late.
+CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_event bigint;
+BEGIN
+    IF source IS DISTINCT FROM 'verify_receipt' THEN
+        RAISE EXCEPTION 'source % is no answer to a call', quote_nullable(source) USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    PERFORM FROM appstore.outbox AS c
+    WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND c.state = 'open' AND c.is_leased FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    WITH stored AS (
+        INSERT INTO appstore.inbox (source, received_at, body) VALUES (answer_call.source, clock_timestamp(), answer_call.body)
+        RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
+    )
+    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+    SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
+    RETURNING inbox_ready.event_id INTO v_event;
+    UPDATE appstore.outbox AS c
+    SET state = 'answered', settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1, last_reason = NULL, repeats = 0,
+        answer_event_id = v_event
+    WHERE c.call_id = answer_call.call_id;
+    RETURN v_event;
+END
+$$;
+
+-- Opens a call again that was refused, given up or discarded, with a new deadline as far away as its first one was.
+CREATE FUNCTION appstore.repeat_call(call_id bigint, note text DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF EXISTS (SELECT FROM appstore.outbox AS c JOIN appstore.outbox AS other ON other.kind = c.kind AND other.call_key = c.call_key
+               WHERE c.call_id = repeat_call.call_id AND other.call_id <> c.call_id AND other.state = 'open') THEN
+        RAISE EXCEPTION 'another call asks the same as call % and is open', call_id USING ERRCODE = 'object_in_use';
+    END IF;
+    UPDATE appstore.outbox AS c
+    SET state = 'open', reason = NULL, settled_at = NULL, run_at = clock_timestamp(), attempts = 0, last_reason = NULL, repeats = 0,
+        deadline_at = clock_timestamp() + (c.deadline_at - c.asked_at), asked_at = clock_timestamp()
+    WHERE c.call_id = repeat_call.call_id AND c.state IN ('refused', 'given_up', 'discarded');
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'call % is open, answered or unknown', call_id USING ERRCODE = 'no_data_found';
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
+    VALUES (clock_timestamp(), session_user, 'repeat_call', '{}', repeat_call.note, jsonb_build_object('call_id', repeat_call.call_id));
+END
+$$;
+
+-- Deletes settled calls a month after, at most 500 at once; returns how many.
+CREATE FUNCTION appstore.age_calls() RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
+DECLARE
+    v_deleted bigint;
+BEGIN
+    IF NOT appstore.keep_house() THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM appstore.outbox AS c
+    WHERE c.call_id = ANY (ARRAY(SELECT old.call_id FROM appstore.outbox AS old
+                                 WHERE old.state <> 'open' AND old.settled_at < clock_timestamp() - interval '30 days'
+                                 ORDER BY old.settled_at, old.call_id LIMIT 500 FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_deleted = ROW_COUNT;
+    RETURN v_deleted;
+END
+$$;
+
+-- Calls as people look at them: without what is sent.
+CREATE VIEW appstore.outbox_status AS
+SELECT c.call_id, c.kind, c.bundle_id, c.event_id, c.state, c.reason,
+       CASE WHEN c.state = 'open' THEN c.last_reason END AS waits_for, c.attempts, c.asked_at,
+       CASE WHEN c.state = 'open' THEN c.run_at END AS next_run_at, c.is_leased, c.deadline_at, c.settled_at, c.answer_event_id
+FROM appstore.outbox AS c;
+
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA appstore FROM PUBLIC;
+GRANT SELECT, INSERT, UPDATE ON appstore.outbox TO appstore_worker;
+GRANT SELECT ON appstore.outbox_status TO appstore_operator, appstore_viewer, appstore_worker;
+GRANT EXECUTE ON FUNCTION appstore.answer_call(bigint, bigint, text, bytea), appstore.age_calls() TO appstore_worker;
+GRANT EXECUTE ON FUNCTION appstore.repeat_call(bigint, text) TO appstore_operator;
