@@ -16,6 +16,8 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     case ageRejectedOutcomes = "age_rejected_outcomes"
     /// Outcomes whose body has gone.
     case ageOutcomes = "age_outcomes"
+    /// Calls of the outbox that were settled long ago.
+    case ageCalls = "age_calls"
 
     /// How long a task rests at most when it found nothing to do.
     var longestRest: Duration {
@@ -23,7 +25,7 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         case .repair: .milliseconds(500)
         case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes: .seconds(60)
         case .dropPartition: .seconds(300)
-        case .ageDefaultBodies, .ageOutcomes: .seconds(3600)
+        case .ageDefaultBodies, .ageOutcomes, .ageCalls: .seconds(3600)
         }
     }
 
@@ -67,6 +69,8 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         case .ageDefaultBodies: Self.age("default_bodies")
         case .ageRejectedOutcomes: Self.age("rejected_outcomes")
         case .ageOutcomes: Self.age("outcomes")
+        case .ageCalls:
+            "SELECT 'aged calls' AS did, deleted AS rows, true AS has_more FROM appstore.age_calls() AS deleted WHERE deleted > 0"
         }
     }
 

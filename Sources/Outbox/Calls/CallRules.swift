@@ -1,0 +1,60 @@
+/// What becomes of a call after an attempt: a decision that reads no clock and waits for nothing.
+package struct CallRules: Sendable {
+    /// The delay after the first failure; it doubles with each.
+    package var baseDelay: Duration = .seconds(2)
+    package var maximumDelay: Duration = .seconds(3600)
+
+    package init() {}
+
+    /// What becomes of a call.
+    package enum Verdict: Hashable, Sendable {
+        case answer(source: String, body: [UInt8])
+        case refuse(reason: String)
+        /// Its time is over.
+        case giveUp(reason: String)
+        case postpone(reason: String, by: Duration)
+    }
+
+    /// - Parameter elapsed: since the lease began.
+    package func verdict(
+        on result: CallResult,
+        of call: LeasedCall,
+        elapsed: Duration,
+        using generator: inout some RandomNumberGenerator
+    ) -> Verdict {
+        switch result {
+        case .answered(let source, let body):
+            return .answer(source: source, body: body)
+        case .refused(let reason):
+            return .refuse(reason: reason)
+        case .later(let reason, let atMost, let notBefore):
+            let inARow = (call.lastReason == reason ? call.repeats : 0) + 1
+            if let atMost, inARow > atMost { return .refuse(reason: reason) }
+            let timeLeft = call.timeLeft - elapsed
+            guard timeLeft > .zero else { return .giveUp(reason: reason) }
+            let wanted = max(delay(afterFailures: call.attempts + 1, using: &generator), min(notBefore ?? .zero, maximumDelay))
+            // There is one more attempt when the time is over.
+            return .postpone(reason: reason, by: min(wanted, timeLeft))
+        }
+    }
+
+    /// Exponential, its upper half random, so that calls that failed together do not come back together.
+    private func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
+        let full = min(baseDelay * (1 << min(failures - 1, 30)), maximumDelay)
+        return full / 2 + full / 2 * Double.random(in: 0...1, using: &generator)
+    }
+}
+
+extension CallRules.Verdict: CustomStringConvertible, CustomReflectable {
+    /// Of an answer, only how long it is.
+    package var description: String {
+        switch self {
+        case .answer(let source, let body): "answer: \(source), \(body.count) bytes"
+        case .refuse(let reason): "refuse: \(reason)"
+        case .giveUp(let reason): "give up: \(reason)"
+        case .postpone(let reason, let delay): "postpone by \(delay): \(reason)"
+        }
+    }
+
+    package var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
+}

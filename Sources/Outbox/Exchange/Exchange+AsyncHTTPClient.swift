@@ -1,0 +1,117 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+
+extension Exchange {
+    /// How requests leave the process.
+    package struct Configuration: Sendable {
+        /// PEM files with certificates that are trusted beside the system's, for tests and demos.
+        package var extraRootPaths: [String] = []
+        package var connectTimeout: Duration = .seconds(5)
+        /// The longest silence while an answer comes.
+        package var readTimeout: Duration = .seconds(15)
+
+        package init() {}
+    }
+
+    /// Lends an exchange over HTTP/1.1 and TLS for the length of `body`: certificates and names of hosts are verified, redirects are not
+    /// followed, no proxy is asked, answers are taken as they are, and nothing is logged.
+    ///
+    /// - Throws: when a file of `extraRootPaths` cannot be used.
+    static func withClient<T: Sendable>(_ configuration: Configuration, _ body: @Sendable (Exchange) async throws -> T) async throws -> T {
+        let settings = try HTTPClient.Configuration(configuration)
+        return try await HTTPClient.withHTTPClient(configuration: settings) { client in
+            try await body(
+                Exchange { request, timeout in
+                    await within(timeout) { await client.outcome(of: request, before: .now() + TimeAmount(timeout)) }
+                }
+            )
+        }
+    }
+
+    /// Waits for the whole answer, and no longer than `timeout`: the client's own deadline ends with the head of an answer, and a body
+    /// that comes drop by drop is never silent for long enough.
+    private static func within(
+        _ timeout: Duration,
+        _ perform: @escaping @Sendable () async -> ExchangeOutcome
+    ) async -> ExchangeOutcome {
+        await withTaskGroup(of: ExchangeOutcome.self) { group in
+            group.addTask { await perform() }
+            group.addTask {
+                do {
+                    try await Task.sleep(for: timeout)
+                    return .failure(.timedOut)
+                } catch {
+                    return .failure(.shuttingDown)
+                }
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? .failure(.shuttingDown)
+        }
+    }
+}
+
+extension HTTPClient.Configuration {
+    fileprivate init(_ configuration: Exchange.Configuration) throws {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.certificateVerification = .fullVerification
+        tls.minimumTLSVersion = .tlsv12
+        tls.additionalTrustRoots = try configuration.extraRootPaths.map { .certificates(try NIOSSLCertificate.fromPEMFile($0)) }
+        self.init(
+            tlsConfiguration: tls,
+            redirectConfiguration: .disallow,
+            timeout: .init(connect: TimeAmount(configuration.connectTimeout), read: TimeAmount(configuration.readTimeout)),
+            proxy: nil,
+            decompression: .disabled
+        )
+        httpVersion = .http1Only
+        // An attempt fails at once; when to try again is the outbox's to say.
+        connectionPool.retryConnectionEstablishment = false
+        // Traces would have addresses and sizes in them.
+        tracing.tracer = nil
+    }
+}
+
+extension HTTPClient {
+    fileprivate func outcome(of request: OutboundRequest, before deadline: NIODeadline) async -> ExchangeOutcome {
+        var prepared = HTTPClientRequest(url: request.url)
+        prepared.method = HTTPMethod(rawValue: request.method.rawValue)
+        for (name, value) in request.headers { prepared.headers.add(name: name, value: value) }
+        if !request.body.isEmpty { prepared.body = .bytes(ByteBuffer(bytes: request.body)) }
+        do {
+            let response = try await execute(prepared, deadline: deadline)
+            let body = try await response.body.collect(upTo: request.maximumAnswerBytes)
+            let seconds = response.headers.first(name: "retry-after").flatMap { Int64($0) }
+            return .answer(
+                HTTPAnswer(
+                    status: Int(response.status.code),
+                    retryAfter: seconds.map { .seconds(min(max($0, 0), 86_400)) },
+                    body: Array(buffer: body)
+                )
+            )
+        } catch {
+            return .failure(ExchangeFailure(error))
+        }
+    }
+}
+
+extension ExchangeFailure {
+    private static let timeouts: [HTTPClientError] = [
+        .connectTimeout, .deadlineExceeded, .readTimeout, .writeTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout,
+    ]
+    private static let addresses: [HTTPClientError] = [.invalidURL, .emptyHost, .emptyScheme]
+
+    fileprivate init(_ error: any Error) {
+        self =
+            switch error {
+            case is CancellationError: .shuttingDown
+            case is NIOTooManyBytesError: .answerTooLarge
+            case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: .tlsFailed
+            case let error as HTTPClientError where Self.timeouts.contains(error): .timedOut
+            case let error as HTTPClientError where Self.addresses.contains(error): .invalidAddress
+            default: .connectionFailed
+            }
+    }
+}

@@ -1,0 +1,101 @@
+import AppStore
+
+/// One attempt at verifyReceipt: production first, then whichever host it names, once each; with the secret to ask with first, then, when
+/// Apple does not know that one (any more, or yet), with the app's others.
+struct VerifyReceiptAttempt: CallAttempt {
+    /// The inbox takes no larger body.
+    static let maximumAnswerBytes = 4 * 1024 * 1024
+
+    private let receiptData: String?
+    private let secrets: [String]
+    private let addresses: VerifyReceiptAddresses
+    private var host = VerifyReceiptHost.production
+    private var askedHosts: Set<VerifyReceiptHost> = [.production]
+    private var secretIndex = 0
+
+    init(receiptData: String?, secrets: [String], addresses: VerifyReceiptAddresses) {
+        self.receiptData = receiptData
+        self.secrets = secrets
+        self.addresses = addresses
+    }
+
+    mutating func next(after outcome: ExchangeOutcome?) -> CallStep {
+        switch outcome {
+        case nil: return ask()
+        case .failure(.answerTooLarge): return .finish(.refused(reason: ExchangeFailure.answerTooLarge.rawValue))
+        case .failure(let failure): return .finish(.later(reason: failure.rawValue, atMost: nil, notBefore: nil))
+        case .answer(let answer) where answer.status == 200: return react(to: answer)
+        case .answer(let answer): return .finish(Self.result(of: answer))
+        }
+    }
+
+    private func ask() -> CallStep {
+        guard let receiptData else { return .finish(.refused(reason: "receipt_gone")) }
+        // Another worker may have it, and this one after its next start.
+        guard secrets.indices.contains(secretIndex) else {
+            return .finish(.later(reason: "no_shared_secret", atMost: nil, notBefore: .seconds(60)))
+        }
+        let question: JSONObject = [
+            "receipt-data": .string(receiptData), "password": .string(secrets[secretIndex]), "exclude-old-transactions": .bool(false),
+        ]
+        return .send(
+            OutboundRequest(
+                .post,
+                addresses.url(of: host),
+                headers: [("content-type", "application/json"), ("accept", "application/json"), ("user-agent", "appstore-inbox")],
+                body: JSONSerializer.serialize(question),
+                maximumAnswerBytes: Self.maximumAnswerBytes
+            )
+        )
+    }
+
+    private mutating func react(to answer: HTTPAnswer) -> CallStep {
+        guard let (status, reaction) = Self.status(of: answer.body) else {
+            return .finish(.later(reason: "answer_malformed", atMost: 5, notBefore: answer.retryAfter))
+        }
+        let reason = "status_\(status.rawValue)"
+        switch reaction {
+        case .accept: return .finish(.answered(source: VerifyReceiptMaker.kind, body: answer.body))
+        case .askSandbox: return turn(to: .sandbox, reason)
+        case .askProduction: return turn(to: .production, reason)
+        case .retry(let atMost): return .finish(.later(reason: reason, atMost: atMost, notBefore: answer.retryAfter))
+        case .giveUp where status == .wrongSharedSecret && secrets.indices.contains(secretIndex + 1):
+            secretIndex += 1
+            return ask()
+        case .giveUp: return .finish(.refused(reason: reason))
+        }
+    }
+
+    /// What an answer decides by; nil when it is no object with a status. Whatever else is in it is for those who read the inbox, and can
+    /// be read anew when they have learned to.
+    private static func status(of body: [UInt8]) -> (VerifyReceiptStatus, VerifyReceiptStatus.Reaction)? {
+        let deciding: [VerifyReceiptResponse.Member] = [.status, .isRetryable, .isRetryableWithUnderscore]
+        do {
+            let answer = try JSONParser().parseObject(body)
+            let members = deciding.compactMap { member in answer[member.rawValue].map { (member.rawValue, $0) } }
+            let response = try VerifyReceiptResponse(JSONObject(members))
+            return response.status.map { ($0, response.reaction) }
+        } catch {
+            return nil
+        }
+    }
+
+    /// Two hosts that name each other would go on for ever.
+    private mutating func turn(to other: VerifyReceiptHost, _ reason: String) -> CallStep {
+        guard askedHosts.insert(other).inserted else { return .finish(.refused(reason: reason)) }
+        host = other
+        return ask()
+    }
+
+    /// verifyReceipt says everything with status 200: another one is the network's.
+    private static func result(of answer: HTTPAnswer) -> CallResult {
+        let mayPass = [408, 425, 429].contains(answer.status) || (500...599).contains(answer.status)
+        return .later(reason: "http_\(answer.status)", atMost: mayPass ? nil : 5, notBefore: answer.retryAfter)
+    }
+}
+
+extension VerifyReceiptAttempt: CustomStringConvertible, CustomReflectable {
+    /// Neither the receipt nor a secret.
+    var description: String { "an attempt at \(host.rawValue)" }
+    var customMirror: Mirror { Mirror(self, children: ["host": host.rawValue]) }
+}

@@ -1,0 +1,31 @@
+/// Asks Apple's verifyReceipt about receipts that are in the inbox.
+package struct VerifyReceiptMaker: CallMaker {
+    /// The kind of such calls, and the source of their answers in the inbox.
+    package static let kind = "verify_receipt"
+
+    package var kind: String { Self.kind }
+    private let addresses: VerifyReceiptAddresses
+    private let secrets: @Sendable (_ bundleID: String) -> [String]
+    private let receiptData: @Sendable (LeasedCall.Event) -> String?
+
+    /// - Parameters:
+    ///   - secrets: the shared secrets of an app, the one to ask with first.
+    ///   - receiptData: the receipt, in base64, in the event that a call is made of; nil when there is none.
+    package init(
+        addresses: VerifyReceiptAddresses = VerifyReceiptAddresses(),
+        secrets: @escaping @Sendable (_ bundleID: String) -> [String],
+        receiptData: @escaping @Sendable (LeasedCall.Event) -> String?
+    ) {
+        self.addresses = addresses
+        self.secrets = secrets
+        self.receiptData = receiptData
+    }
+
+    package func attempt(_ call: LeasedCall) -> any CallAttempt {
+        VerifyReceiptAttempt(
+            receiptData: call.event.flatMap(receiptData),
+            secrets: secrets(call.bundleID),
+            addresses: addresses
+        )
+    }
+}

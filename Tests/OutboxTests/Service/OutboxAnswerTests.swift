@@ -1,0 +1,173 @@
+import AppStore
+import InboxTesting
+import Postgres
+import PostgresTesting
+import StoreSimulator
+import StoreSimulatorServer
+import Synchronization
+import Testing
+
+@testable import Outbox
+
+/// Calls that get an answer, or another end, from a make-believe verifyReceipt over HTTP.
+@Suite(.timeLimit(.minutes(3)))
+struct OutboxAnswerTests {
+    @Test func `an answer becomes an event of the inbox, byte for byte`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        let call = try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call answered") }
+        #expect(try await scene.calls() == ["answered 1 f"])
+        #expect(try await scene.answers() == ["verify_receipt \(call) 1"])
+        var expected = try Simulated.answer()
+        expected.requestDate = Simulated.now
+        let body = JSONSerializer.serialize(expected.json)
+        let stored = try await scene.database.lines("SELECT encode(body, 'hex') FROM appstore.inbox WHERE source = 'verify_receipt'")
+        #expect(stored == [body.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()])
+        #expect(try scene.attempts("answered") == 1)
+        await scene.server.stop()
+    }
+
+    @Test func `a receipt of the sandbox is asked about there`() async throws {
+        let scene = try await OutboxScene(Simulated.store(.sandbox))
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call answered") }
+        #expect(scene.server.asked.map(\.host) == [.production, .sandbox])
+        #expect(try await scene.calls() == ["answered 1 f"])
+        await scene.server.stop()
+    }
+
+    @Test func `hosts that name each other are asked once each`() async throws {
+        let scene = try await OutboxScene(Simulated.store(last: .otherHost))
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call refused") }
+        #expect(scene.server.asked.map(\.host) == [.production, .sandbox])
+        #expect(try await scene.calls() == ["refused status_21008 1 f"])
+        await scene.server.stop()
+    }
+
+    @Test func `of two secrets the one is found that Apple knows`() async throws {
+        var scene = try await OutboxScene(Simulated.store(.sandbox, secrets: ["new"]))
+        scene.secrets = ["old", "new"]
+        try await scene.call()
+        try await scene.running { [scene] in await scene.log.lines(with: "call answered") }
+        #expect(scene.server.asked.map(\.password) == ["old", "old", "new"])
+        #expect(try await scene.calls() == ["answered 1 f"])
+        await scene.server.stop()
+    }
+
+    @Test func `a status that is final ends a call with a warning that names it`() async throws {
+        let scene = try await OutboxScene(Simulated.store(last: .status(.accountNotFound)))
+        let call = try await scene.call()
+        let lines = Captured()
+        try await scene.running { lines.set(await scene.log.lines(with: "call refused")) }
+        #expect(lines.value == ["warning: call refused outbox.call=\(call) outbox.kind=verify_receipt outbox.reason=status_21010"])
+        #expect(try await scene.calls() == ["refused status_21010 1 f"])
+        #expect(try await scene.answers() == [] && scene.attempts("refused") == 1)
+        await scene.server.stop()
+    }
+
+    @Test func `status 21002 is asked about three times in all`() async throws {
+        let scene = try await OutboxScene(Simulated.store(last: .status(.malformedReceiptData)))
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call refused") }
+        #expect(scene.server.asked.count == 3)
+        #expect(try await scene.calls() == ["refused status_21002 3 f"])
+        #expect(try scene.attempts("postponed") == 2)
+        await scene.server.stop()
+    }
+
+    @Test func `whatever passes is waited out`() async throws {
+        let steps: [VerifyReceiptScript.Step] = [
+            .status(.temporarilyUnavailable), .status(.init(rawValue: 21150), isRetryable: true), .page(status: 503), .page(),
+            .busy(retryAfter: "0"), .redirect(to: "http://localhost:1/"), .answer.by(.cut(after: 20)), .answer.by(.reset),
+        ]
+        let scene = try await OutboxScene(Simulated.store(steps: steps))
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call answered") }
+        #expect(scene.server.asked.count == steps.count + 1)
+        #expect(try await scene.calls() == ["answered \(steps.count + 1) f"])
+        let reasons = scene.log.lines.compactMap { $0.contains("call postponed") ? $0.split(separator: "=").last.map(String.init) : nil }
+        let expected = [
+            "status_21005", "status_21150", "http_503", "answer_malformed", "http_429", "http_302", "connection_failed",
+            "connection_failed",
+        ]
+        #expect(reasons == expected)
+        await scene.server.stop()
+    }
+
+    @Test func `an answer that the inbox cannot hold is refused`() async throws {
+        let scene = try await OutboxScene(Simulated.store(last: .large(5 * 1024 * 1024)))
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call refused") }
+        #expect(try await scene.calls() == ["refused answer_too_large 1 f"])
+        await scene.server.stop()
+    }
+
+    @Test func `an answer that the inbox does not take is not asked for again and again`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        _ = try await scene.database.withConnection { connection in
+            try await connection.execute("ALTER TABLE appstore.inbox ADD CHECK (source <> 'verify_receipt')")
+        }
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call refused") }
+        #expect(scene.server.asked.count == 1)
+        #expect(try await scene.calls() == ["refused answer_not_taken 1 f"])
+        #expect(await scene.log.lines(with: "error: the inbox does not take an answer").count == 1)
+        await scene.server.stop()
+    }
+
+    @Test func `a call whose event has no body any more is refused without asking`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        _ = try await scene.open(key: "gone", event: 4711)
+        _ = try await scene.open(key: "none", event: nil, payload: [1])
+        try await scene.running { await scene.log.lines(with: "call refused", count: 2) }
+        #expect(scene.server.asked == [])
+        #expect(try await scene.calls() == ["refused receipt_gone 1 f", "refused receipt_gone 1 f"])
+        await scene.server.stop()
+    }
+
+    @Test func `a call that cannot be made before its deadline is given up after one attempt more`() async throws {
+        let scene = try await OutboxScene(Simulated.store(last: .status(.temporarilyUnavailable)))
+        let call = try await scene.call(patience: .zero)
+        let lines = Captured()
+        try await scene.running { lines.set(await scene.log.lines(with: "call given up")) }
+        #expect(lines.value == ["warning: call given up outbox.call=\(call) outbox.kind=verify_receipt outbox.reason=status_21005"])
+        #expect(scene.server.asked.count == 1)
+        #expect(try await scene.calls() == ["given_up status_21005 1 f"])
+        #expect(try scene.attempts("given_up") == 1)
+        await scene.server.stop()
+    }
+
+    @Test func `a worker without a secret leaves the call to others, for a minute at least`() async throws {
+        var scene = try await OutboxScene(Simulated.store())
+        scene.secrets = []
+        try await scene.call()
+        try await scene.running { [scene] in await scene.log.lines(with: "call postponed") }
+        #expect(scene.server.asked == [])
+        #expect(try await scene.calls() == ["open no_shared_secret 1 f"])
+        let waits = try await scene.database.lines("SELECT (run_at > clock_timestamp() + interval '30 seconds')::text FROM appstore.outbox")
+        #expect(waits == ["true"])
+        await scene.server.stop()
+    }
+
+    @Test func `an operator has a call made again`() async throws {
+        let scene = try await OutboxScene(Simulated.store(steps: [.status(.notAuthenticated)]))
+        let call = try await scene.call()
+        try await scene.running {
+            await scene.log.lines(with: "call refused")
+            _ = try await scene.database.withConnection(user: "appstore_operator") { connection in
+                try await connection.execute("SELECT appstore.repeat_call(\(call), 'Apple was wrong')")
+            }
+            await scene.log.lines(with: "call answered")
+        }
+        #expect(try await scene.calls() == ["answered 1 f"])
+        await scene.server.stop()
+    }
+}
+
+/// Lines that a closure has found.
+private final class Captured: Sendable {
+    private let lines = Mutex<[String]>([])
+    var value: [String] { lines.withLock(\.self) }
+    func set(_ value: [String]) { lines.withLock { $0 = value } }
+}

@@ -1,0 +1,137 @@
+import AppStore
+import InboxTesting
+import Postgres
+import PostgresTesting
+import StoreSimulator
+import StoreSimulatorServer
+import Testing
+
+@testable import Outbox
+
+/// At least one question, and exactly one answer that is taken.
+@Suite(.timeLimit(.minutes(3)))
+struct OutboxLeaseTests {
+    @Test func `of two workers, one of whom is too late, one answer is taken`() async throws {
+        let scene = try await OutboxScene(Simulated.store(steps: [.answer.by(.whenReleased), .answer]))
+        let call = try await scene.call()
+        try await scene.running(2) {
+            // The first of them asks, and hears nothing for as long as its lease lasts; then the other one does.
+            for await _ in scene.server.questions { break }
+            try await scene.endLeases()
+            await scene.log.lines(with: "call answered")
+            scene.server.release()
+            await scene.log.lines(with: "somebody else has the call")
+        }
+        #expect(try await scene.answers() == ["verify_receipt \(call) 1"])
+        #expect(try await scene.calls() == ["answered 1 f"])
+        #expect(try scene.attempts("answered") == 1 && scene.attempts("late") == 1)
+        #expect(scene.server.asked.count == 2)
+        await scene.server.stop()
+    }
+
+    @Test(arguments: ["refused", "postponed", "given up"])
+    func `who is late changes nothing, whatever he was told`(ending: String) async throws {
+        let steps: [String: VerifyReceiptScript.Step] = ["refused": .status(.notAuthenticated)]
+        let first = steps[ending] ?? .status(.temporarilyUnavailable)
+        let scene = try await OutboxScene(Simulated.store(steps: [first.by(.whenReleased), .answer]))
+        try await scene.call(patience: ending == "given up" ? .zero : .seconds(1000))
+        try await scene.running(2) {
+            for await _ in scene.server.questions { break }
+            try await scene.endLeases()
+            await scene.log.lines(with: "call answered")
+            scene.server.release()
+            await scene.log.lines(with: "somebody else has the call")
+        }
+        #expect(try await scene.calls() == ["answered 1 f"])
+        #expect(try scene.attempts("answered") == 1 && scene.attempts("late") == 1)
+        await scene.server.stop()
+    }
+
+    @Test func `a call of a worker that died is made by another, and its one answer is taken`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        let call = try await scene.call()
+        let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
+        // It leases, asks, and is gone.
+        let dead = try await OutboxStore(pool: pool).lease(["verify_receipt"], atMost: 1, for: .seconds(3600))
+        #expect(dead.map(\.callID) == [call] && dead.map(\.epoch) == [1])
+        #expect(try await OutboxStore(pool: pool).lease(["verify_receipt"], atMost: 1, for: .seconds(3600)).isEmpty)
+        await pool.close()
+        try await scene.endLeases()
+        try await scene.running { await scene.log.lines(with: "call answered") }
+        #expect(try await scene.answers() == ["verify_receipt \(call) 1"])
+        #expect(try await scene.database.lines("SELECT epoch::text FROM appstore.outbox") == ["2"])
+        await scene.server.stop()
+    }
+
+    @Test func `a call is leased to one of many who want it`() async throws {
+        let scene = try await OutboxScene(SimulatedReceiptStore())
+        for key in 0..<20 { try await scene.call(key: "\(key)") }
+        let pool = try scene.database.pool(user: "appstore_worker", connections: 8)
+        let leased = try await withThrowingTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask { try await OutboxStore(pool: pool).lease(["verify_receipt"], atMost: 5, for: .seconds(60)).map(\.callID) }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(leased.sorted() == Array(Set(leased)).sorted())
+        let rest = try await OutboxStore(pool: pool).lease(["verify_receipt"], atMost: 20, for: .seconds(60)).map(\.callID)
+        #expect(leased.count + rest.count == 20 && Set(leased).isDisjoint(with: rest))
+        await pool.close()
+        await scene.server.stop()
+    }
+
+    @Test func `calls of kinds that nobody here makes are left alone`() async throws {
+        let scene = try await OutboxScene(SimulatedReceiptStore())
+        try await scene.call()
+        let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
+        #expect(try await OutboxStore(pool: pool).lease(["webhook"], atMost: 5, for: .seconds(60)).isEmpty)
+        await pool.close()
+        await scene.server.stop()
+    }
+
+    @Test func `shutdown gives a call back at once, for another to make`() async throws {
+        let scene = try await OutboxScene(Simulated.store(steps: [.answer.by(.whenReleased)]))
+        try await scene.call()
+        try await scene.running { for await _ in scene.server.questions { break } }
+        #expect(try await scene.calls() == ["open 0 f"])
+        try await scene.running { await scene.log.lines(with: "call answered") }
+        #expect(try await scene.calls() == ["answered 1 f"])
+        await scene.server.stop()
+    }
+
+    @Test func `no connection is held and no transaction is open while somebody is asked`() async throws {
+        var scene = try await OutboxScene(Simulated.store(last: .answer.by(.whenReleased)))
+        scene.configuration.concurrency = 4
+        for key in 0..<4 { try await scene.call(key: "\(key)") }
+        let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
+        try await scene.running([pool]) { [scene] in
+            var asked = 0
+            for await _ in scene.server.questions {
+                asked += 1
+                if asked == 4 { break }
+            }
+            // All four hang; the one connection is free.
+            let states = try await pool.withConnection { connection in
+                try await connection.query(
+                    """
+                    SELECT concat_ws(' ', a.state, a.xact_start IS NULL) FROM pg_stat_activity AS a
+                    WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.usename = 'appstore_worker'
+                    """
+                )
+            }
+            #expect(try states.map { try $0.decode(0, as: String.self) } == [])
+            let open = try await scene.database.lines(
+                """
+                SELECT a.state FROM pg_stat_activity AS a
+                WHERE a.datname = current_database() AND a.usename = 'appstore_worker' AND a.xact_start IS NOT NULL
+                """
+            )
+            #expect(open == [])
+            scene.server.release()
+            await scene.log.lines(with: "call answered", count: 4)
+        }
+        await pool.close()
+        #expect(try await scene.answers().count == 4)
+        await scene.server.stop()
+    }
+}
