@@ -4,11 +4,14 @@ import Ledger
 extension TransactionFact {
     /// What the charge itself says, whatever brought it: it was given, and it may have been taken back.
     var effects: [Effect] {
-        let given =
-            if isSubscription, let lineItem = payload.webOrderLineItemId { "\(originalTransactionID)/\(lineItem)" } else { key.id }
+        let given = EffectSubject.grant(
+            transactionID: key.id,
+            contract: originalTransactionID,
+            lineItemID: isSubscription ? payload.webOrderLineItemId : nil
+        )
         var effects = [effect(.granted, given, at: purchaseDate)]
         if let revocationDate = payload.revocationDate {
-            let subject = "\(key.id)/\(revocationDate.millisecondsSince1970)"
+            let subject = EffectSubject.revocation(transactionID: key.id, at: revocationDate)
             effects.append(effect(isFamilyShared ? .revoked : .refunded, subject, at: revocationDate))
         }
         return effects

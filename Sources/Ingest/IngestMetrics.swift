@@ -2,20 +2,35 @@ import Metrics
 
 /// What the HTTP side of ingest counts.
 struct IngestMetrics: Sendable {
-    private let accepted: Counter
-    private let acceptedBytes: Counter
     private let answered: Timer
+    private let factory: any MetricsFactory
 
     init(factory: any MetricsFactory) {
-        accepted = Counter(label: "appstore_inbox_ingest_accepted_total", factory: factory)
-        acceptedBytes = Counter(label: "appstore_inbox_ingest_accepted_bytes_total", factory: factory)
+        self.factory = factory
         answered = Timer(label: "appstore_inbox_ingest_accept_seconds", factory: factory)
     }
 
-    /// Counts a stored body and the time from its last byte to its commit.
-    func accepted(bytes: Int, after duration: Duration) {
-        accepted.increment()
-        acceptedBytes.increment(by: bytes)
-        answered.record(duration: duration)
+    /// What counts for one route.
+    struct Route: Sendable {
+        fileprivate let accepted: Counter
+        fileprivate let acceptedBytes: Counter
+        fileprivate let answered: Timer
+
+        /// Counts a stored body and the time from its last byte to its commit.
+        func accepted(bytes: Int, after duration: Duration) {
+            accepted.increment()
+            acceptedBytes.increment(by: bytes)
+            answered.record(duration: duration)
+        }
+    }
+
+    /// What counts for the route with that path.
+    func route(_ path: String) -> Route {
+        let dimensions = [("route", path)]
+        return Route(
+            accepted: Counter(label: "appstore_inbox_ingest_accepted_total", dimensions: dimensions, factory: factory),
+            acceptedBytes: Counter(label: "appstore_inbox_ingest_accepted_bytes_total", dimensions: dimensions, factory: factory),
+            answered: answered
+        )
     }
 }

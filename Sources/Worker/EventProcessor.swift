@@ -1,18 +1,30 @@
 import AppStore
 package import AppStoreVerification
-import Handlers
+package import Handlers
 package import Inbox
 package import Ledger
 import LedgerStore
 package import Postgres
 
-/// What the worker does with claimed events, notifications and what clients post alike: verify, interpret, merge.
+/// What the worker does with claimed events, whoever sent them: verify, interpret, merge.
 package struct EventProcessor: Sendable {
-    private let verifier: Verifier
+    /// Of what is signed as JWS.
+    package let verifier: Verifier
+    /// Of app receipts.
+    package let receipts: ReceiptVerifier
+    let legacy: LegacySettings
     private let metrics: VerificationMetrics
 
-    package init(verifier: Verifier, metrics: VerificationMetrics = VerificationMetrics()) {
+    /// - Parameter receipts: nil takes those below Apple's root, of the apps and environments of `verifier`.
+    package init(
+        verifier: Verifier,
+        receipts: ReceiptVerifier? = nil,
+        legacy: LegacySettings = .local,
+        metrics: VerificationMetrics = VerificationMetrics()
+    ) {
         self.verifier = verifier
+        self.receipts = receipts ?? ReceiptVerifier(policy: ReceiptPolicy(verifier.policy))
+        self.legacy = legacy
         self.metrics = metrics
     }
 
@@ -30,6 +42,9 @@ package struct EventProcessor: Sendable {
             switch event.source {
             case "notification_v2": prepareNotification(event)
             case ClientSubmission.source: prepareClientTransaction(event)
+            case AuthenticNotificationV1.source: prepareNotificationV1(event)
+            case ClientReceipt.source: prepareClientReceipt(event)
+            case VerifyReceiptInterpreter.source: prepareReceiptAnswer(event)
             default: .settled(.outcome(Outcome(.unhandled, reason: "unknown_source")))
             }
         }
@@ -68,9 +83,13 @@ package struct EventProcessor: Sendable {
             if let reason = ClientTransactionInterpreter.refusal(of: transaction, in: submission) {
                 return .rejected(reason.rawValue, labels)
             }
-            let receivedAt = Timestamp(millisecondsSince1970: event.receivedAt.millisecondsSince1970)
             return .facts(
-                ClientTransactionInterpreter.facts(of: transaction, in: submission, eventID: event.eventID, receivedAt: receivedAt),
+                ClientTransactionInterpreter.facts(
+                    of: transaction,
+                    in: submission,
+                    eventID: event.eventID,
+                    receivedAt: event.arrivalTime
+                ),
                 labels
             )
         }
@@ -102,7 +121,7 @@ package struct EventProcessor: Sendable {
                 return settlement
             case .facts(let facts, let labels):
                 let result = fold.result(of: facts, after: answer)
-                let reason = facts.unhandledReason ?? fold.ownershipDoubt(of: facts, after: answer)?.rawValue
+                let reason = facts.unhandledReason ?? fold.ownershipDoubt(of: facts, after: answer)?.rawValue ?? facts.remark
                 return .outcome(Outcome(Outcome.Result(result), reason: reason, labels: labels))
             }
         }
@@ -110,14 +129,17 @@ package struct EventProcessor: Sendable {
 }
 
 extension EventProcessor.Prepared {
-    fileprivate static func rejected(_ reason: String, _ labels: OutcomeLabels = OutcomeLabels()) -> Self {
+    static func rejected(_ reason: String, _ labels: OutcomeLabels = OutcomeLabels()) -> Self {
         .settled(.outcome(Outcome(.rejected, reason: reason, labels: labels)))
     }
 }
 
 extension ClaimedEvent {
     /// The time of this attempt: what was signed too far in the future for the last one may be in time for this one.
-    fileprivate var verificationTime: Timestamp { Timestamp(millisecondsSince1970: claimedAt.millisecondsSince1970) }
+    var verificationTime: Timestamp { Timestamp(millisecondsSince1970: claimedAt.millisecondsSince1970) }
+
+    /// The time at which it came in, whichever attempt this is.
+    var arrivalTime: Timestamp { Timestamp(millisecondsSince1970: receivedAt.millisecondsSince1970) }
 }
 
 extension Outcome.Result {

@@ -48,7 +48,7 @@ extension OutcomeLabels {
 extension String {
     /// The text, or nil when it holds the one character that PostgreSQL's cannot, or is longer than an index takes: an outcome must never fail
     /// to be recorded. Apple's own are far below a hundred bytes.
-    fileprivate var storable: String? { utf8.contains(0) || utf8.count > 1000 ? nil : self }
+    var storable: String? { utf8.contains(0) || utf8.count > 1000 ? nil : self }
 }
 
 extension VerifiedNotification {

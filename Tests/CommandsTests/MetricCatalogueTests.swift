@@ -3,6 +3,7 @@ import Inbox
 import Ingest
 import Logging
 import Metrics
+import Outbox
 import Postgres
 import Prometheus
 import PrometheusTesting
@@ -64,6 +65,8 @@ import Testing
         _ = try WorkerCommand.queue(settings, pool: pool, registry: registry, logger: .quiet)
         _ = MaintenanceService(pool: pool, logger: .quiet, metrics: registry)
         let collector = StatisticsCollector(pool: pool, logger: .quiet)
+        _ = WorkerCommand.outbox(settings, pool: pool, registry: registry, logger: .quiet)
+        MetricCatalogue.expose(OutboxCollector(pool: pool, logger: .quiet), in: registry)
         let admin = WorkerCommand.admin(settings, registry: registry, collector: collector, logger: .quiet) {}
         #expect(admin.count == 1)
         #expect(registry.undescribed == [])
@@ -71,8 +74,11 @@ import Testing
         #expect(metrics.value("appstore_inbox_statistics_up") == 0)
         // Numbers of the database that nobody has read.
         let unread = Set(MetricCatalogue.inbox.map(\.name)).subtracting(["appstore_inbox_statistics_up"])
+            .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_age_seconds"])
         #expect(metrics.silent.subtracting(lazy) == unread)
         #expect(metrics.value("appstore_inbox_maintenance_rows_total", ["task": "repair"]) == 0)
+        let late = ["kind": "verify_receipt", "result": "late"]
+        #expect(metrics.value("appstore_inbox_outbox_attempts_total", late) == 0)
         #expect(metrics.pools == ["worker", "markers"])
     }
 

@@ -77,6 +77,33 @@ struct IntakeStateTests {
         #expect(state.dispatch(now: start + .seconds(1)).batch == [2, 3])
     }
 
+    @Test func `bodies of one source leave together, whatever came between them, and the others keep their places`() throws {
+        var state = state { ($0.maximumBatchEvents, $0.maximumBatchesInFlight) = (3, 9) }
+        for id: UInt64 in 1...8 {
+            try state.submit(submission(id, source: id.isMultiple(of: 2) ? "notification_v1" : "notification_v2", at: start))
+        }
+        let later = start + .seconds(1)
+        #expect(state.dispatch(now: later).batch == [1, 3, 5])
+        #expect(state.waiting.map(\.id) == [2, 4, 6, 7, 8])
+        #expect(state.waitingBytes == 50)
+        let second = try #require(state.dispatch(now: later).sent)
+        #expect((second.submissions.map(\.id), second.source) == ([2, 4, 6], "notification_v1"))
+        #expect(state.dispatch(now: later).batch == [7])
+        #expect(state.dispatch(now: later).batch == [8])
+        #expect(state.waiting.isEmpty && state.waitingBytes == 0)
+    }
+
+    @Test func `a body that does not fit is not overtaken by smaller ones of its source`() throws {
+        var state = state { ($0.maximumBatchBytes, $0.maximumBatchesInFlight) = (100, 9) }
+        let bodies = [(60, "a"), (60, "b"), (60, "a"), (10, "a"), (10, "b")]
+        for (id, body) in bodies.enumerated() { try state.submit(submission(UInt64(id), bytes: body.0, source: body.1, at: start)) }
+        let later = start + .seconds(1)
+        #expect(state.dispatch(now: later).batch == [0])
+        #expect(state.dispatch(now: later).batch == [1, 4])
+        #expect(state.dispatch(now: later).batch == [2, 3])
+        #expect(state.waitingBytes == 0)
+    }
+
     @Test func `the queue is bounded in events and in bytes`() throws {
         var events = state { $0.maximumWaitingEvents = 2 }
         try events.submit(submission(1, at: start))

@@ -9,16 +9,24 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct EventTests {
-    private func post(_ api: RunningAPI, _ key: TestKey, _ query: String = "") async throws -> String {
-        let json = #"{"signedTransaction":"YWJj.ZGVm.Z2hp","user":"ann"}"#
-        let answer = try await api.exchange("POST", "/v1/transactions\(query)", key: key, json: json)
+    /// What may be posted.
+    enum Post: String, CaseIterable {
+        case transactions = #"{"signedTransaction":"YWJj.ZGVm.Z2hp","user":"ann"}"#
+        case receipts = #"{"receiptData":"MIIB","user":"ann","transactionId":"71"}"#
+
+        var path: String { self == .transactions ? "/v1/transactions" : "/v1/receipts" }
+    }
+
+    private func post(_ api: RunningAPI, _ key: TestKey, _ kind: Post, _ query: String = "") async throws -> String {
+        let answer = try await api.exchange("POST", kind.path + query, key: key, json: kind.rawValue)
         return try #require(try answer.json()["event"]?.text)
     }
 
-    @Test func `an event is shown while it waits and when it is settled`() async throws {
+    @Test(arguments: Post.allCases)
+    func `an event is shown while it waits and when it is settled`(kind: Post) async throws {
         try await RunningAPI.run { api in
             let key = try await api.makeKey()
-            let event = try await post(api, key)
+            let event = try await post(api, key, kind)
             let waiting = try await api.exchange("GET", "/v1/events/\(event)", key: key).json()
             #expect((waiting["state"]?.text, waiting["outcome"]) == ("waiting", .null))
             #expect(waiting["url"]?.text == "/v1/events/\(event)")
@@ -31,7 +39,8 @@ struct EventTests {
         }
     }
 
-    @Test func `an event is shown to keys that cover it and to no other`() async throws {
+    @Test(arguments: Post.allCases)
+    func `an event is shown to keys that cover it and to no other`(kind: Post) async throws {
         try await RunningAPI.run { api in
             let any = try await api.makeKey()
             let tides = try await api.makeKey(apps: ["com.example.tides"])
@@ -42,18 +51,18 @@ struct EventTests {
                 if answer.status != 200 { #expect(answer.problem == "no-such-event") }
                 return answer.status == 200
             }
-            let event = try await post(api, both)
+            let event = try await post(api, both, kind)
             #expect(try await sees(any, event))
             #expect(try await sees(both, event))
             #expect(try await !sees(tides, event), "it may be of the other app")
             #expect(try await !sees(sandbox, event))
             try await api.database.settle(event, "applied", app: "com.example.tides")
             #expect(try await sees(tides, event), "it is of this app")
-            let second = try await post(api, any)
+            let second = try await post(api, any, kind)
             #expect(try await !sees(both, second))
             try await api.database.settle(second, "rejected", reason: "wrong_bundle", app: nil)
             #expect(try await !sees(both, second))
-            let third = try await post(api, any, "?environment=Sandbox")
+            let third = try await post(api, any, kind, "?environment=Sandbox")
             #expect(try await sees(sandbox, third))
         }
     }

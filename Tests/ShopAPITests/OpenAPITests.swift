@@ -2,6 +2,7 @@ import AppStore
 import HTTPServing
 import HTTPTypes
 import Postgres
+import PostgresTesting
 import Testing
 
 @testable import ShopAPI
@@ -14,8 +15,8 @@ struct OpenAPITests {
         .invalidParameter("a", "b"), .unknownParameter(known: []), .unauthorized, .verbNotCovered(.createOrders), .environmentNotCovered,
         .appNotCovered, .notFound, .noSuchEvent, .noSuchContract, .methodNotAllowed(allow: "GET"), .requestTimeout, .orderConflict,
         .ownerConflict, .lengthRequired, .contentTooLarge(limit: 1), .unsupportedMediaType, .contentEncodingRefused, .expectationFailed,
-        .transactionRejected(reason: "r"), .headTooLarge, .internalError, .transferCodingUnknown, .tooManyBytes, .shuttingDown,
-        .databaseUnavailable(retryAfter: 1),
+        .transactionRejected(reason: "r"), .receiptRejected(reason: "r"), .headTooLarge, .internalError, .transferCodingUnknown,
+        .tooManyBytes, .shuttingDown, .databaseUnavailable(retryAfter: 1),
     ]
 
     private let description = APIDescription.served
@@ -75,6 +76,7 @@ extension ShopRoutes {
                 store: ShopStore(pool: pool, logger: log.logger),
                 admission: Admission(memoryLimit: 1, hourlyLimit: 1),
                 maximumBytes: 1,
+                maximumReceiptBytes: 1,
                 metrics: APIMetrics()
             )
         }

@@ -123,6 +123,8 @@ struct OperationTests {
             let transaction = #"{"signedTransaction":"\#(jws)","user":"ann-the-customer"}"#
             _ = try await api.exchange("POST", "/v1/orders", key: key, json: Self.order)
             _ = try await api.exchange("POST", "/v1/transactions", key: key, json: transaction)
+            let receipt = #"{"receiptData":"c2VjcmV0LXBheWxvYWQ=","user":"ann-the-customer"}"#
+            _ = try await api.exchange("POST", "/v1/receipts", key: key, json: receipt)
             _ = try await api.exchange("GET", "/v1/users/ann-the-customer/entitlements", key: key)
             _ = try await api.exchange("GET", "/v1/users/ann-the-customer/nothing", key: key)
             try await database.change("ALTER TABLE appstore.orders ADD CHECK (user_id <> 'ann-the-customer') NOT VALID")

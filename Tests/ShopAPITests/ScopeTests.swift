@@ -24,10 +24,12 @@ struct ScopeTests {
 
     private static let order = #"{"user":"ann","product":"pro.monthly"}"#
     private static let transaction = #"{"signedTransaction":"YQ.YQ.YQ","user":"ann"}"#
+    private static let receipt = #"{"receiptData":"MIIB","user":"ann"}"#
 
     static let operations = [
         Operation(verb: .createOrders, method: "POST", path: "/v1/orders", json: order, statuses: [201]),
         Operation(verb: .submitTransactions, method: "POST", path: "/v1/transactions", json: transaction, statuses: [202]),
+        Operation(verb: .submitReceipts, method: "POST", path: "/v1/receipts", json: receipt, statuses: [202]),
         Operation(verb: .readEvents, method: "GET", path: "/v1/events/999", statuses: [404]),
         Operation(verb: .readEntitlements, method: "GET", path: "/v1/users/ann/entitlements", statuses: [200]),
         Operation(verb: .readSubscriptions, method: "GET", path: "/v1/subscriptions/70", statuses: [200]),

@@ -1,4 +1,5 @@
 import AppStore
+import Handlers
 import Inbox
 import InboxTesting
 import Ledger
@@ -13,10 +14,11 @@ struct Office {
     let database: TestDatabase
     private let queue: InboxQueue<EventProcessor.Prepared>
 
-    static func with(_ body: (Office) async throws -> Void) async throws {
+    /// - Parameter legacy: whether questions to Apple are written down; nobody asks them here.
+    static func with(legacy: LegacySettings = .local, _ body: (Office) async throws -> Void) async throws {
         let database = try await InboxDatabase.make()
         let pool = try database.pool(user: "appstore_worker")
-        let processor = EventProcessor(verifier: try SignedScene.verifier())
+        let processor = EventProcessor(verifier: try SignedScene.verifier(), receipts: try SignedScene.receiptVerifier(), legacy: legacy)
         var configuration = InboxQueue<EventProcessor.Prepared>.Configuration()
         // What waits for another attempt does not get it during a test.
         configuration.retry = RetryPolicy(baseDelay: .seconds(3600))

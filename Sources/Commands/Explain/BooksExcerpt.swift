@@ -4,15 +4,23 @@ import Postgres
 
 /// The rows of the books that an event is about, as they are now.
 struct BooksExcerpt {
-    /// The register of the charge, and its version.
-    let transaction: (row: JSONObject, version: Version)?
+    /// The register of the charge, and the version of its JWS half; nil when only receipts have told of it.
+    let transaction: (row: JSONObject, version: Version?)?
     /// The register of the contract's renewal, and its version.
-    let subscription: (row: JSONObject, version: Version)?
+    let subscription: (row: JSONObject, version: Version?)?
+    /// The versions of the receipt halves of the charges that receipts in the event tell of, by transaction id.
+    let receiptVersions: [String: Version]
+    /// The same of the legacy registers of renewals, by contract.
+    let legacyRenewalVersions: [String: Version]
+    /// Rows of legacy registers of the contract's renewal.
+    let legacyRenewals: [JSONObject]
     let contract: JSONObject?
     /// Who owned the contract from when, latest first.
     let claims: [JSONObject]
     let ownerLinks: [JSONObject]
     let submissions: [JSONObject]
+    /// Who posted receipts with the contract in them.
+    let receiptSubmissions: [JSONObject]
     /// The orders that the charge names or points to.
     let orders: [JSONObject]
     /// Those that the event has or would have, and those that are recorded under it.
@@ -20,36 +28,54 @@ struct BooksExcerpt {
     let refundStatements: [JSONObject]
     /// The event that brought the notificationUUID first.
     let firstEvent: Int64?
+    /// What was asked outside because of the event, and what became of it.
+    let calls: [JSONObject]
 
     static func read(_ subject: ExplainedSubject, in transaction: Transaction) async throws -> BooksExcerpt {
         let answers = try await transaction.pipeline([
             BooksQuery.transaction(subject), BooksQuery.subscription(subject), BooksQuery.contract(subject), BooksQuery.claims(subject),
             BooksQuery.ownerLinks(subject), BooksQuery.submissions(subject), BooksQuery.orders(subject), BooksQuery.effects(subject),
-            BooksQuery.refundStatements(subject), BooksQuery.firstEvent(subject),
+            BooksQuery.refundStatements(subject), BooksQuery.firstEvent(subject), BooksQuery.receiptHalves(subject),
+            BooksQuery.legacyRenewals(subject), BooksQuery.receiptSubmissions(subject), BooksQuery.calls(subject),
         ])
         return BooksExcerpt(
             transaction: try answers[0].first?.register(),
             subscription: try answers[1].first?.register(),
+            receiptVersions: try answers[10].versions(),
+            legacyRenewalVersions: try answers[11].versions(),
+            legacyRenewals: try answers[11].objects(),
             contract: try answers[2].first?.object(),
             claims: try answers[3].objects(),
             ownerLinks: try answers[4].objects(),
             submissions: try answers[5].objects(),
+            receiptSubmissions: try answers[12].objects(),
             orders: try answers[6].objects(),
             effects: try answers[7].objects(),
             refundStatements: try answers[8].objects(),
-            firstEvent: try answers[9].first?.decode("first_event_id")
+            firstEvent: try answers[9].first?.decode("first_event_id"),
+            calls: try answers[13].objects()
         )
     }
 }
 
 extension Row {
     /// A register's row and its place in the order of facts.
-    fileprivate func register() throws -> (row: JSONObject, version: Version) {
-        let signedDate = try decode("signed_date", as: PostgresTimestamp.self)
-        let version = Version(
-            signedDate: Timestamp(millisecondsSince1970: signedDate.millisecondsSince1970),
-            hash: try decode("hash", as: [UInt8].self)
-        )
-        return (try object(), version)
+    fileprivate func register() throws -> (row: JSONObject, version: Version?) { (try object(), try version()) }
+
+    /// Nil for a half that nobody has told of.
+    fileprivate func version() throws -> Version? {
+        guard let date = try decode("signed_date", as: PostgresTimestamp?.self), let hash = try decode("hash", as: [UInt8]?.self) else {
+            return nil
+        }
+        return Version(signedDate: Timestamp(millisecondsSince1970: date.millisecondsSince1970), hash: hash)
+    }
+}
+
+extension Rows {
+    /// The version of each row, by its column `id`.
+    fileprivate func versions() throws -> [String: Version] {
+        var versions: [String: Version] = [:]
+        for row in self { versions[try row.decode("id", as: String.self)] = try row.version() }
+        return versions
     }
 }

@@ -91,14 +91,57 @@ enum BooksQuery {
         """
     }
 
+    /// The receipt halves of the charges that receipts in the event tell of.
+    static func receiptHalves(_ subject: ExplainedSubject) -> Statement {
+        """
+        SELECT transaction_id AS id, receipt_date AS signed_date, receipt_hash AS hash FROM appstore.transactions
+        WHERE environment = \(subject.environment) AND transaction_id = ANY (\(subject.receiptCharges))
+        """
+    }
+
+    /// Of the contracts that the event tells of, and of the one that it is about.
+    static func legacyRenewals(_ subject: ExplainedSubject) -> Statement {
+        """
+        SELECT original_transaction_id AS id, stated_at AS signed_date, fact_hash AS hash, row_to_json(l)::text AS row
+        FROM appstore.legacy_renewals AS l
+        WHERE environment = \(subject.environment)
+          AND original_transaction_id = ANY (\(subject.legacyContracts + [subject.contractID].compactMap(\.self)))
+        ORDER BY original_transaction_id
+        """
+    }
+
+    static func receiptSubmissions(_ subject: ExplainedSubject) -> Statement {
+        """
+        SELECT row_to_json(s)::text AS row FROM appstore.receipt_submissions AS s
+        WHERE environment = \(subject.environment) AND original_transaction_id = \(subject.contractID)
+        ORDER BY received_at, event_id, transaction_id
+        """
+    }
+
+    /// Without what is sent: what the event had asked for, or the call that it is the answer to.
+    static func calls(_ subject: ExplainedSubject) -> Statement {
+        """
+        SELECT row_to_json(c)::text AS row FROM appstore.outbox_status AS c
+        WHERE c.event_id = \(subject.eventID) OR c.answer_event_id = \(subject.eventID)
+        ORDER BY c.call_id
+        """
+    }
+
     /// Other events about the same contract, with their bodies; the latest ones, when there are many.
     static func relatedEvents(_ subject: ExplainedSubject) -> Statement {
         """
         SELECT i.event_id, i.source, i.received_at, i.body, clock_timestamp() AS now
-        FROM appstore.outcomes AS o JOIN appstore.inbox AS i ON i.event_id = o.event_id
-        WHERE o.environment = \(subject.environment) AND o.original_transaction_id = \(subject.contractID)
-          AND o.event_id <> \(subject.eventID) AND o.result <> 'rejected'
-        ORDER BY o.event_id DESC LIMIT 100
+        FROM (
+            SELECT o.event_id FROM appstore.outcomes AS o
+            WHERE o.environment = \(subject.environment) AND o.original_transaction_id = \(subject.contractID) AND o.result <> 'rejected'
+            UNION -- what tells of several contracts
+            SELECT e.event_id FROM appstore.event_contracts AS e
+            WHERE e.environment = \(subject.environment)
+              AND e.original_transaction_id = ANY (\(subject.legacyContracts + [subject.contractID].compactMap(\.self)))
+        ) AS about
+        JOIN appstore.inbox AS i ON i.event_id = about.event_id
+        WHERE i.event_id <> \(subject.eventID)
+        ORDER BY i.event_id DESC LIMIT 100
         """
     }
 }

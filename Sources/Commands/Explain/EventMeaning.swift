@@ -52,6 +52,37 @@ extension EventMeaning {
         )
     }
 
+    /// Of a notification V1, by its body or by the labels of its outcome.
+    init(legacyType type: String?, facts: EventFacts?) {
+        let meaning = NotificationV1Meaning.of(type.map(NotificationTypeV1.init(rawValue:)))
+        let told = (facts?.effects ?? []).map(\.key.kind).first { meaning?.lifecycle.contains($0) ?? false }
+        self.init(
+            type: type,
+            subtype: nil,
+            isKnown: meaning != nil,
+            effect: told?.rawValue,
+            summary: meaning?.summary ?? "not in the table of this version: what it says of charges and renewals is merged, nothing else"
+        )
+    }
+
+    /// Of a receipt that a client posted.
+    static let clientReceipt = EventMeaning(
+        type: nil,
+        subtype: nil,
+        isKnown: true,
+        effect: nil,
+        summary: "a receipt as the client has it: a fact of each purchase in it, and perhaps a question to Apple"
+    )
+
+    /// Of what Apple answers about a receipt.
+    static let receiptAnswer = EventMeaning(
+        type: nil,
+        subtype: nil,
+        isKnown: true,
+        effect: nil,
+        summary: "Apple's answer about a receipt: purchases and renewals as they were when it was asked"
+    )
+
     /// Of a transaction that a client posted.
     static let clientTransaction = EventMeaning(
         type: nil,
@@ -65,7 +96,16 @@ extension EventMeaning {
 extension Explanation {
     /// Nil when nothing says what the event is.
     var meaning: EventMeaning? {
-        if record.source == ClientSubmission.source { return .clientTransaction }
+        switch record.source {
+        case ClientSubmission.source: return .clientTransaction
+        case ClientReceipt.source: return .clientReceipt
+        case VerifyReceiptInterpreter.source: return .receiptAnswer
+        case AuthenticNotificationV1.source:
+            let labels = record.outcome ?? record.history.last
+            let type = reading?.document.map { $0.word("notification_type") } ?? labels?.word("notification_type")
+            return EventMeaning(legacyType: type, facts: reading?.facts)
+        default: break
+        }
         let outer = reading?.parts.first.flatMap { $0.kind == .notification ? $0.payload : nil }
         if let outer { return EventMeaning(type: outer.word("notificationType"), subtype: outer.word("subtype")) }
         guard let labels = record.outcome ?? record.history.last, let type = labels.word("notification_type") else { return nil }

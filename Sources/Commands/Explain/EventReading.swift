@@ -10,10 +10,16 @@ import Worker
 struct EventReading {
     /// What a client asked for when it posted the transaction.
     private(set) var submission: ClientSubmission?
+    /// What a client asked for when it posted the receipt.
+    private(set) var post: ClientReceipt?
     /// Empty when there is no JWS in the body.
     private(set) var parts: [SignedPart] = []
     /// Nil when there is no JWS in the body.
     private(set) var trace: VerificationTrace?
+    /// The body of a notification V1, or an answer of Apple's: nothing in it is signed but the receipt.
+    private(set) var document: JSONObject?
+    /// Nil when there is no receipt in the body.
+    private(set) var receipt: ReceiptPart?
     /// What the worker would do with it, by the very code that the worker runs.
     let prepared: EventProcessor.Prepared?
 
@@ -22,29 +28,55 @@ struct EventReading {
         if case .facts(let facts, _)? = prepared { facts } else { nil }
     }
 
+    /// What its outcome would be found by, when it has facts.
+    var labels: OutcomeLabels? {
+        if case .facts(_, let labels)? = prepared { labels } else { nil }
+    }
+
     /// Reads an event as if it were claimed at this moment.
-    init(_ event: ClaimedEvent, verifier: Verifier) {
-        prepared = EventProcessor(verifier: verifier).prepare(event)
+    init(_ event: ClaimedEvent, processor: EventProcessor) {
+        prepared = processor.prepare(event)
         let now = Timestamp(millisecondsSince1970: event.claimedAt.millisecondsSince1970)
-        if event.source == ClientSubmission.source {
-            do {
-                let submission = try ClientSubmission(body: event.body)
-                let jws = Array(submission.signedTransaction.utf8)
-                self.submission = submission
-                parts = SignedPart.all(in: jws[...])
-                trace = Self.trace(of: submission, verifier.verifyTransaction(jws, receivedAt: now))
-            } catch {
-                // No submission: the worker's answer says why.
+        do {
+            switch event.source {
+            case ClientSubmission.source: try readSubmission(event.body, processor.verifier, now)
+            case "notification_v2": try readNotification(event.body, processor.verifier, now)
+            case ClientReceipt.source: try readPost(event.body, processor.receipts, now)
+            case AuthenticNotificationV1.source, VerifyReceiptInterpreter.source:
+                try readDocument(event.body, of: event.source, processor.receipts, now)
+            default: break
             }
-        } else if event.source == "notification_v2" {
-            do {
-                let jws = try NotificationBody.signedPayload(in: event.body)
-                parts = SignedPart.all(in: jws)
-                trace = VerificationTrace(verifier.verifyNotification(jws, receivedAt: now))
-            } catch {
-                // No notification: the worker's answer says why.
-            }
+        } catch {
+            // Nothing of the kind: the worker's answer says why.
         }
+    }
+
+    private mutating func readSubmission(_ body: [UInt8], _ verifier: Verifier, _ now: Timestamp) throws(ClientSubmission.Malformed) {
+        let submission = try ClientSubmission(body: body)
+        let jws = Array(submission.signedTransaction.utf8)
+        self.submission = submission
+        parts = SignedPart.all(in: jws[...])
+        trace = Self.trace(of: submission, verifier.verifyTransaction(jws, receivedAt: now))
+    }
+
+    private mutating func readNotification(_ body: [UInt8], _ verifier: Verifier, _ now: Timestamp) throws(NotificationBody.Refusal) {
+        let jws = try NotificationBody.signedPayload(in: body)
+        parts = SignedPart.all(in: jws)
+        trace = VerificationTrace(verifier.verifyNotification(jws, receivedAt: now))
+    }
+
+    private mutating func readPost(_ body: [UInt8], _ verifier: ReceiptVerifier, _ now: Timestamp) throws(ClientReceipt.Malformed) {
+        let post = try ClientReceipt(body: body)
+        self.post = post
+        receipt = ReceiptPart(location: "receiptData", verdict: verifier.verify(post.receiptData, receivedAt: now))
+    }
+
+    private mutating func readDocument(_ body: [UInt8], of source: String, _ verifier: ReceiptVerifier, _ now: Timestamp) throws {
+        let json = try JSONParser().parseObject(body)
+        document = json
+        let data =
+            source == AuthenticNotificationV1.source ? try ResponseBodyV1(json).receiptData : try VerifyReceiptResponse(json).latestReceipt
+        receipt = data.map { ReceiptPart(location: "latest_receipt", verdict: verifier.verify($0, receivedAt: now)) }
     }
 
     private static func trace(

@@ -2,6 +2,7 @@ import AppStore
 import ArgumentParser
 import Logging
 import Postgres
+import Worker
 
 /// `appstore-inbox explain`: what is known of one event, from its bytes to the books.
 struct ExplainCommand: AsyncParsableCommand {
@@ -14,9 +15,9 @@ struct ExplainCommand: AsyncParsableCommand {
 
             The object that --json prints has the members event, source, receivedAt, bytes (null: the body has been dropped), state \
             (ready, waiting, settled), result and reason (of the latest run), runs, queue, audit (rows of the database, members named as the \
-            columns), submission (what a client posted with its transaction), payloads, verification (the checks of each JWS in their \
-            order: ok, failed, not_reached), ifRunNow, meaning, facts (each with its version and its standing: held, superseded, \
-            not_merged), effects (each with the event that brought it first), and books (rows). Members that have nothing to say are null or empty.
+            columns), submission (what a client posted with its transaction or receipt), payloads, verification (the checks of each JWS in \
+            their order: ok, failed, not_reached; of a receipt one), ifRunNow, meaning, facts (each with its version and its standing: held, \
+            superseded, not_merged), effects (each with the event that brought it first), and books (rows). Members that have nothing to say are null or empty.
 
             Exit codes: 0 explained, 1 there is no such event or the database could not be asked, 2 wrong usage, 78 wrong settings.
             """
@@ -32,12 +33,16 @@ struct ExplainCommand: AsyncParsableCommand {
         let reader = try service.reader(worker, database)
         if service.checkConfig { return print(try reader.report(.worker)) }
         let settings = try WorkerSettings(reader)
-        let verifier = try settings.verifier()
+        let processor = EventProcessor(
+            verifier: try settings.verifier(),
+            receipts: try settings.receiptVerifier(),
+            legacy: settings.legacy
+        )
         let connection = try await Connection.open(
             try ConnectionOptions(settings.database, command: "explain"),
             logger: try Logger.service("explain", reader)
         )
-        let explanation = try await Explanation.read(event, from: connection, verifier: verifier)
+        let explanation = try await Explanation.read(event, from: connection, processor: processor)
         await connection.close()
         guard let explanation else {
             LogOutput.standardError.write("there is no event \(event)\n")

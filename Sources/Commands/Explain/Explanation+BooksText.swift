@@ -8,12 +8,13 @@ extension Explanation {
         var lines: [String] = []
         if let fact = facts.transaction {
             lines += ["charge \(fact.key.id) of contract \(fact.originalTransactionID), \(Self.version(fact.version))"]
-            lines += transaction.map { ["  " + Self.standing($0)] } ?? []
+            lines += standings.transaction.map { ["  " + Self.standing($0)] } ?? []
         }
         if let fact = facts.subscription {
             lines += ["renewal of contract \(fact.key.id), \(Self.version(fact.version))"]
-            lines += subscription.map { ["  " + Self.standing($0)] } ?? []
+            lines += standings.subscription.map { ["  " + Self.standing($0)] } ?? []
         }
+        lines += legacyFactLines
         if let submission = facts.submission { lines.append("\(submission.key.user) posts charge \(submission.key.charge.id) as his own") }
         if let statement = facts.refundStatement {
             lines.append("refund of charge \(statement.transactionID) \(statement.kind.rawValue) at \(statement.signedDate)")
@@ -22,11 +23,11 @@ extension Explanation {
         return lines.isEmpty ? ["none: there is nothing in it to merge"] : lines
     }
 
-    private static func version(_ version: Version) -> String {
+    static func version(_ version: Version) -> String {
         "version \(version.signedDate) \(version.hash.hexadecimal.prefix(12))"
     }
 
-    private static func standing(_ standing: FactStanding) -> String {
+    static func standing(_ standing: FactStanding) -> String {
         let held = standing.held.map(version) ?? ""
         let event = standing.heldEvent.map { ", as event \($0) says" } ?? ""
         switch standing.relation {
@@ -70,8 +71,23 @@ extension Explanation {
                     + " at \(submission.word("received_at") ?? "") in event \(submission.word("event_id") ?? "")"
             )
         }
+        for submission in books.receiptSubmissions {
+            let named = submission.word("transaction_id") ?? ""
+            lines.append(
+                "receipt posted by \(submission.word("user_id") ?? "")\(named.isEmpty ? "" : " for charge \(named)")"
+                    + " at \(submission.word("received_at") ?? "") in event \(submission.word("event_id") ?? "")"
+            )
+        }
         for statement in books.refundStatements {
             lines.append("refund \(statement.word("kind") ?? "") at \(statement.word("signed_date") ?? "")")
+        }
+        for call in books.calls {
+            let reason = [call.word("reason"), call.word("waits_for")].compactMap(\.self).joined(separator: ", ")
+            let answer = call.word("answer_event_id").map { ", answered in event \($0)" } ?? ""
+            lines.append(
+                "call \(call.word("call_id") ?? "") \(call.word("kind") ?? ""): \(call.word("state") ?? "")"
+                    + "\(reason.isEmpty ? "" : " (\(reason))")\(answer)"
+            )
         }
         return lines
     }

@@ -17,8 +17,8 @@ extension Explanation {
             "runs": .array((record.history + [current].compactMap(\.self)).map(JSONValue.object)),
             "queue": record.queue.map(JSONValue.object) ?? .null,
             "audit": record.audit.map { .array($0.map(JSONValue.object)) } ?? .null,
-            "submission": reading?.submission.map(Self.json) ?? .null,
-            "payloads": .array(reading?.parts.map(json) ?? []), "verification": reading?.trace.map(Self.json) ?? .null,
+            "submission": reading?.submission.map(Self.json) ?? reading?.post.map(Self.json) ?? .null,
+            "payloads": .array((reading?.parts.map(json) ?? []) + legacyPayloads), "verification": verificationJSON,
             "ifRunNow": reading?.prepared.map { Self.json(NextRun($0)) } ?? .null, "meaning": meaning.map(Self.json) ?? .null,
             "facts": factsJSON, "effects": .array(effects.map(\.json)), "books": booksJSON,
         ]
@@ -39,7 +39,7 @@ extension Explanation {
         ]
     }
 
-    private static func json(_ trace: VerificationTrace) -> JSONValue {
+    static func json(_ trace: VerificationTrace) -> JSONValue {
         .array(
             trace.parts.map { part in
                 ["location": .string(part.location), "checks": .array(part.checks.map(json))]
@@ -75,8 +75,12 @@ extension Explanation {
     private var factsJSON: JSONValue {
         guard let facts = reading?.facts else { return .null }
         return [
-            "transaction": facts.transaction.map { Self.json($0.key, $0.version, transaction) } ?? .null,
-            "subscription": facts.subscription.map { Self.json($0.key, $0.version, subscription) } ?? .null,
+            "transaction": facts.transaction.map { Self.json($0.key, $0.version, standings.transaction) } ?? .null,
+            "subscription": facts.subscription.map { Self.json($0.key, $0.version, standings.subscription) } ?? .null,
+            "receipts": .array(standings.receipts.map { Self.json($0.fact.key, $0.fact.version, $0.standing) }),
+            "legacyRenewals": .array(standings.legacyRenewals.map { Self.json($0.fact.key, $0.fact.version, $0.standing) }),
+            "receiptSubmissions": .array(facts.receiptSubmissions.map(Self.json)),
+            "calls": .array(facts.calls.map { ["kind": .string($0.kind), "bundleId": .string($0.bundleID)] }),
             "submission": facts.submission.map { ["user": .string($0.key.user), "transactionId": .string($0.key.charge.id)] } ?? .null,
             "refundStatement": facts.refundStatement.map {
                 ["kind": .string($0.kind.rawValue), "transactionId": .string($0.transactionID), "signedDate": .string("\($0.signedDate)")]
@@ -102,8 +106,10 @@ extension Explanation {
         return [
             "transaction": (books.transaction?.row).map(JSONValue.object) ?? .null,
             "subscription": (books.subscription?.row).map(JSONValue.object) ?? .null,
+            "legacyRenewals": rows(books.legacyRenewals),
             "contract": books.contract.map(JSONValue.object) ?? .null, "claims": rows(books.claims),
-            "ownerLinks": rows(books.ownerLinks), "submissions": rows(books.submissions), "orders": rows(books.orders),
+            "ownerLinks": rows(books.ownerLinks), "submissions": rows(books.submissions),
+            "receiptSubmissions": rows(books.receiptSubmissions), "orders": rows(books.orders), "calls": rows(books.calls),
             "refundStatements": rows(books.refundStatements), "firstEvent": books.firstEvent.map { .integer($0) } ?? .null,
         ]
     }

@@ -72,6 +72,7 @@ extension Explanation {
             let scope = submission.bundleIDs.map { $0.joined(separator: ", ") } ?? "any app"
             lines.append("submission: user \(submission.user ?? "not named"), \(submission.environment.rawValue), by a key for \(scope)")
         }
+        lines += legacyPayloadLines
         for part in reading?.parts ?? [] {
             let kind = part.kind?.rawValue ?? "of no known kind"
             lines.append("\(part.location): \(kind)\(isGenuine(part) ? "" : ", NOT VERIFIED: anyone may have written it")")
@@ -81,14 +82,15 @@ extension Explanation {
     }
 
     private var verification: [String] {
-        (reading?.trace?.parts ?? []).flatMap { part in
-            let passed = part.checks.filter { $0.result == .ok }.map(\.step.rawValue)
-            let unreached = part.checks.filter { $0.result == .notReached }.map(\.step.rawValue)
-            return [part.location]
-                + (passed.isEmpty ? [] : ["  ok           \(passed.joined(separator: ", "))"])
-                + part.checks.compactMap(Self.failure)
-                + (unreached.isEmpty ? [] : ["  not reached  \(unreached.joined(separator: ", "))"])
-        }
+        receiptVerification
+            + (reading?.trace?.parts ?? []).flatMap { part in
+                let passed = part.checks.filter { $0.result == .ok }.map(\.step.rawValue)
+                let unreached = part.checks.filter { $0.result == .notReached }.map(\.step.rawValue)
+                return [part.location]
+                    + (passed.isEmpty ? [] : ["  ok           \(passed.joined(separator: ", "))"])
+                    + part.checks.compactMap(Self.failure)
+                    + (unreached.isEmpty ? [] : ["  not reached  \(unreached.joined(separator: ", "))"])
+            }
     }
 
     private static func failure(_ check: VerificationTrace.Check) -> String? {

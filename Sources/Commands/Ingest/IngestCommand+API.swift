@@ -46,7 +46,9 @@ extension IngestCommand {
         // With the key's scope beside it a body must still fit into the inbox, which takes 4 MiB.
         configuration.limits.maximumBodyBytes = min(settings.bodyLimit, 1_048_576)
         // A backend asks little at once, and the memory of the process is meant for notifications.
-        configuration.limits.maximumBytesInMemory = max(configuration.limits.maximumBodyBytes, settings.memoryLimit / 4)
+        configuration.receiptBytes = min(settings.legacyBodyLimit, configuration.receiptBytes)
+        let largest = max(configuration.limits.maximumBodyBytes, configuration.receiptBytes)
+        configuration.limits.maximumBytesInMemory = max(largest, settings.memoryLimit / 4)
         return [pool, try APIServer(configuration: configuration, pool: pool, logger: logger, metrics: registry, onBound: onBound)]
     }
 }

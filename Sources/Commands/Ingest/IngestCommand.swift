@@ -47,6 +47,7 @@ struct IngestCommand: DaemonCommand {
         let server = try IngestServer(
             configuration: IngestServer.Configuration(settings),
             intake: intake,
+            secrets: settings.sharedSecrets,
             logger: logger,
             registry: registry,
             heartbeat: heartbeat.beat
@@ -84,6 +85,7 @@ extension IngestServer.Configuration {
         listen = settings.listen
         adminListen = settings.adminListen
         limits = ListenerLimits(settings)
+        legacyBodyBytes = settings.legacyBodyLimit
         maximumBytesPerHour = settings.hourlyByteLimit ?? .max
     }
 }

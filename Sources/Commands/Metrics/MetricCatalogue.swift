@@ -6,7 +6,7 @@ enum MetricCatalogue {
     /// What `appstore-inbox ingest` shows.
     static let ingest = http + database + receiver + api
     /// What `appstore-inbox worker` shows.
-    static let worker = http + database + batches + maintenance + inbox
+    static let worker = http + database + batches + maintenance + inbox + outbox
 
     /// Bounds in seconds around what the README promises: milliseconds in the usual case, seconds in trouble.
     private static let latencies = MetricDescription.Kind.histogram(
@@ -53,9 +53,9 @@ enum MetricCatalogue {
         MetricDescription(
             "appstore_inbox_ingest_accepted_total",
             .counter,
-            "Notifications that were committed to the inbox and answered with 200."
+            "Notifications that were committed to the inbox and answered with 200, by route."
         ),
-        MetricDescription("appstore_inbox_ingest_accepted_bytes_total", .counter, "Bytes of their bodies."),
+        MetricDescription("appstore_inbox_ingest_accepted_bytes_total", .counter, "Bytes of their bodies, by route."),
         MetricDescription("appstore_inbox_ingest_accept_seconds", latencies, "From the last byte of a notification to its commit."),
         MetricDescription("appstore_inbox_ingest_batch_events", sizes, "Notifications that shared a commit."),
         MetricDescription("appstore_inbox_ingest_commit_seconds", latencies, "One commit of a batch, getting a connection included."),

@@ -12,6 +12,8 @@ struct IngestOptions: SettingsOptions {
     @Option(help: Settings.connectionLimit.description.help) private var connectionLimit: String?
     @Option(help: Settings.requestTimeout.description.help) private var requestTimeout: String?
     @Option(help: Settings.hourlyByteLimit.description.help) private var hourlyByteLimit: String?
+    @Option(help: Settings.legacyBodyLimit.description.help) private var legacyBodyLimit: String?
+    @OptionGroup private var secrets: SharedSecretsOptions
 
     init() {}
 
@@ -20,6 +22,7 @@ struct IngestOptions: SettingsOptions {
             "listen": listen, "admin-listen": adminListen, "api-listen": apiListen, "api-database-url": apiDatabaseURL,
             "api-database-url-file": apiDatabaseURLFile, "body-limit": bodyLimit, "memory-limit": memoryLimit,
             "connection-limit": connectionLimit, "request-timeout": requestTimeout, "hourly-byte-limit": hourlyByteLimit,
-        ])
+            "legacy-body-limit": legacyBodyLimit,
+        ]).merging(secrets.flags) { $1 }
     }
 }

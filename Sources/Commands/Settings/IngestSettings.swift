@@ -1,3 +1,4 @@
+import AppStoreVerification
 import HTTPServing
 
 /// The settings of `appstore-inbox ingest`.
@@ -9,8 +10,12 @@ struct IngestSettings: Sendable {
     let adminListen: ListenAddress
     /// The interface for the shop's own backend; nil when it is off.
     let api: API?
-    /// Bytes of the largest body, on any listener.
+    /// What vouches for notifications V1.
+    let sharedSecrets: SharedSecrets
+    /// Bytes of the largest body, on any listener, but for the paths of `legacyBodyLimit`.
     let bodyLimit: Int
+    /// Bytes of the largest notification V1 and of the largest body with a receipt.
+    let legacyBodyLimit: Int
     /// Bytes of bodies held at once; the interface has a quarter of it for itself.
     let memoryLimit: Int
     let connectionLimit: Int
@@ -26,15 +31,20 @@ struct IngestSettings: Sendable {
         listen = try reader.required(Settings.listen)
         adminListen = try reader.required(Settings.adminListen)
         api = try API(reader, like: database)
+        sharedSecrets = try reader.sharedSecrets()?.secrets ?? SharedSecrets()
         bodyLimit = try reader.required(Settings.bodyLimit)
+        legacyBodyLimit = try reader.required(Settings.legacyBodyLimit)
         memoryLimit = try reader.required(Settings.memoryLimit)
         connectionLimit = try reader.required(Settings.connectionLimit)
         requestTimeout = .seconds(try reader.required(Settings.requestTimeout))
         let hourly = try reader.required(Settings.hourlyByteLimit)
         hourlyByteLimit = hourly == 0 ? nil : hourly
         shutdownTimeout = .seconds(try reader.required(Settings.shutdownTimeout))
-        guard bodyLimit <= memoryLimit else {
-            throw SettingsError(["body-limit is larger than memory-limit: no request could be taken"])
+        for (name, limit) in [("body-limit", bodyLimit), ("legacy-body-limit", legacyBodyLimit)] {
+            guard limit <= memoryLimit else { throw SettingsError(["\(name) is larger than memory-limit: no such body could be taken"]) }
+            guard limit <= hourlyByteLimit ?? .max else {
+                throw SettingsError(["\(name) is larger than hourly-byte-limit: no such body could be taken"])
+            }
         }
         if let api, api.listen == listen || api.listen == adminListen, !api.listen.isAnyPort {
             throw SettingsError(["api-listen: \(api.listen) is another listener's address too"])

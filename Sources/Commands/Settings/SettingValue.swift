@@ -122,7 +122,8 @@ enum SettingValue {
         return environment
     }
 
-    private static func items(_ text: String) throws(InvalidSettingValue) -> [String] {
+    /// What commas separate, without the spaces around it.
+    static func items(_ text: String) throws(InvalidSettingValue) -> [String] {
         let items = text.split(separator: ",", omittingEmptySubsequences: false).map { item in
             String(item.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
         }
@@ -131,7 +132,7 @@ enum SettingValue {
     }
 
     /// Letters, digits, hyphens and dots, as Apple documents CFBundleIdentifier; an asterisk would not be a wildcard here.
-    private static func isBundleID(_ text: String) -> Bool {
+    static func isBundleID(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
                 switch byte {

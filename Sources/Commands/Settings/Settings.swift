@@ -177,12 +177,12 @@ enum Settings {
     static let database = [databaseURL.description, databaseURLFile.description, prepared.description]
     static let api = [apiListen.description, apiDatabaseURL.description, apiDatabaseURLFile.description]
     static let ingest =
-        database + api + [
+        database + api + secrets + [
             listen.description, adminListen.description, bodyLimit.description, memoryLimit.description, connectionLimit.description,
-            requestTimeout.description, hourlyByteLimit.description,
+            requestTimeout.description, hourlyByteLimit.description, legacyBodyLimit.description,
         ] + common
     static let worker =
-        database + [
+        database + secrets + outbound + [
             apps.description, environments.description, extraRoots.description, workerAdminListen.description, concurrency.description,
             batchSize.description, maximumAttempts.description,
         ] + common

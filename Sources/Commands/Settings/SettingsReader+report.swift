@@ -21,6 +21,10 @@ extension SettingsReader {
         }
         var rows: [(name: String, value: String, place: String)] = []
         for setting in scope.settings {
+            if setting.name == Settings.sharedSecrets.description.name {
+                if let found = try sharedSecrets() { rows.append((setting.name, found.summary, found.place)) }
+                continue
+            }
             guard let origin = try origin(of: setting) else { continue }
             rows.append((setting.name, setting.isSecret ? "(secret)" : origin.text.isEmpty ? "(none)" : origin.text, origin.place))
         }

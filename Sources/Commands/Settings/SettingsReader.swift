@@ -15,7 +15,8 @@ struct SettingsReader: Sendable {
     private let flags: InMemoryProvider
     private let environment: EnvironmentVariablesProvider
     private let file: ConfigurationFile?
-    private let credentials: URL?
+    /// Where systemd puts credentials; nil without any.
+    let credentials: URL?
 
     /// Variables that begin like ours and mean nothing; worth a warning, for a misspelt setting is a silent default.
     let unknownVariables: [String]
@@ -85,10 +86,12 @@ struct SettingsReader: Sendable {
     private static let secretFiles = [
         Settings.databaseURL.description.name: Settings.databaseURLFile.description,
         Settings.apiDatabaseURL.description.name: Settings.apiDatabaseURLFile.description,
+        Settings.sharedSecrets.description.name: Settings.sharedSecretsFile.description,
     ]
-    private static let mayBeAbsent = Set(secretFiles.values.map(\.name) + Settings.api.map(\.name))
+    private static let mayBeAbsent = Set(secretFiles.values.map(\.name) + (Settings.api + Settings.secrets).map(\.name))
 
-    private func plainOrigin(of setting: SettingDescription) throws(SettingsError) -> Origin? {
+    /// Where the text of a setting that is no secret comes from, or that of a secret which was given itself.
+    func plainOrigin(of setting: SettingDescription) throws(SettingsError) -> Origin? {
         if let text = try text(of: setting.name, in: flags) { return Origin(text: text, place: setting.flag) }
         if let text = try text(of: setting.variable, in: environment) { return Origin(text: text, place: setting.variable) }
         if let file, let text = try text(of: setting.name, in: file.provider) {

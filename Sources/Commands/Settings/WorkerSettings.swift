@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreVerification
 import HTTPServing
+import Handlers
 
 /// The settings of `appstore-inbox worker`.
 struct WorkerSettings: Sendable {
@@ -17,6 +18,14 @@ struct WorkerSettings: Sendable {
     /// Events in one batch.
     let batchSize: Int
     let maximumAttempts: Int
+    /// What verifyReceipt is asked with.
+    let sharedSecrets: SharedSecrets
+    /// Whose word a posted receipt needs.
+    let verifyReceipt: VerifyReceiptMode
+    let verifyReceiptURL: String
+    let verifyReceiptSandboxURL: String
+    /// PEM files with certificates that are trusted beside the system's when others are asked.
+    let outboundRoots: [String]
     let shutdownTimeout: Duration
 
     /// - Throws: ``SettingsError`` with everything that is wrong.
@@ -30,13 +39,25 @@ struct WorkerSettings: Sendable {
         concurrency = try reader.required(Settings.concurrency)
         batchSize = try reader.required(Settings.batchSize)
         maximumAttempts = try reader.required(Settings.maximumAttempts)
+        sharedSecrets = try reader.sharedSecrets()?.secrets ?? SharedSecrets()
+        verifyReceipt = try reader.required(Settings.verifyReceipt)
+        verifyReceiptURL = try reader.required(Settings.verifyReceiptURL)
+        verifyReceiptSandboxURL = try reader.required(Settings.verifyReceiptSandboxURL)
+        outboundRoots = try reader.required(Settings.outboundRoots)
+        for path in outboundRoots { try OutboundRoot.check(path) }
         shutdownTimeout = .seconds(try reader.required(Settings.shutdownTimeout))
     }
 
     /// What an operator should read in the log at each start.
     var warnings: [String] {
-        extraRoots.filter { $0.environments.contains(.production) }.map { root in
+        let roots = extraRoots.filter { $0.environments.contains(.production) }.map { root in
             "\(root.path) is trusted for Production: whoever holds its key can make purchases"
         }
+        let outbound = outboundRoots.map { "\($0) is trusted for TLS: whoever holds its key can answer in Apple's place" }
+        let known = Set(apps.map(\.bundleID))
+        let strangers = sharedSecrets.counts.keys.filter { !known.contains($0) }.sorted().map { bundleID in
+            "there are shared secrets of \(bundleID), which is none of the apps"
+        }
+        return roots + outbound + strangers
     }
 }

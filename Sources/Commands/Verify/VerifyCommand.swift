@@ -7,10 +7,11 @@ import FoundationEssentials
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Verifies a compact JWS of Apple's or a notification's body, and prints a JSON object with the verdict.",
+        abstract: "Verifies a compact JWS of Apple's, a receipt or a notification's body, and prints the verdict.",
         discussion: """
-            Without --bundle-id or --environment any is accepted, for looking at things. An option about something that the payload does \
-            not hold does not apply to it. Exit codes: 0 valid, 1 invalid, 2 wrong usage or unreadable input.
+            What it is given is told by its form. A receipt may be in base64 or as it is; of a notification V1 the receipt inside is verified, \
+            for nothing else in it is signed. Without --bundle-id or --environment any is accepted, for looking at things. An option about \
+            something that the payload does not hold does not apply to it. Exit codes: 0 valid, 1 invalid, 2 wrong usage or unreadable input.
             """
     )
 
@@ -20,6 +21,7 @@ struct VerifyCommand: ParsableCommand {
     @Option(help: "Production or Sandbox; may be given several times.") var environment: [String] = []
     @Option(help: "A root certificate (PEM or DER) instead of Apple's, for any environment; may be given several times.")
     var root: [String] = []
+    @Flag var form = VerifyForm.json
 
     func validate() throws {
         for name in environment where name != "Production" && name != "Sandbox" {
@@ -30,26 +32,38 @@ struct VerifyCommand: ParsableCommand {
     func run() throws {
         let report: VerifyReport
         do {
-            report = try VerifyInput(file: file).report(policy: policy())
+            report = try VerifyInput(file: file).report(demands())
         } catch let error as VerifyInput.Unreadable {
             throw ValidationError(error.description)
         } catch let error as RootFile.Unusable {
             throw ValidationError("--root \(error)")
         }
-        print(String(decoding: JSONSerializer.serialize(report.json), as: UTF8.self))
+        print(form == .json ? String(decoding: JSONSerializer.serialize(report.json), as: UTF8.self) : report.text)
         throw report.isValid ? ExitCode.success : ExitCode(1)
     }
 
-    private func policy() throws(RootFile.Unusable) -> VerificationPolicy {
+    private func demands() throws(RootFile.Unusable) -> VerifyDemands {
         var roots: [TrustedRoot] = []
         for path in root {
             roots += try RootFile(path: path).trusted(for: nil)
         }
-        return VerificationPolicy(
-            apps: bundleId.isEmpty ? nil : bundleId.map { App(bundleID: $0, appAppleID: nil) },
-            environments: environment.isEmpty ? nil : Set(environment.map(AppStoreEnvironment.init)),
-            roots: root.isEmpty ? [.appleRootCAG3] : roots,
-            appAppleID: appAppleId
+        return VerifyDemands(
+            bundleIDs: bundleId.isEmpty ? nil : bundleId,
+            environments: environment.isEmpty ? nil : Set(environment.map(AppStoreEnvironment.init(rawValue:))),
+            appAppleID: appAppleId,
+            roots: root.isEmpty ? nil : roots
         )
+    }
+}
+
+/// In which form a verdict is printed.
+enum VerifyForm: EnumerableFlag {
+    case json, text
+
+    static func help(for value: VerifyForm) -> ArgumentHelp? {
+        switch value {
+        case .json: "Print one JSON object, as it does without this."
+        case .text: "Print it for people."
+        }
     }
 }

@@ -1,47 +1,53 @@
 import AppStore
 import AppStoreVerification
 import FoundationEssentials
+import Handlers
 
-/// What `appstore-inbox verify` is given: a compact JWS, or a body with one in it.
+/// What `appstore-inbox verify` is given: a compact JWS, a receipt, or a body with one of them in it.
 struct VerifyInput {
     /// Why there is nothing to verify.
     struct Unreadable: Error, CustomStringConvertible {
         let description: String
     }
 
-    private let bytes: ArraySlice<UInt8>
+    private let bytes: [UInt8]
 
-    /// Reads a file, or standard input for `-`; white space around the content does not belong to it.
+    /// Reads a file, or standard input for `-`.
     init(file: String) throws(Unreadable) {
         do {
-            bytes = [UInt8](try Data(contentsOf: URL(filePath: file == "-" ? "/dev/stdin" : file)))[...].trimmingWhitespace()
+            bytes = [UInt8](try Data(contentsOf: URL(filePath: file == "-" ? "/dev/stdin" : file)))
         } catch {
             throw Unreadable(description: "\(file): cannot be read")
         }
-        guard !bytes.isEmpty else { throw Unreadable(description: "\(file): is empty") }
-    }
-
-    /// Verifies it by that policy, as received now.
-    func report(policy: VerificationPolicy) throws -> VerifyReport {
-        let jws: ArraySlice<UInt8>
-        if bytes.first == UInt8(ascii: "{") {
-            do throws(NotificationBody.Refusal) {
-                jws = try NotificationBody.signedPayload(in: Array(bytes))
-            } catch {
-                return VerifyReport(invalid: error.rawValue, at: "body")
-            }
-        } else {
-            jws = bytes
+        guard bytes.contains(where: { $0 != 0x20 && !(0x09...0x0d).contains($0) }) else {
+            throw Unreadable(description: "\(file): is empty")
         }
-        let now = Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
-        return try VerifyReport(Verifier(policy: policy).verifyAny(jws, receivedAt: now))
     }
-}
 
-extension ArraySlice<UInt8> {
-    fileprivate func trimmingWhitespace() -> ArraySlice<UInt8> {
-        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
-        guard let first = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) }) else { return [] }
-        return self[first...last]
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Verifies it by what is asked, as received now.
+    func report(_ demands: VerifyDemands) throws -> VerifyReport {
+        let now = Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
+        switch SignedInput(bytes[...]) {
+        case .jws(let jws):
+            return try VerifyReport(Verifier(policy: demands.policy).verifyAny(jws, receivedAt: now))
+        case .notificationV2(let body):
+            let jws: ArraySlice<UInt8>
+            do throws(NotificationBody.Refusal) {
+                jws = try NotificationBody.signedPayload(in: body)
+            } catch {
+                return VerifyReport(invalid: error.rawValue, at: VerifyReport.bodyLocation)
+            }
+            return try VerifyReport(Verifier(policy: demands.policy).verifyAny(jws, receivedAt: now))
+        case .notificationV1(let body):
+            return NotificationV1Report(body, demands, receivedAt: now).report
+        case .unknownJSON(let refusal):
+            return VerifyReport(invalid: refusal.rawValue, at: VerifyReport.bodyLocation)
+        case .receipt(let receipt):
+            return VerifyReport(demands.verify(receipt, receivedAt: now))
+        }
     }
 }

@@ -6,6 +6,11 @@ struct VerifyReport {
     let isValid: Bool
     let json: JSONObject
 
+    /// The location of what is wrong with a body, not with what is signed in it.
+    static let bodyLocation = "body"
+    /// The same of a receipt.
+    static let receiptLocation = "receipt"
+
     init(_ verdict: Verdict<VerifiedPayload>) throws(JSONSyntaxError) {
         switch verdict {
         case .valid(let payload):
@@ -15,15 +20,35 @@ struct VerifyReport {
                 invalid: rejection.reason.rawValue,
                 at: rejection.location,
                 detail: rejection.detail,
-                kind: rejection.notification == nil ? nil : .notification
+                kind: rejection.notification == nil ? nil : SignedPayloadKind.notification.rawValue
             )
         }
     }
 
-    init(invalid reason: String, at location: String, detail: String? = nil, kind: SignedPayloadKind? = nil) {
+    /// Of a receipt by itself.
+    init(_ finding: VerifyDemands.ReceiptFinding) {
+        switch finding {
+        case .valid(let receipt):
+            self.init(valid: ReceiptReport.kind, payload: ReceiptReport(receipt).json)
+        case .invalid(let reason, let detail, let receipt):
+            let kind = receipt == nil ? nil : ReceiptReport.kind
+            self.init(invalid: reason.rawValue, at: Self.receiptLocation, detail: detail, kind: kind)
+        }
+    }
+
+    init(valid kind: String, payload: JSONObject, receipt: JSONObject? = nil) {
+        var json: JSONObject = [
+            "verdict": "valid", "reason": .null, "kind": .string(kind), "payload": .object(payload), "transaction": .null,
+            "renewalInfo": .null,
+        ]
+        if let receipt { json["receipt"] = .object(receipt) }
+        self.init(isValid: true, json: json)
+    }
+
+    init(invalid reason: String, at location: String, detail: String? = nil, kind: String? = nil) {
         let json: JSONObject = [
             "verdict": "invalid", "reason": .string(reason), "location": .string(location), "detail": detail.map(JSONValue.string) ?? .null,
-            "kind": (kind?.rawValue).map(JSONValue.string) ?? .null, "payload": .null, "transaction": .null, "renewalInfo": .null,
+            "kind": kind.map(JSONValue.string) ?? .null, "payload": .null, "transaction": .null, "renewalInfo": .null,
         ]
         self.init(isValid: false, json: json)
     }
@@ -52,5 +77,20 @@ struct VerifyReport {
         object["renewalInfo"] = try parts.renewalInfo.map { bytes throws(JSONSyntaxError) in try JSONParser().parse(bytes) } ?? .null
         if let app = parts.app { object["appTransaction"] = try JSONParser().parse(app) }
         return object
+    }
+}
+
+extension VerifyReport {
+    /// The form for people: the verdict in a line, and what is known below it.
+    var text: String {
+        var heading = isValid ? "valid: \(json.word("kind") ?? "")" : "invalid: \(json.word("reason") ?? "")"
+        if !isValid, let location = json.word("location") { heading += " in \(location)" }
+        if let detail = json.word("detail") { heading += " (\(detail))" }
+        if !isValid, let kind = json.word("kind") { heading += "; a genuine \(kind)" }
+        let parts = ["payload", "transaction", "renewalInfo", "appTransaction", "receipt"].compactMap { name -> String? in
+            guard let value = json[name], value != .null else { return nil }
+            return "\n\(name)\n\(value.pretty())"
+        }
+        return ([heading] + parts).joined(separator: "\n").shownSafely
     }
 }

@@ -4,6 +4,7 @@ import ArgumentParser
 import FoundationEssentials
 import Inbox
 import Logging
+import Outbox
 import Postgres
 import Prometheus
 import ServiceLifecycle
@@ -33,12 +34,14 @@ struct WorkerCommand: DaemonCommand {
 
         let pool = ConnectionPool(
             options: try ConnectionOptions(settings.database, command: "worker"),
-            // One for maintenance, one for the inbox's numbers.
-            configuration: ConnectionPool.Configuration(maxConnections: settings.concurrency + 2),
+            // One for maintenance, one for the numbers of inbox and outbox.
+            configuration: ConnectionPool.Configuration(maxConnections: settings.concurrency + 2 + Self.outboxConnections),
             logger: logger
         )
         registry.observe(pool, as: "worker")
         let collector = StatisticsCollector(pool: pool, logger: logger)
+        let outboxCollector = OutboxCollector(pool: pool, logger: logger)
+        MetricCatalogue.expose(outboxCollector, in: registry)
         let watchdog = Watchdog(notifier: notifier)
         let loops = (0..<settings.concurrency).map { _ in watchdog.loop() }
         let service = WorkerService(
@@ -55,8 +58,8 @@ struct WorkerCommand: DaemonCommand {
         if admin.isEmpty { announce() }
         // In the order of dependency: the last is the first to shut down.
         try await ServiceGroup.running(
-            [pool] + admin + [collector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
-                + [service, StoppingNotice(notifier: notifier)],
+            [pool] + admin + [collector, outboxCollector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
+                + [Self.outbox(settings, pool: pool, registry: registry, logger: logger), service, StoppingNotice(notifier: notifier)],
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger
         )
@@ -72,7 +75,12 @@ struct WorkerCommand: DaemonCommand {
     ) throws -> InboxQueue<EventProcessor.Prepared> {
         let verifier = try settings.verifier()
         registry.observe(verifier)
-        let processor = EventProcessor(verifier: verifier, metrics: VerificationMetrics(factory: registry))
+        let processor = EventProcessor(
+            verifier: verifier,
+            receipts: try settings.receiptVerifier(),
+            legacy: settings.legacy,
+            metrics: VerificationMetrics(factory: registry)
+        )
         var configuration = InboxQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = settings.batchSize
         configuration.retry = RetryPolicy(maximumAttempts: settings.maximumAttempts)
@@ -80,11 +88,16 @@ struct WorkerCommand: DaemonCommand {
             pool: pool,
             configuration: configuration,
             logger: logger,
-            metrics: QueueMetrics(types: Set(NotificationMatrix.subtypes.keys.map(\.rawValue)), factory: registry),
+            metrics: QueueMetrics(types: notificationTypes, factory: registry),
             prepare: processor.prepare,
             merge: processor.merge
         )
         registry.observe(queue.side, as: "markers")
         return queue
+    }
+
+    /// The types that metrics tell apart, of both versions of notifications.
+    private static var notificationTypes: Set<String> {
+        Set(NotificationMatrix.subtypes.keys.map(\.rawValue)).union(NotificationTypeV1.documented.map(\.rawValue))
     }
 }

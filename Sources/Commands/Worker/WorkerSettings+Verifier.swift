@@ -1,11 +1,31 @@
 import AppStoreVerification
+import Handlers
 
 extension WorkerSettings {
     /// The verifier that these settings ask for: what it trusts, and which apps and environments count.
     ///
     /// - Throws: ``SettingsError`` when the file of a root cannot be used.
     func verifier() throws(SettingsError) -> Verifier {
-        var roots = [TrustedRoot.appleRootCAG3]
+        let roots = try trustedExtraRoots()
+        return Verifier(policy: VerificationPolicy(apps: apps, environments: environments, roots: [.appleRootCAG3] + roots))
+    }
+
+    /// The same for receipts, which Apple signs below another root.
+    ///
+    /// - Throws: ``SettingsError`` when the file of a root cannot be used.
+    func receiptVerifier() throws(SettingsError) -> ReceiptVerifier {
+        let roots = try trustedExtraRoots()
+        return ReceiptVerifier(policy: ReceiptPolicy(apps: apps, environments: environments, roots: [.appleRootCA] + roots))
+    }
+
+    /// Which receipts Apple is asked about.
+    var legacy: LegacySettings {
+        let bundleIDs = apps.map(\.bundleID).filter { !sharedSecrets.secrets(of: $0).isEmpty }
+        return LegacySettings(mode: verifyReceipt, appsWithSecret: Set(bundleIDs))
+    }
+
+    private func trustedExtraRoots() throws(SettingsError) -> [TrustedRoot] {
+        var roots: [TrustedRoot] = []
         for root in extraRoots {
             do throws(RootFile.Unusable) {
                 roots += try root.trusted()
@@ -13,6 +33,6 @@ extension WorkerSettings {
                 throw SettingsError(["\(Settings.extraRoots.description.name): \(error)"])
             }
         }
-        return Verifier(policy: VerificationPolicy(apps: apps, environments: environments, roots: roots))
+        return roots
     }
 }

@@ -16,7 +16,7 @@ extension ConnectionGuard {
         state.bytesArrived(now: context.eventLoop.now)
         self.head = head
         do throws(Problem) {
-            let expectation = try BodyExpectation(head, limit: limits.maximumBodyBytes)
+            let expectation = try BodyExpectation(head, limit: limits.maximumBodyBytes(for: head.uri))
             if let refusal = admission.admit(bytes: expectation.maximumBytes) { throw refusal }
             reserved = expectation.maximumBytes
             // After an upgrade request the decoder parses nothing more.
@@ -32,7 +32,7 @@ extension ConnectionGuard {
 
     private func receiveBody(_ bytes: ByteBuffer, context: ChannelHandlerContext) {
         guard state.bodyArrived(bytes: bytes.readableBytes) else {
-            return refuse(.contentTooLarge(limit: limits.maximumBodyBytes), context: context)
+            return refuse(.contentTooLarge(limit: limits.maximumBodyBytes(for: head?.uri ?? "")), context: context)
         }
         if body == nil { body = bytes } else { body?.writeImmutableBuffer(bytes) }
     }
@@ -40,7 +40,8 @@ extension ConnectionGuard {
     private func handOn(context: ChannelHandlerContext) {
         guard let head else { return }
         state.requestCompleted(now: context.eventLoop.now)
-        if head.method == .POST, let endpoint = directEndpoints[head.uri] {
+        // To read a body above the usual limit would hold up the other connections of this event loop.
+        if head.method == .POST, body?.readableBytes ?? 0 <= limits.maximumBodyBytes, let endpoint = directEndpoints[head.uri] {
             answer(head, by: endpoint, context: context)
         } else {
             forward(head, context: context)

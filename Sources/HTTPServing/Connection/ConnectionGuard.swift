@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP1
 
 /// Stands between the HTTP/1.1 codec and Hummingbird and lets only whole, bounded requests pass, one at a time; those that have a
-/// ``DirectEndpoint`` go to it and not any further.
+/// ``DirectEndpoint``, and a body of usual size, go to it and not any further.
 ///
 /// It adds what Hummingbird does not have: a deadline for the whole request, limits that hold before a body is read, 100 (Continue),
 /// answers 408, 413 and 431 that end the connection, and a grace limit at shutdown.

@@ -32,10 +32,10 @@ package struct Routes: HTTPResponder {
         }
     }
 
-    /// Serves POST of a fixed path on the event loop of each connection.
+    /// Serves POST of a fixed path on the event loop of each connection, but for bodies above the listener's usual limit.
     package mutating func onPost(_ path: String, _ endpoint: DirectEndpoint) {
         directEndpoints[path] = endpoint
-        // Not written exactly so, with a query for instance, it comes here.
+        // Not written exactly so, with a query for instance, or with a larger body, it comes here.
         on(.post, path) { request, _ throws(Problem) in
             let fields = HTTPHeaders(request.headers.map { ($0.name.rawName, $0.value) })
             let body = try await JSONRequestBody.bytes(of: request, maximumBytes: .max)

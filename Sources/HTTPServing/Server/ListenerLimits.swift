@@ -2,8 +2,10 @@ import NIOCore
 
 /// What the clients of one listener may take.
 package struct ListenerLimits: Sendable {
-    /// The most bytes in a body.
+    /// The most bytes in a body, but under the paths that have a limit of their own.
     package var maximumBodyBytes = 256 * 1024
+    /// The most bytes in a body by path, as the request line has it.
+    package var bodyBytesByPath: [String: Int] = [:]
     /// The most bytes in a request line and header fields together.
     package var maximumHeadBytes = 16 * 1024
     /// The most bytes of requests that are in memory at once.
@@ -21,13 +23,18 @@ package struct ListenerLimits: Sendable {
 
     package init() {}
 
+    /// What the limit of a body may be: the inbox takes no larger ones.
+    package static let bodyBytes = 1024...4 * 1024 * 1024
+
     /// Checks that the limits make sense together.
     ///
     /// - Throws: `ServerError` that names the first limit that does not.
     package func validate() throws(ServerError) {
-        try Self.check("maximumBodyBytes", maximumBodyBytes, in: 1024...4 * 1024 * 1024)
+        try Self.check("maximumBodyBytes", maximumBodyBytes, in: Self.bodyBytes)
+        for (path, limit) in bodyBytesByPath.sorted(by: { $0.key < $1.key }) { try Self.check(path, limit, in: Self.bodyBytes) }
         try Self.check("maximumHeadBytes", maximumHeadBytes, in: 1024...1024 * 1024)
-        try Self.check("maximumBytesInMemory", maximumBytesInMemory, in: maximumBodyBytes...Int.max)
+        let largest = bodyBytesByPath.values.reduce(maximumBodyBytes, max)
+        try Self.check("maximumBytesInMemory", maximumBytesInMemory, in: largest...Int.max)
         try Self.check("maximumConnections", maximumConnections, in: 1...65536)
         try Self.check("requestDeadline", requestDeadline)
         try Self.check("idleTimeout", idleTimeout)
@@ -56,6 +63,7 @@ package struct ListenerLimits: Sendable {
         limits.answerTimeout = TimeAmount(answerTimeout)
         limits.shutdownGrace = TimeAmount(shutdownGrace)
         limits.maximumBodyBytes = maximumBodyBytes
+        limits.bodyBytesByPath = bodyBytesByPath
         limits.maximumHeadBytes = maximumHeadBytes
         return limits
     }

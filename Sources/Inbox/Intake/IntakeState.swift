@@ -82,14 +82,22 @@ struct IntakeState {
         waiting.count >= configuration.maximumBatchEvents || waitingBytes >= configuration.maximumBatchBytes
     }
 
+    /// A batch has one source, that of the body that waits longest; bodies of others keep their places.
     private mutating func takeBatch(from first: Submission, now: Instant) -> Batch {
+        var (taken, passed): ([Submission], [Submission]) = ([], [])
         var bytes = 0
-        let taken = waiting.prefix(configuration.maximumBatchEvents).prefix { submission in
+        for submission in waiting {
+            guard taken.count < configuration.maximumBatchEvents else { break }
+            guard submission.source == first.source else {
+                passed.append(submission)
+                continue
+            }
             bytes += submission.body.count
-            return submission.source == first.source && (bytes <= configuration.maximumBatchBytes || submission.id == first.id)
+            guard bytes <= configuration.maximumBatchBytes || submission.id == first.id else { break }
+            taken.append(submission)
         }
-        let batch = Batch(submissions: Array(taken), startedAt: now)
-        waiting.removeFirst(batch.submissions.count)
+        let batch = Batch(submissions: taken, startedAt: now)
+        waiting.replaceSubrange(..<(taken.count + passed.count), with: passed)
         waitingBytes -= batch.submissions.reduce(0) { $0 + $1.body.count }
         inFlight[first.id] = now
         return batch

@@ -15,6 +15,29 @@ extension Problem {
         "signedPayload is not three base64url parts with dots between them."
     )
 
+    static let noNotificationType = Problem(
+        400,
+        "no-notification-type",
+        "No notification",
+        "The JSON object has neither a member notification_type nor a member signedPayload that is a string."
+    )
+
+    /// Status 401, the same for a shared secret that is missing, there twice, or none of the app's.
+    static var wrongSharedSecret: Problem {
+        var problem = Problem(401, "wrong-shared-secret", "Unauthorized", "The member password is not a shared secret of the app.")
+        problem.challenge = #"SharedSecret realm="appstore-inbox""#
+        return problem
+    }
+
+    /// Status 503 while nothing tells whether a notification V1 is genuine: its sender comes again, and a secret may be there by then.
+    static let noSharedSecret = Problem(
+        503,
+        "no-shared-secret",
+        "No shared secret",
+        "No shared secret is configured that a notification of this app could be compared with.",
+        retryAfter: 3600
+    )
+
     /// Status 503 for a full queue.
     static func queueFull(retryAfter: Int) -> Problem {
         Problem(503, "queue-full", "Busy", "Too many requests wait for the database. Try again.", retryAfter: retryAfter)

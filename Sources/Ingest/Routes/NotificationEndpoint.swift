@@ -1,21 +1,18 @@
 import AppStore
 import HTTPServing
-import Inbox
 import NIOCore
 import NIOHTTP1
 
-/// Takes a notification of Apple's: checks that it can be one, stores its bytes, and answers after the commit.
+/// Takes a notification V2 of Apple's: checks that it can be one, stores its bytes, and answers after the commit.
 struct NotificationEndpoint: Sendable {
-    private let source: String
-    private let intake: Intake
-    private let admission: Admission
-    private let metrics: IngestMetrics
+    static let path = "/apple/v2/notifications"
+    /// The source of such events in the inbox.
+    static let source = "notification_v2"
 
-    init(source: String, intake: Intake, admission: Admission, metrics: IngestMetrics) {
-        self.source = source
-        self.intake = intake
-        self.admission = admission
-        self.metrics = metrics
+    private let store: NotificationStore
+
+    init(store: NotificationStore) {
+        self.store = store
     }
 
     /// Answers 200 with an empty body for a body that is stored.
@@ -23,25 +20,17 @@ struct NotificationEndpoint: Sendable {
         let start = ContinuousClock.now
         do throws(Problem) {
             try JSONRequestBody.check(fields)
-            try checkShape(body)
+            try body.withUnsafeReadableBytes { bytes throws(Problem) in try Self.check(bytes) }
         } catch {
             return answer(error)
         }
-        intake.submit(Array(buffer: body), source: source) { [admission, metrics, bytes = body.readableBytes] result in
-            switch result {
-            case .success:
-                admission.recordAccepted(bytes: bytes)
-                metrics.accepted(bytes: bytes, after: .now - start)
-                answer(nil)
-            case .failure(let error):
-                answer(Problem(error))
-            }
-        }
+        store.store(Array(buffer: body), source: Self.source, since: start, answer: answer)
     }
 
-    private func checkShape(_ body: ByteBuffer) throws(Problem) {
+    /// Throws when the bytes cannot be a notification V2.
+    static func check(_ body: UnsafeRawBufferPointer) throws(Problem) {
         do throws(NotificationBody.Refusal) {
-            try body.withUnsafeReadableBytes { bytes throws(NotificationBody.Refusal) in try NotificationBody.check(bytes) }
+            try NotificationBody.check(body)
         } catch {
             throw Problem(error)
         }

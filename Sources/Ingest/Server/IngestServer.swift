@@ -1,3 +1,4 @@
+package import AppStoreVerification
 package import HTTPServing
 import HTTPTypes
 package import Inbox
@@ -21,18 +22,20 @@ package struct IngestServer: Service {
 
     private let configuration: Configuration
     private let intake: Intake
+    private let notifications: NotificationEndpoint
+    private let legacyNotifications: LegacyNotificationEndpoint
     private let eventLoopGroup: any EventLoopGroup
     private let logger: Logger
     private let heartbeat: @Sendable () -> Void
     private let onReady: @Sendable (Ports) async -> Void
     private let admission: Admission
     private let registry: MetricRegistry
-    private let metrics: IngestMetrics
 
     /// Creates a server that listens while `run()` runs.
     ///
     /// - Parameters:
     ///   - intake: where bodies are stored; it must still run when this service shuts down.
+    ///   - secrets: what vouches for notifications V1; without one of their app they are not taken.
     ///   - registry: where it counts, and what it shows under `/metrics`.
     ///   - heartbeat: called while the event loops answer and the intake is not stuck.
     ///   - onReady: called once, when both listeners are bound.
@@ -40,6 +43,7 @@ package struct IngestServer: Service {
     package init(
         configuration: Configuration,
         intake: Intake,
+        secrets: SharedSecrets = SharedSecrets(),
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
         registry: MetricRegistry = MetricRegistry([]),
@@ -54,9 +58,18 @@ package struct IngestServer: Service {
         self.heartbeat = heartbeat
         self.onReady = onReady
         self.registry = registry
-        metrics = IngestMetrics(factory: registry)
-        admission = Admission(memoryLimit: configuration.limits.maximumBytesInMemory, hourlyLimit: configuration.maximumBytesPerHour)
-        registry.observe("appstore_inbox_ingest_reserved_bytes") { [admission] in Double(admission.bytesInMemory) }
+        let admission = Admission(memoryLimit: configuration.limits.maximumBytesInMemory, hourlyLimit: configuration.maximumBytesPerHour)
+        let metrics = IngestMetrics(factory: registry)
+        let store: (String) -> NotificationStore = { NotificationStore(intake: intake, admission: admission, metrics: metrics.route($0)) }
+        self.admission = admission
+        notifications = NotificationEndpoint(store: store(NotificationEndpoint.path))
+        legacyNotifications = LegacyNotificationEndpoint(
+            secrets: secrets,
+            store: store(LegacyNotificationEndpoint.path),
+            maximumBytes: configuration.legacyBodyBytes,
+            maximumSignedBytes: configuration.limits.maximumBodyBytes
+        )
+        registry.observe("appstore_inbox_ingest_reserved_bytes") { Double(admission.bytesInMemory) }
         registry.observe("appstore_inbox_ingest_waiting_events") { Double(intake.backlog.events) }
         registry.observe("appstore_inbox_ingest_waiting_bytes") { Double(intake.backlog.bytes) }
         registry.observe("appstore_inbox_ingest_batches_in_flight") { Double(intake.backlog.batchesInFlight) }
@@ -85,7 +98,7 @@ package struct IngestServer: Service {
                 listener(.admin, at: configuration.adminListen, limits: adminLimits, admission: adminAdmission) {
                     await ready.bound(.admin, to: $0)
                 },
-                listener(.notifications, at: configuration.listen, limits: configuration.limits, admission: admission) {
+                listener(.notifications, at: configuration.listen, limits: configuration.notificationLimits, admission: admission) {
                     await ready.bound(.notifications, to: $0)
                 },
             ],
@@ -106,13 +119,8 @@ package struct IngestServer: Service {
         case .admin:
             MetricsEndpoint(registry: registry).add(to: &routes)
         case .notifications:
-            let endpoint = NotificationEndpoint(
-                source: "notification_v2",
-                intake: intake,
-                admission: admission,
-                metrics: metrics
-            )
-            routes.onPost("/apple/v2/notifications", DirectEndpoint(endpoint.callAsFunction))
+            routes.onPost(NotificationEndpoint.path, DirectEndpoint(notifications.callAsFunction))
+            routes.onPost(LegacyNotificationEndpoint.path, DirectEndpoint(legacyNotifications.callAsFunction))
         }
     }
 

@@ -1,5 +1,4 @@
 import AppStore
-import Handlers
 import HTTPServing
 
 /// What the key of a request covers.
@@ -36,9 +35,9 @@ struct KeyScope: Hashable, Sendable {
     /// Whether the holder of the key may see a client's event: it is of one of the key's environments, and of one of its apps. The app is
     /// the verified one where there is one, else any that the submitting key was for.
     func covers(_ event: ClientEvent) -> Bool {
-        guard let submission = event.submission, environments.contains(submission.environment) else { return false }
+        guard let scope = event.scope, environments.contains(scope.environment) else { return false }
         guard let bundleIDs else { return true }
         if let bundleID = event.bundleID { return bundleIDs.contains(bundleID) }
-        return submission.bundleIDs.map { Set($0).isSubset(of: bundleIDs) } ?? false
+        return scope.bundleIDs.map { Set($0).isSubset(of: bundleIDs) } ?? false
     }
 }

@@ -2,6 +2,7 @@
 package enum Verb: String, CaseIterable, Sendable {
     case createOrders = "orders:create"
     case submitTransactions = "transactions:submit"
+    case submitReceipts = "receipts:submit"
     case readEvents = "events:read"
     case readEntitlements = "entitlements:read"
     case readSubscriptions = "subscriptions:read"

@@ -83,6 +83,17 @@ extension Problem {
         return problem
     }
 
+    /// Status 422 for a receipt that is not genuine, or not of this app and environment.
+    static func receiptRejected(reason: String) -> Problem {
+        let detail =
+            reason == "transaction_receipt"
+            ? "receiptData is the receipt of a single transaction, as iOS 6 and earlier made them: send the app receipt."
+            : "receiptData is not a receipt that Apple has signed for this app and environment."
+        var problem = Problem(422, "receipt-rejected", "Receipt rejected", detail)
+        problem.extensions = ["reason": .string(reason)]
+        return problem
+    }
+
     /// Status 500 for a fault of this program.
     static let internalError = Problem(500, "internal-error", "Internal error", "It is the server's fault, and in its log.")
 }

@@ -11,4 +11,10 @@ extension Response {
         let body = ResponseBody(byteBuffer: ByteBuffer(bytes: JSONSerializer.serialize(object)))
         return Response(status: status, headers: headers, body: body)
     }
+
+    /// Status 202 for what is stored and not settled, with the path of its event.
+    static func accepted(_ eventID: Int64) -> Response {
+        let path = ClientEvent.path(of: eventID)
+        return .json(["event": .string("\(eventID)"), "url": .string(path), "state": "waiting"], status: .accepted, location: path)
+    }
 }

@@ -9,16 +9,20 @@ struct ShopRoutes: Sendable {
     let store: ShopStore
     let admission: Admission
     let maximumBytes: Int
+    /// Of a body with a receipt.
+    let maximumReceiptBytes: Int
     let metrics: APIMetrics
 
     var routes: Routes {
         let orders = OrdersEndpoint(store: store, maximumBytes: maximumBytes)
         let transactions = TransactionsEndpoint(store: store, admission: admission, maximumBytes: maximumBytes)
+        let receipts = ReceiptsEndpoint(store: store, admission: admission, maximumBytes: maximumReceiptBytes)
         let reading = ReadingEndpoints(store: store)
         let owner = OwnerEndpoint(store: store, maximumBytes: maximumBytes)
         var routes = Routes(metrics: metrics.listener)
         add(.post, "/v1/orders", .createOrders, orders.make, to: &routes)
         add(.post, "/v1/transactions", .submitTransactions, transactions.submit, to: &routes)
+        add(.post, ReceiptsEndpoint.path, .submitReceipts, receipts.submit, to: &routes)
         add(.get, "/v1/events/{id}", .readEvents, reading.event, to: &routes)
         add(.get, "/v1/users/{user}/entitlements", .readEntitlements, reading.entitlements, to: &routes)
         add(.get, "/v1/subscriptions/{originalTransactionId}", .readSubscriptions, reading.subscription, to: &routes)

@@ -21,7 +21,7 @@ struct TransactionsEndpoint: Sendable {
         let submission = try submission(body, in: call.environment(query, body), apps: call.key.bundleIDs)
         let eventID = try await store.store(submission)
         let wait = OutcomeWait(store: store, admission: admission)
-        guard let event = await wait.settled(eventID, within: patience) else { return Self.accepted(eventID) }
+        guard let event = await wait.settled(eventID, within: patience) else { return .accepted(eventID) }
         return try await answer(event, submission: submission, key: call.key)
     }
 
@@ -47,10 +47,10 @@ struct TransactionsEndpoint: Sendable {
             throw .transactionRejected(reason: reason ?? "")
         case ("failed", _), ("discarded", _):
             // It is kept, and an operator may run it again.
-            return Self.accepted(event.eventID)
+            return .accepted(event.eventID)
         case (_, "owner_unknown"):
             var object = event.json
-            object["hint"] = .string(Self.ownerHint)
+            object["hint"] = .ownerHint
             return .json(object)
         default:
             var object = event.json
@@ -62,14 +62,14 @@ struct TransactionsEndpoint: Sendable {
             return .json(object)
         }
     }
+}
 
-    private static let ownerHint = """
+extension JSONValue {
+    /// What would settle whose a purchase is.
+    static var ownerHint: JSONValue {
+        """
         No order names this purchase, and it was not claimed within 72 hours of being made: somebody has to say whose it is, by \
         PUT /v1/contracts/{originalTransactionId}/owner or by appstore.link_owner.
         """
-
-    private static func accepted(_ eventID: Int64) -> Response {
-        let path = ClientEvent.path(of: eventID)
-        return .json(["event": .string("\(eventID)"), "url": .string(path), "state": "waiting"], status: .accepted, location: path)
     }
 }

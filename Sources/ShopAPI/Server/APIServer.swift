@@ -17,9 +17,18 @@ package struct APIServer: Service {
         package var listen: ListenAddress
         /// Of the clients; a body that is taken must still fit into the inbox with what is added to it.
         package var limits = ListenerLimits()
+        /// The most bytes in a body with a receipt, which grows with the years.
+        package var receiptBytes = 4 * 1024 * 1024 - 64 * 1024
 
         package init(listen: ListenAddress) {
             self.listen = listen
+        }
+
+        /// By path.
+        fileprivate var pathLimits: ListenerLimits {
+            var limits = limits
+            limits.bodyBytesByPath[ReceiptsEndpoint.path] = receiptBytes
+            return limits
         }
     }
 
@@ -46,6 +55,7 @@ package struct APIServer: Service {
         onBound: @escaping @Sendable (Int?) async -> Void = { _ in }
     ) throws(ServerError) {
         try configuration.limits.validate()
+        try configuration.pathLimits.validate()
         self.configuration = configuration
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
@@ -64,11 +74,12 @@ package struct APIServer: Service {
             store: store,
             admission: admission,
             maximumBytes: configuration.limits.maximumBodyBytes,
+            maximumReceiptBytes: configuration.receiptBytes,
             metrics: metrics
         )
         let listener = HTTPListener(
             address: configuration.listen,
-            limits: configuration.limits,
+            limits: configuration.pathLimits,
             routes: routes.routes,
             admission: admission,
             metrics: metrics.listener,

@@ -16,8 +16,8 @@ struct ClientEvent: Sendable {
     let bundleID: String?
     let transactionID: String?
     let originalTransactionID: String?
-    /// What was posted; nil when it was not asked for, or is no longer kept.
-    let submission: ClientSubmission?
+    /// Of what was posted; nil when it was not asked for, or is no longer kept.
+    let scope: PostedScope?
 
     init(_ row: Row, eventID: Int64) throws {
         self.eventID = eventID
@@ -29,7 +29,7 @@ struct ClientEvent: Sendable {
         bundleID = try row.decode("bundle_id")
         transactionID = try row.decode("transaction_id")
         originalTransactionID = try row.decode("original_transaction_id")
-        submission = try row.decode("submission", as: [UInt8]?.self).flatMap(Self.readable)
+        scope = try row.decode("submission", as: [UInt8]?.self).flatMap(PostedScope.init)
     }
 
     /// The path of the event.
@@ -45,10 +45,5 @@ struct ClientEvent: Sendable {
             "environment": .optional(environment), "bundleId": .optional(bundleID),
             "transactionId": .optional(transactionID), "originalTransactionId": .optional(originalTransactionID),
         ]
-    }
-
-    /// Nil for a body that another version has written in another way: then nobody's key covers it.
-    private static func readable(_ body: [UInt8]) -> ClientSubmission? {
-        do { return try ClientSubmission(body: body) } catch { return nil }
     }
 }

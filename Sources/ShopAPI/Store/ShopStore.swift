@@ -48,6 +48,29 @@ struct ShopStore: Sendable {
         }
     }
 
+    /// Stores a client's receipt, which is the body of a ``ClientReceipt``, for the worker and returns its event id.
+    func storeReceipt(_ body: [UInt8]) async throws(Problem) -> Int64 {
+        try await rows("submit_receipt", "SELECT appstore.submit_receipt(\(body)) AS event_id") {
+            try $0[$0.startIndex].decode("event_id")
+        }
+    }
+
+    /// Which of these charges are in the books, in their order, and whose they are for a user.
+    func charges(
+        _ transactionIDs: [String],
+        in environment: AppStoreEnvironment,
+        for user: String,
+        apps: [String]?
+    ) async throws(Problem) -> [ReceiptCharge] {
+        try await rows(
+            "api_receipt_charges",
+            """
+            SELECT transaction_id, original_transaction_id, product_id, owner, may_finish
+            FROM appstore.api_receipt_charges(\(environment.rawValue), \(transactionIDs), \(user), \(apps))
+            """
+        ) { try $0.map(ReceiptCharge.init) }
+    }
+
     /// An event that a client posted; nil when there is none with that number.
     ///
     /// - Parameter withSubmission: whether to bring what was posted, which who waits for the outcome does not need.

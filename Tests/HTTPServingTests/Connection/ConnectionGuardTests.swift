@@ -98,6 +98,42 @@ struct ConnectionGuardTests {
         #expect(try connection.answers() == "")
     }
 
+    @Test func `a path may have a limit of its own, whatever its query`() throws {
+        var limits = ConnectionLimits()
+        limits.bodyBytesByPath = ["/large": 300_000, "/small": 2]
+        func refusal(_ target: String, bytes: Int) throws -> Substring? {
+            let connection = try GuardedConnection(limits: limits)
+            try connection.send("POST \(target) HTTP/1.1\r\nHost: x\r\nContent-Length: \(bytes)\r\n\r\n")
+            let answer = try connection.answers()
+            #expect(connection.admission.bytesInMemory == (answer.isEmpty ? bytes : 0))
+            guard answer.hasPrefix("HTTP/1.1 413 ") else { return nil }
+            return answer.firstMatch(of: /at most (\d+) bytes/)?.1
+        }
+        for target in ["/large", "/large?", "/large?x=1?y"] {
+            #expect(try refusal(target, bytes: 300_000) == nil, "\(target)")
+            #expect(try refusal(target, bytes: 300_001) == "300000", "\(target)")
+        }
+        #expect(try refusal("/small", bytes: 3) == "2")
+        for target in ["/", "/large/", "/larg%65", "/?/large", "http://x/large"] {
+            #expect(try refusal(target, bytes: 262_144) == nil, "\(target)")
+            #expect(try refusal(target, bytes: 262_145) == "262144", "\(target)")
+        }
+    }
+
+    @Test func `a chunked body has the limit of its path, too`() throws {
+        var limits = ConnectionLimits()
+        limits.bodyBytesByPath = ["/large": 300_000]
+        let connection = try GuardedConnection(limits: limits)
+        try connection.send("POST /large HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        #expect(connection.admission.bytesInMemory == 300_000)
+        try connection.send("493e0\r\n" + String(repeating: "x", count: 300_000) + "\r\n")
+        #expect(try connection.answers() == "")
+        try connection.send("1\r\nx\r\n")
+        let answer = try connection.answers()
+        #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("at most 300000 bytes"))
+        #expect(connection.admission.bytesInMemory == 0)
+    }
+
     @Test func `a chunked body is refused when it grows too large`() throws {
         let connection = try GuardedConnection()
         try connection.send(Self.head + "Transfer-Encoding: chunked\r\n\r\n")

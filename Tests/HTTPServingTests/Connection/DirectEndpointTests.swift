@@ -95,6 +95,19 @@ import Testing
         #expect(try answers(connection) == "")
     }
 
+    @Test func `a body above the usual limit is not read on the event loop`() throws {
+        var limits = ConnectionLimits()
+        (limits.maximumBodyBytes, limits.bodyBytesByPath) = (5, ["/post": 6])
+        let connection = try GuardedConnection(limits: limits, directEndpoints: desk.endpoints)
+        try connection.send(post("usual"))
+        #expect(desk.bodies == ["usual"])
+        try desk.answer()
+        #expect(try answers(connection).hasPrefix("HTTP/1.1 200 "))
+        try connection.send(post("larger"))
+        #expect(desk.bodies == [])
+        #expect(try connection.requests() == ["larger"])
+    }
+
     @Test func `other methods and other paths are not its affair`() throws {
         let connection = try connect()
         try connection.send(post("one", to: "/post?x=1"))

@@ -5,7 +5,10 @@ import Testing
 @testable import Ingest
 
 struct ProblemTests {
-    static let catalogue: [Problem] = [.noSignedPayload, .notCompactJWS, .queueFull(retryAfter: 1), .notCommitted(retryAfter: 3)]
+    static let catalogue: [Problem] = [
+        .noSignedPayload, .notCompactJWS, .noNotificationType, .wrongSharedSecret, .noSharedSecret, .queueFull(retryAfter: 1),
+        .notCommitted(retryAfter: 3),
+    ]
 
     @Test(arguments: catalogue) func `each is an RFC 9457 object`(problem: Problem) throws {
         let object = try #require(try JSONSerialization.jsonObject(with: Data(problem.json.utf8)) as? [String: Any])

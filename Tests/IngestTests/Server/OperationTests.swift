@@ -12,6 +12,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct OperationTests {
+    private static let route = ["route": "/apple/v2/notifications"]
     private static let livez = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
     private static let readyz = "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -44,8 +45,9 @@ struct OperationTests {
             let answer = try await server.exchange("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", port: server.adminPort)
             #expect(answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
             let metrics = try ExposedMetrics(answer.body)
-            #expect(metrics.value("appstore_inbox_ingest_accepted_total") == 1)
-            #expect(metrics.value("appstore_inbox_ingest_accepted_bytes_total") == Double(SampleNotification.body().count))
+            #expect(metrics.value("appstore_inbox_ingest_accepted_total", Self.route) == 1)
+            let bytes = Double(SampleNotification.body().count)
+            #expect(metrics.value("appstore_inbox_ingest_accepted_bytes_total", Self.route) == bytes)
             #expect(metrics.count("appstore_inbox_ingest_commit_seconds") == 1)
             #expect(metrics.value("appstore_inbox_ingest_batches_in_flight") == 0)
             #expect(metrics.value("appstore_inbox_http_connections", ["listener": "admin"]) == 1)
@@ -66,7 +68,7 @@ struct OperationTests {
             let answer = try await server.exchange("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", port: server.adminPort)
             let metrics = try ExposedMetrics(answer.body)
             #expect(metrics.value("appstore_inbox_ingest_commit_failures_total") == 1)
-            #expect(metrics.value("appstore_inbox_ingest_accepted_total") == 0)
+            #expect(metrics.value("appstore_inbox_ingest_accepted_total", Self.route) == 0)
             let refusal = ["listener": "notifications", "reason": "not-committed", "status": "503"]
             #expect(metrics.value("appstore_inbox_http_refused_total", refusal) == 1)
         }

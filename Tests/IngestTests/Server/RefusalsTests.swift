@@ -94,7 +94,7 @@ struct RefusalsTests {
     }
 
     @Test func `more bytes than may be stored in an hour are refused`() async throws {
-        try await RunningServer.run(server: { $0.maximumBytesPerHour = 300_000 }) { server in
+        try await RunningServer.run(server: { ($0.maximumBytesPerHour, $0.legacyBodyBytes) = (300_000, 300_000) }) { server in
             let request = SampleNotification.post(SampleNotification.body(0, bytes: 200_000))
             #expect(try await server.exchange(request).status == 200)
             let response = try await server.exchange(request)

@@ -1,3 +1,4 @@
+import AppStoreVerification
 import HTTPServing
 import HTTPServingTesting
 import Inbox
@@ -27,6 +28,8 @@ struct RunningServer {
     static func run(
         database: TestDatabase? = nil,
         url: String? = nil,
+        secrets: SharedSecrets = SharedSecrets(),
+        logger: Logger = .silent,
         server: (inout IngestServer.Configuration) -> Void = { _ in },
         intake: (inout Intake.Configuration) -> Void = { _ in },
         heartbeat: @escaping @Sendable () -> Void = {},
@@ -42,7 +45,6 @@ struct RunningServer {
         intakeConfiguration.commitTimeout = .seconds(60)
         intake(&intakeConfiguration)
 
-        let logger = Logger.silent
         let options = try ConnectionOptions(url ?? database.url(user: "appstore_ingest"))
         let pool = ConnectionPool(options: options, configuration: .init(maxConnections: 4), logger: logger)
         let registry = MetricRegistry(.receiver)
@@ -51,6 +53,7 @@ struct RunningServer {
         let ingest = try IngestServer(
             configuration: serverConfiguration,
             intake: intake,
+            secrets: secrets,
             logger: logger,
             registry: registry,
             heartbeat: heartbeat

@@ -7,12 +7,16 @@ enum SampleNotification {
     }
 
     /// A request that posts a body as Apple does.
-    static func post(_ body: String, fields: String = "Content-Type: application/json\r\n") -> String {
-        head(fields: fields + "Content-Length: \(body.utf8.count)\r\n") + body
+    static func post(
+        _ body: String,
+        to path: String = "/apple/v2/notifications",
+        fields: String = "Content-Type: application/json\r\n"
+    ) -> String {
+        head(to: path, fields: fields + "Content-Length: \(body.utf8.count)\r\n") + body
     }
 
     /// The beginning of such a request, up to the empty line.
-    static func head(fields: String) -> String {
-        "POST /apple/v2/notifications HTTP/1.1\r\nHost: inbox\r\n\(fields)\r\n"
+    static func head(to path: String = "/apple/v2/notifications", fields: String) -> String {
+        "POST \(path) HTTP/1.1\r\nHost: inbox\r\n\(fields)\r\n"
     }
 }

@@ -23,6 +23,7 @@ struct RunningAPI {
         database: TestDatabase? = nil,
         connections: Int = 8,
         limits: (inout ListenerLimits) -> Void = { _ in },
+        receiptBytes: Int? = nil,
         _ body: (RunningAPI) async throws -> Void
     ) async throws {
         let database = if let database { database } else { try await InboxDatabase.make() }
@@ -34,6 +35,7 @@ struct RunningAPI {
         )
         var configuration = APIServer.Configuration(listen: .tcp(host: "127.0.0.1", port: 0))
         limits(&configuration.limits)
+        if let receiptBytes { configuration.receiptBytes = receiptBytes }
         let (ready, bound) = AsyncStream.makeStream(of: Int?.self)
         let server = try APIServer(configuration: configuration, pool: pool, logger: log.logger) { bound.yield($0) }
         let group = ServiceGroup(configuration: .init(services: [pool, server], logger: log.logger))
@@ -71,6 +73,8 @@ struct RunningAPI {
     }
 
     /// Sends one request on a connection of its own; the answer must be one that the OpenAPI description tells of.
+    ///
+    /// - Parameter announced: how many bytes the head says that the body has; as many as it has unless told otherwise.
     func exchange(
         _ method: String,
         _ target: String,
@@ -78,11 +82,12 @@ struct RunningAPI {
         authorization: String? = nil,
         json: String? = nil,
         fields: String = "Content-Type: application/json\r\n",
+        announced: Int? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> RawResponse {
         var request = "\(method) \(target) HTTP/1.1\r\nHost: shop\r\n"
         if let authorization = authorization ?? key.map({ "Bearer \($0.text)" }) { request += "Authorization: \(authorization)\r\n" }
-        if let json { request += fields + "Content-Length: \(json.utf8.count)\r\n" }
+        if let json { request += fields + "Content-Length: \(announced ?? json.utf8.count)\r\n" }
         let client = try await RawClient.connect(port: port)
         try await client.send(request + "\r\n" + (json ?? ""))
         let response = try await client.response(toHead: method == "HEAD")

@@ -1,13 +1,15 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// Everything that is logged, at any level.
-final class CapturedLog: Sendable {
+package final class CapturedLog: Sendable {
     private let lines = Mutex<[String]>([])
 
-    var text: String { lines.withLock { $0.joined(separator: "\n") } }
+    package init() {}
 
-    var logger: Logger {
+    package var text: String { lines.withLock { $0.joined(separator: "\n") } }
+
+    package var logger: Logger {
         var logger = Logger(label: "test") { _ in Handler(log: self) }
         logger.logLevel = .trace
         return logger

@@ -1,0 +1,53 @@
+import AppStore
+import AppStoreVerification
+import Handlers
+import Ledger
+
+/// What the legacy App Store sends, in the form for programs.
+extension Explanation {
+    static func json(_ post: ClientReceipt) -> JSONValue {
+        [
+            "user": .string(post.user), "transactionId": post.transactionID.map(JSONValue.string) ?? .null,
+            "environment": .string(post.environment.rawValue),
+            "bundleIds": post.bundleIDs.map { .array($0.map(JSONValue.string)) } ?? .null,
+        ]
+    }
+
+    static func json(_ submission: ReceiptSubmission) -> JSONValue {
+        let key = submission.key
+        return [
+            "user": .string(key.user), "originalTransactionId": .string(key.contract.id),
+            "transactionId": key.transactionID.isEmpty ? .null : .string(key.transactionID),
+        ]
+    }
+
+    /// The document without its receipts, and the receipt in it.
+    var legacyPayloads: [JSONValue] {
+        let document: JSONValue? = reading?.document.map { document in
+            [
+                "location": .string(VerifyReport.bodyLocation), "kind": .string(record.source), "isGenuine": .null,
+                "payload": .object(document.withoutReceipts), "problem": .null,
+            ]
+        }
+        let receipt: JSONValue? = reading?.receipt.map { receipt in
+            [
+                "location": .string(receipt.location), "kind": .string(ReceiptReport.kind), "isGenuine": .bool(receipt.isGenuine),
+                "payload": receipt.payload.map(JSONValue.object) ?? .null,
+                "problem": (receipt.rejection?.description).map(JSONValue.string) ?? .null,
+            ]
+        }
+        return [document, receipt].compactMap(\.self)
+    }
+
+    /// Null where there is nothing to verify.
+    var verificationJSON: JSONValue {
+        if let trace = reading?.trace { return Self.json(trace) }
+        guard let receipt = reading?.receipt else { return .null }
+        let check: JSONValue = [
+            "step": .string(ReceiptReport.kind), "result": .string(receipt.rejection == nil ? "ok" : "failed"),
+            "reason": (receipt.rejection?.reason.rawValue).map(JSONValue.string) ?? .null,
+            "detail": (receipt.rejection?.detail).map(JSONValue.string) ?? .null,
+        ]
+        return .array([["location": .string(receipt.location), "checks": .array([check])]])
+    }
+}

@@ -1,0 +1,50 @@
+import AppStoreVerification
+import FoundationEssentials
+
+/// How the settings for receipts and notifications V1 are understood.
+extension SettingValue {
+    /// `bundleId=secret`, separated by commas or line feeds; an app again for each of its secrets, the one to ask with first.
+    static func sharedSecrets(_ text: String) throws(InvalidSettingValue) -> SharedSecrets {
+        var secrets: [String: [String]] = [:]
+        for item in text.split(whereSeparator: { $0 == "," || $0.isNewline }) {
+            let item = trimmed(item)
+            guard !item.isEmpty else { continue }
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let bundleID = String(trimmed(parts[0]))
+            guard parts.count == 2, isBundleID(bundleID), case let secret = trimmed(parts[1]), !secret.isEmpty else {
+                throw InvalidSettingValue(expectation: "must be bundleId=secret, separated by commas or line feeds")
+            }
+            secrets[bundleID, default: []].append(String(secret))
+        }
+        guard !secrets.isEmpty else { throw InvalidSettingValue(expectation: "holds no secret: must be bundleId=secret") }
+        return SharedSecrets(secrets)
+    }
+
+    /// An app's secrets, one a line; empty lines do not count.
+    static func secrets(inLines text: String) throws(InvalidSettingValue) -> [String] {
+        let secrets = text.split(whereSeparator: \.isNewline).map(trimmed).filter { !$0.isEmpty }
+        guard !secrets.isEmpty else { throw InvalidSettingValue(expectation: "holds no secret") }
+        return secrets.map { String($0) }
+    }
+
+    /// An address that secrets may be sent to: HTTPS, or HTTP that does not leave this machine.
+    static func verifyReceiptURL(_ text: String) throws(InvalidSettingValue) -> String {
+        guard let url = URLComponents(string: text), let host = url.host, !host.isEmpty, url.user == nil, url.password == nil,
+            url.query == nil, url.fragment == nil,
+            url.scheme == "https" || url.scheme == "http" && loopbacks.contains(host)
+        else { throw InvalidSettingValue(expectation: "must be https://host/path, or http of this machine (127.0.0.1, [::1], localhost)") }
+        return text
+    }
+
+    private static let loopbacks: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
+
+    /// Paths, separated by commas.
+    static func paths(_ text: String) throws(InvalidSettingValue) -> [String] {
+        text.isEmpty ? [] : try items(text)
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        let end = text.lastIndex { !$0.isWhitespace }.map { text.index(after: $0) } ?? text.startIndex
+        return text[..<end].drop(while: \.isWhitespace)
+    }
+}

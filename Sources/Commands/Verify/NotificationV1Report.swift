@@ -1,0 +1,61 @@
+import AppStore
+import AppStoreVerification
+import Handlers
+
+/// What can be said of a notification V1 without its shared secret: whether the receipt in it is genuine, and of the app that the body names.
+struct NotificationV1Report {
+    /// What `kind` says of one.
+    static let kind = "notification-v1"
+
+    let report: VerifyReport
+
+    init(_ body: NotificationV1Body, _ demands: VerifyDemands, receivedAt now: Timestamp) {
+        let json: JSONObject
+        let notification: ResponseBodyV1
+        do {
+            json = try JSONParser().parseObject(body.bytes)
+            notification = try ResponseBodyV1(json)
+        } catch {
+            report = VerifyReport(invalid: "malformed_payload", at: VerifyReport.bodyLocation, detail: "\(error)")
+            return
+        }
+        guard let data = notification.receiptData else {
+            report = VerifyReport(invalid: "receipt_missing", at: VerifyReport.bodyLocation)
+            return
+        }
+        switch demands.verify(Array(data.utf8)[...], receivedAt: now) {
+        case .invalid(let reason, let detail, let receipt):
+            let kind = receipt == nil ? nil : Self.kind
+            report = VerifyReport(invalid: reason.rawValue, at: VerifyReport.receiptLocation, detail: detail, kind: kind)
+        case .valid(let receipt):
+            do throws(AuthenticNotificationV1.Refusal) {
+                _ = try AuthenticNotificationV1(
+                    notification,
+                    receipt: .verified(receipt),
+                    digest: ContentDigest.ofNotificationV1(json),
+                    policy: demands.receiptPolicy
+                )
+                report = VerifyReport(valid: Self.kind, payload: json.withoutReceipts, receipt: ReceiptReport(receipt).json)
+            } catch {
+                report = VerifyReport(invalid: error.rawValue, at: VerifyReport.bodyLocation, kind: Self.kind)
+            }
+        }
+    }
+}
+
+extension JSONObject {
+    /// The object without receipts in base64, which nobody can read: their length stands in their places.
+    var withoutReceipts: JSONObject {
+        var object = self
+        for member in members {
+            switch (member.name, member.value) {
+            case ("latest_receipt", .string(let receipt)), ("latest_expired_receipt", .string(let receipt)),
+                ("receiptData", .string(let receipt)):
+                object[member.name] = .string("(\(receipt.utf8.count) characters of a receipt)")
+            case (_, .object(let inner)): object[member.name] = .object(inner.withoutReceipts)
+            default: break
+            }
+        }
+        return object
+    }
+}

@@ -1,0 +1,60 @@
+package import AppStore
+package import AppStoreVerification
+package import Ledger
+
+/// Turns a verified receipt that a client posted into facts, and into a question to Apple. Pure.
+///
+/// The facts are those of the receipt itself, as genuine as Apple's answer and only older: nobody waits for the answer.
+package enum ClientReceiptInterpreter {
+    /// What is told of a post that names a purchase which its receipt does not hold.
+    package static let transactionNotInReceipt = "transaction_not_in_receipt"
+
+    /// Why a genuine receipt is not what was asked for; nil when it is.
+    package static func refusal(of receipt: VerifiedReceipt, in post: ClientReceipt) -> ReceiptReason? {
+        if receipt.environment != post.environment { return .wrongEnvironment }
+        if let scope = post.bundleIDs, !scope.contains(receipt.bundleID) { return .wrongBundle }
+        return nil
+    }
+
+    /// - Parameters:
+    ///   - receivedAt: when the event came in, which decides who posted a purchase first.
+    ///   - settings: whether Apple is asked as well.
+    package static func facts(
+        of receipt: VerifiedReceipt,
+        in post: ClientReceipt,
+        eventID: Int64,
+        receivedAt: Timestamp,
+        settings: LegacySettings
+    ) -> EventFacts {
+        var facts = EventFacts(eventID: eventID, environment: receipt.environment, notificationUUID: nil)
+        facts.take(receipt.reading())
+        let named = post.transactionID.flatMap { id in facts.receipts.first { $0.key.id == id } }
+        facts.namedCharge = named.map { Submission.Key(charge: $0.key, user: post.user) }
+        if post.transactionID != nil, named == nil { facts.remark = transactionNotInReceipt }
+        facts.receiptSubmissions = submissions(of: facts.receipts, named: named, by: post.user, eventID: eventID, receivedAt: receivedAt)
+        if settings.asksApple(about: receipt.bundleID) {
+            facts.calls = [.verifyReceipt(about: receipt, eventID: eventID)]
+        }
+        return facts
+    }
+
+    /// One for each contract in the receipt, in the receipt's order.
+    private static func submissions(
+        of receipts: [ReceiptFact],
+        named: ReceiptFact?,
+        by user: String,
+        eventID: Int64,
+        receivedAt: Timestamp
+    ) -> [ReceiptSubmission] {
+        var seen: Set<String> = []
+        return receipts.filter { seen.insert($0.originalTransactionID).inserted }.map { fact in
+            let contract = LedgerKey(environment: fact.key.environment, id: fact.originalTransactionID)
+            let isNamed = named?.originalTransactionID == contract.id
+            return ReceiptSubmission(
+                key: ReceiptSubmission.Key(contract: contract, user: user, transactionID: isNamed ? named?.key.id ?? "" : ""),
+                receivedAt: receivedAt,
+                eventID: eventID
+            )
+        }
+    }
+}

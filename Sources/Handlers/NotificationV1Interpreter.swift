@@ -1,0 +1,108 @@
+import AppStore
+import AppStoreVerification
+package import Ledger
+
+/// Turns an authentic notification V1 into facts and effects. Pure: the same notification always says the same.
+///
+/// Charges, grants and refunds are the receipt's; the renewal, which receipts do not hold, and what happened to it, are the body's.
+package enum NotificationV1Interpreter {
+    /// - Parameter settings: whether Apple is asked about a receipt that cannot be verified here.
+    package static func facts(of notification: AuthenticNotificationV1, eventID: Int64, settings: LegacySettings) -> EventFacts {
+        let body = notification.body
+        var facts = EventFacts(eventID: eventID, environment: notification.environment, notificationUUID: notification.uuid)
+        if let receipt = notification.receipt.verified { facts.take(receipt.reading(classifiedBy: body.transactions)) }
+        facts.legacyRenewals = renewals(of: notification, beside: facts.receipts)
+        if let problem = notification.receipt.problem { facts.unhandledReason = problem }
+        if settings.asksApple(about: notification.bundleID), let call = OutboundCall.verifyReceipt(about: notification, eventID: eventID) {
+            facts.calls = [call]
+        }
+        guard let meaning = NotificationV1Meaning.of(body.notificationType) else {
+            facts.unhandledReason = "unknown_notification"
+            return facts
+        }
+        facts.refundStatement = RefundStatement(notification, meaning.type, receipts: facts.receipts)
+        if let effect = lifecycle(of: notification, facts) { facts.effects.append(effect) }
+        return facts
+    }
+
+    /// One for each entry of `pending_renewal_info`; without that, what the outer members say of the one contract that can be meant. None
+    /// without a date: it would have no place among the others.
+    private static func renewals(of notification: AuthenticNotificationV1, beside receipts: [ReceiptFact]) -> [LegacyRenewalFact] {
+        let body = notification.body
+        guard let statedAt = notification.statedAt else { return [] }
+        var renewals = body.unifiedReceipt?.pendingRenewalInfo ?? []
+        if renewals.isEmpty, let contract = contract(of: body, receipts) {
+            renewals = PendingRenewalInfo(outerMembersOf: body, originalTransactionID: contract).map { [$0] } ?? []
+        }
+        return renewals.compactMap { renewal in
+            renewal.originalTransactionID.map { contract in
+                LegacyRenewalFact(
+                    key: LedgerKey(environment: notification.environment, id: contract),
+                    provenance: .notificationV1,
+                    renewal: renewal,
+                    statedAt: statedAt,
+                    receiptDate: notification.receipt.verified?.creationDate
+                )
+            }
+        }
+    }
+
+    /// The one that the body names, else the only subscription in the receipt, else the only purchase that the body tells of.
+    private static func contract(of body: ResponseBodyV1, _ receipts: [ReceiptFact]) -> String? {
+        if let named = body.originalTransactionID { return named }
+        let subscriptions = Set(receipts.lazy.filter(\.isSubscription).map(\.originalTransactionID))
+        let candidates = subscriptions.isEmpty ? Set(body.originalTransactionIDs) : subscriptions
+        return candidates.count == 1 ? candidates.first : nil
+    }
+
+    /// What the notification says of a contract's life: once, however often it is delivered.
+    private static func lifecycle(of notification: AuthenticNotificationV1, _ facts: EventFacts) -> Effect? {
+        let renewal = NotificationV1Renewal(of: notification.body, among: facts.legacyRenewals)
+        guard let kind = renewal.effect(of: notification.body.notificationType), let occurredAt = notification.statedAt else { return nil }
+        let charge = facts.refundStatement.flatMap { statement in facts.receipts.first { $0.key.id == statement.transactionID } }
+        return Effect(
+            key: EffectKey(environment: notification.environment, kind: kind, subject: notification.uuid),
+            occurredAt: occurredAt,
+            originalTransactionID: charge?.originalTransactionID ?? renewal.contract,
+            transactionID: charge?.key.id,
+            productID: charge?.productID ?? renewal.productID
+        )
+    }
+}
+
+extension AuthenticNotificationV1 {
+    /// The version of what the body says by itself.
+    var statedAt: Timestamp? { body.autoRenewStatusChangeDate ?? receipt.verified?.creationDate }
+}
+
+extension RefundStatement {
+    /// What the notification says about paying a charge of its receipt back; nil when it is about something else, or not clear about which.
+    init?(_ notification: AuthenticNotificationV1, _ type: NotificationTypeV1, receipts: [ReceiptFact]) {
+        let found: (kind: Kind, charge: ReceiptFact?)? =
+            switch type {
+            case .consumptionRequest: (.asked, Self.asked(about: notification.body, among: receipts))
+            case .refund: (.refunded, Self.latestRefund(among: receipts))
+            default: nil
+            }
+        guard let found, let charge = found.charge, let date = notification.receipt.verified?.creationDate else { return nil }
+        self.init(found.kind, key: LedgerKey(environment: notification.environment, id: notification.uuid), of: charge, signedDate: date)
+    }
+
+    private static func asked(about body: ResponseBodyV1, among receipts: [ReceiptFact]) -> ReceiptFact? {
+        if let named = receipts.first(where: { $0.key.id == body.originalTransactionID }) { return named }
+        let told = Set(body.transactions.compactMap(\.transactionID))
+        let candidates = receipts.filter { told.contains($0.key.id) }
+        return candidates.count == 1 ? candidates.first : nil
+    }
+
+    private static func latestRefund(among receipts: [ReceiptFact]) -> ReceiptFact? {
+        receipts.filter { $0.content.revocationDate != nil }.max { $0.refundOrder < $1.refundOrder }
+    }
+}
+
+extension ReceiptFact {
+    /// By the date of the refund; of one second, by the transaction's number.
+    fileprivate var refundOrder: (Int64, Int, String) {
+        (content.revocationDate?.millisecondsSince1970 ?? 0, key.id.utf8.count, key.id)
+    }
+}

@@ -1,0 +1,126 @@
+import AppStore
+import AppStoreVerification
+import Handlers
+import Inbox
+import Ledger
+
+/// The legacy App Store: notifications V1, receipts that clients post, and what Apple answers about them.
+extension EventProcessor {
+    func prepareNotificationV1(_ event: ClaimedEvent) -> Prepared {
+        let notification: AuthenticNotificationV1
+        let labels: OutcomeLabels
+        do throws(UnreadableBody) {
+            let (json, body) = try Self.read(event.body) { json throws(MalformedPayload) in try ResponseBodyV1(json) }
+            let enclosed = enclosedReceipt(in: body, receivedAt: event.verificationTime)
+            let digest = ContentDigest.ofNotificationV1(json)
+            do throws(AuthenticNotificationV1.Refusal) {
+                notification = try AuthenticNotificationV1(body, receipt: enclosed, digest: digest, policy: receipts.policy)
+                labels = OutcomeLabels(notification)
+            } catch {
+                return .rejected(error.rawValue, OutcomeLabels(body))
+            }
+        } catch {
+            return .rejected(error.rawValue)
+        }
+        switch notification.receipt {
+        case .refused(let rejection) where rejection.isRetryable: return .settled(settlement(of: rejection, labels))
+        case .verified(let receipt) where receipt.containsNUL: return .rejected(UnreadableBody.nul.rawValue, labels)
+        default: break
+        }
+        let facts = NotificationV1Interpreter.facts(of: notification, eventID: event.eventID, settings: legacy)
+        return .facts(facts, labels.naming(facts))
+    }
+
+    private func enclosedReceipt(in body: ResponseBodyV1, receivedAt: Timestamp) -> EnclosedReceipt {
+        guard let data = body.receiptData else { return .absent }
+        return switch receipts.verify(data, receivedAt: receivedAt) {
+        case .valid(let receipt): .verified(receipt)
+        case .invalid(let rejection): .refused(rejection)
+        }
+    }
+
+    func prepareClientReceipt(_ event: ClaimedEvent) -> Prepared {
+        let post: ClientReceipt
+        do {
+            post = try ClientReceipt(body: event.body)
+        } catch {
+            return .rejected(error.rawValue)
+        }
+        switch receipts.verify(post.receiptData, receivedAt: event.verificationTime) {
+        case .invalid(let rejection):
+            return .settled(settlement(of: rejection, OutcomeLabels(rejection)))
+        case .valid(let receipt):
+            let labels = OutcomeLabels(receipt)
+            guard !receipt.containsNUL else { return .rejected(UnreadableBody.nul.rawValue, labels) }
+            if let reason = ClientReceiptInterpreter.refusal(of: receipt, in: post) { return .rejected(reason.rawValue, labels) }
+            let facts = ClientReceiptInterpreter.facts(
+                of: receipt,
+                in: post,
+                eventID: event.eventID,
+                receivedAt: event.arrivalTime,
+                settings: legacy
+            )
+            return .facts(facts, labels.naming(facts))
+        }
+    }
+
+    func prepareReceiptAnswer(_ event: ClaimedEvent) -> Prepared {
+        let answer: ReceiptAnswer
+        do throws(UnreadableBody) {
+            let (_, response) = try Self.read(event.body) { json throws(MalformedPayload) in try VerifyReceiptResponse(json) }
+            do throws(ReceiptAnswer.Refusal) {
+                answer = try ReceiptAnswer(response, receivedAt: event.arrivalTime, policy: receipts.policy)
+            } catch {
+                return .rejected(error.rawValue, OutcomeLabels(response))
+            }
+        } catch {
+            return .rejected(error.rawValue)
+        }
+        var latest: VerifiedReceipt?
+        if let data = answer.response.latestReceipt {
+            switch receipts.verify(data, receivedAt: event.verificationTime) {
+            case .invalid(let rejection) where rejection.isRetryable:
+                return .settled(settlement(of: rejection, OutcomeLabels(answer.response)))
+            case .valid(let receipt) where !receipt.containsNUL: latest = receipt
+            // The answer says the same in its own words.
+            case .invalid, .valid: break
+            }
+        }
+        let facts = VerifyReceiptInterpreter.facts(of: answer, latest: latest, eventID: event.eventID)
+        return .facts(facts, OutcomeLabels(answer.response).naming(facts))
+    }
+
+    private func settlement(of rejection: ReceiptRejection, _ labels: OutcomeLabels) -> Settlement {
+        let reason = rejection.reason.rawValue
+        if rejection.isRetryable { return .retry(reason: reason, error: "\(reason) in the receipt", labels: labels) }
+        return .outcome(Outcome(.rejected, reason: reason, labels: labels))
+    }
+
+    /// Why a body cannot be read; the raw value is the code that is stored and shown.
+    private enum UnreadableBody: String, Error {
+        /// No JSON object that our parser takes.
+        case notJSON = "not_json"
+        /// It has the one character in it that PostgreSQL's text cannot hold.
+        case nul = "nul_in_payload"
+        /// A member that matters is of another type than Apple documents.
+        case malformed = "malformed_payload"
+    }
+
+    private static func read<Value>(
+        _ body: [UInt8],
+        _ decode: (JSONObject) throws(MalformedPayload) -> Value
+    ) throws(UnreadableBody) -> (JSONObject, Value) {
+        let json: JSONObject
+        do {
+            json = try JSONParser().parseObject(body)
+        } catch {
+            throw .notJSON
+        }
+        guard !JSONParser.containsNUL(in: body) else { throw .nul }
+        do {
+            return (json, try decode(json))
+        } catch {
+            throw .malformed
+        }
+    }
+}

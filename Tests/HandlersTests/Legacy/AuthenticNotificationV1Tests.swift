@@ -1,0 +1,78 @@
+import AppStore
+import AppStoreVerification
+import Handlers
+import SignedTesting
+import StoreSimulator
+import Testing
+
+/// Whose a notification V1 is: its body and its receipt must agree, and both be configured.
+struct AuthenticNotificationV1Tests {
+    private static let other = SimulatedApp(bundleID: "com.example.other", appAppleID: 7, environment: .production)
+
+    private static func refusal(_ shelf: Shelf, _ change: SignedScene.Change) throws -> AuthenticNotificationV1.Refusal? {
+        do {
+            _ = try SignedScene.authentic(shelf.notification(.didRenew, change))
+            return nil
+        } catch let refusal as AuthenticNotificationV1.Refusal {
+            return refusal
+        }
+    }
+
+    private static func unnamed(_ member: String) -> SignedScene.Change {
+        { body in
+            body[member] = nil
+            body.change("unified_receipt") { $0[member] = nil }
+        }
+    }
+
+    @Test func `body or receipt name the environment`() throws {
+        let (production, sandbox) = (try Shelf(), try Shelf(SignedScene.sandboxApp))
+        #expect(try Self.refusal(production, { _ in }) == nil)
+        #expect(try Self.refusal(sandbox, Self.unnamed("environment")) == nil)
+        let notification = try SignedScene.authentic(sandbox.notification(.didRenew, Self.unnamed("environment")))
+        #expect(notification.environment == .sandbox)
+        for name in ["PROD", "Production"] {
+            let body = try production.notification(.didRenew) { $0["environment"] = .string(name) }
+            #expect(try SignedScene.authentic(body).environment == .production)
+        }
+        #expect(
+            try Self.refusal(
+                production,
+                { body in
+                    body["environment"] = nil
+                    body["unified_receipt"] = nil
+                }
+            ) == .environmentMissing
+        )
+        #expect(try Self.refusal(production, { $0["environment"] = "Xcode" }) == .wrongEnvironment)
+        #expect(try Self.refusal(production, { $0["environment"] = "Sandbox" }) == .environmentMismatch)
+        #expect(try Self.refusal(sandbox, { $0["environment"] = "PROD" }) == .environmentMismatch)
+    }
+
+    @Test func `body or receipt name the app, which is configured`() throws {
+        let (mine, foreign) = (try Shelf(), try Shelf(Self.other))
+        #expect(try SignedScene.authentic(mine.notification(.didRenew, Self.unnamed("bid"))).bundleID == SignedScene.app.bundleID)
+        #expect(
+            try Self.refusal(
+                mine,
+                { body in
+                    body["bid"] = nil
+                    body["unified_receipt"] = ["environment": "Production"]
+                }
+            ) == .bundleMissing
+        )
+        #expect(try Self.refusal(mine, { $0["bid"] = "com.example.other" }) == .wrongBundle)
+        #expect(try Self.refusal(foreign, { _ in }) == .wrongBundle)
+        #expect(try Self.refusal(foreign, Self.unnamed("bid")) == .wrongBundle)
+        #expect(try Self.refusal(foreign, { $0["bid"] = .string(SignedScene.app.bundleID) }) == .bundleMismatch)
+    }
+
+    @Test func `what nobody signed vouches for nothing`() throws {
+        let shelf = try Shelf()
+        let change: SignedScene.Change = { body in
+            body["bid"] = nil
+            body.change("unified_receipt") { $0["latest_receipt"] = "AAAA" }
+        }
+        #expect(try Self.refusal(shelf, change) == .bundleMissing)
+    }
+}

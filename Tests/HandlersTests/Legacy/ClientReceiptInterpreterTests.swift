@@ -1,0 +1,96 @@
+import AppStore
+import AppStoreVerification
+import Handlers
+import Ledger
+import SignedTesting
+import StoreSimulator
+import Testing
+
+/// What a receipt says that a client posts, whose it is, and what is asked about it.
+struct ClientReceiptInterpreterTests {
+    private static let posted = SignedScene.now.advanced(by: .seconds(30))
+
+    private static func post(
+        transactionID: String? = nil,
+        environment: AppStoreEnvironment = .production,
+        bundleIDs: [String]? = nil
+    ) throws -> ClientReceipt {
+        try ClientReceipt(receiptData: "M", user: "anna", transactionID: transactionID, environment: environment, bundleIDs: bundleIDs)
+    }
+
+    private static func facts(_ shelf: Shelf, naming transactionID: String? = nil, settings: LegacySettings = .local) throws -> EventFacts {
+        ClientReceiptInterpreter.facts(
+            of: try shelf.verified(),
+            in: try post(transactionID: transactionID),
+            eventID: 9,
+            receivedAt: posted,
+            settings: settings
+        )
+    }
+
+    /// A subscription and two products that are paid once.
+    private static func shelf() throws -> Shelf {
+        try Shelf { life in
+            _ = try life.buy(life.catalogue.oneTimeProducts[0])
+            _ = try life.buy(life.catalogue.oneTimeProducts[1])
+        }
+    }
+
+    @Test func `it is posted with each contract in it, and names at most one charge`() throws {
+        let shelf = try Self.shelf()
+        let (contract, coins, lifetime) = (shelf.transactions[0], shelf.transactions[3], shelf.transactions[4])
+        let facts = try Self.facts(shelf, naming: shelf.transactions[2].transactionID)
+        #expect(facts.receipts.count == 5 && facts.money.count == 5 && facts.notificationUUID == nil && facts.submission == nil)
+        let submissions = facts.receiptSubmissions
+        #expect(submissions.map(\.key.contract.id) == [contract, coins, lifetime].map(\.originalTransactionID))
+        #expect(submissions.map(\.key.transactionID) == [shelf.transactions[2].transactionID, "", ""])
+        #expect(submissions.allSatisfy { $0.key.user == "anna" && $0.receivedAt == Self.posted && $0.eventID == 9 })
+        #expect(facts.namedCharge?.charge.id == shelf.transactions[2].transactionID && facts.namedCharge?.user == "anna")
+        #expect(facts.remark == nil)
+        #expect(
+            try Self.facts(shelf, naming: coins.transactionID).receiptSubmissions.map(\.key.transactionID) == ["", coins.transactionID, ""]
+        )
+    }
+
+    @Test func `without a named charge, or with one that is not in it, nothing is named`() throws {
+        let shelf = try Self.shelf()
+        let (restored, missing) = (try Self.facts(shelf), try Self.facts(shelf, naming: "666"))
+        for facts in [restored, missing] {
+            #expect(facts.namedCharge == nil && facts.receipts.count == 5 && facts.unhandledReason == nil)
+            #expect(facts.receiptSubmissions.map(\.key.transactionID) == ["", "", ""])
+        }
+        #expect(restored.remark == nil && missing.remark == "transaction_not_in_receipt")
+    }
+
+    @Test func `Apple is asked where there is a secret, once for each content`() throws {
+        let shelf = try Self.shelf()
+        let calls = try [Self.facts(shelf, settings: SignedScene.asking), Self.facts(shelf, naming: "1", settings: SignedScene.asking)].map(
+            \.calls
+        )
+        #expect(calls.map(\.count) == [1, 1] && calls[0][0].key == calls[1][0].key)
+        #expect(calls[0][0].kind == "verify_receipt" && calls[0][0].bundleID == "com.example.app" && calls[0][0].eventID == 9)
+        #expect(calls[0][0].key.count == "com.example.app:".count + 64)
+        let local = LegacySettings(mode: .local, appsWithSecret: [SignedScene.app.bundleID])
+        #expect(try Self.facts(shelf, settings: local).calls.isEmpty)
+        #expect(try Self.facts(shelf, settings: LegacySettings(mode: .apple, appsWithSecret: [])).calls.isEmpty)
+    }
+
+    @Test func `it must be of the environment and the apps that were asked for`() throws {
+        let verified = try Shelf().verified()
+        func refusal(_ post: ClientReceipt) -> ReceiptReason? { ClientReceiptInterpreter.refusal(of: verified, in: post) }
+        #expect(refusal(try Self.post()) == nil)
+        #expect(refusal(try Self.post(bundleIDs: ["a", "com.example.app"])) == nil)
+        #expect(refusal(try Self.post(environment: .sandbox)) == .wrongEnvironment)
+        #expect(refusal(try Self.post(bundleIDs: ["a"])) == .wrongBundle)
+        #expect(refusal(try Self.post(bundleIDs: [])) == .wrongBundle)
+    }
+
+    @Test func `text that PostgreSQL cannot hold is found`() throws {
+        let shelf = try Shelf()
+        #expect(try !shelf.verified().containsNUL)
+        #expect(try shelf.verified { $0.purchases[2].productID = "a\u{0}" }.containsNUL)
+        #expect(try shelf.verified { $0.purchases[1].transactionID = "\u{0}" }.containsNUL)
+        #expect(try shelf.verified { $0.purchases[0].promotionalOfferID = "b\u{0}" }.containsNUL)
+        #expect(try shelf.verified { $0.purchases[0].originalTransactionID = "b\u{0}" }.containsNUL)
+    }
+}

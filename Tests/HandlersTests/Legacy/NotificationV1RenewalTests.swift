@@ -1,0 +1,124 @@
+import AppStore
+import AppStoreVerification
+import Ledger
+import SignedTesting
+import StoreSimulator
+import Testing
+
+@testable import Handlers
+
+/// What a body says of renewals, which receipts do not hold: with its own version, and for each contract that it names.
+struct NotificationV1RenewalTests {
+    private static let changed = SignedScene.now.advanced(by: .seconds(-500))
+
+    @Test func `each entry is a fact, dated by the receipt where the body has no date of its own`() throws {
+        let shelf = try Shelf()
+        let facts = try SignedScene.facts(
+            ofV1: shelf.notification(.didChangeRenewalPref) { body in
+                body.change("unified_receipt") { unified in
+                    unified["pending_renewal_info"] = [
+                        ["original_transaction_id": "11", "auto_renew_status": "0"],
+                        ["original_transaction_id": 12, "auto_renew_status": 1],
+                        ["auto_renew_status": "1"],
+                    ]
+                }
+            }
+        ).legacyRenewals
+        #expect(facts.map(\.key.id) == ["11", "12"] && facts.map(\.renewal.autoRenewStatus) == [.off, .on])
+        #expect(facts.allSatisfy { $0.version.signedDate == shelf.madeAt && $0.provenance == .notificationV1 })
+    }
+
+    @Test(arguments: ["auto_renew_status_change_date_ms", "auto_renew_status_change_date"])
+    func `the date of the change is the version; of one change, the later receipt knows more`(member: String) throws {
+        var shelf = try Shelf()
+        func fact() throws -> LegacyRenewalFact {
+            let body = try shelf.notification(.didChangeRenewalStatus) { $0[member] = .string("\(Self.changed.millisecondsSince1970)") }
+            return try #require(try SignedScene.facts(ofV1: body).legacyRenewals.first)
+        }
+        let earlier = try fact()
+        shelf.madeAt = shelf.madeAt.advanced(by: .seconds(60))
+        shelf.renewals[0].autoRenews = false
+        let later = try fact()
+        #expect(earlier.version.signedDate == Self.changed && later.version.signedDate == Self.changed && earlier.version < later.version)
+    }
+
+    /// The contract that the outer members are about.
+    @Test func `without entries the outer members are one fact, of the contract that can only be meant`() throws {
+        let shelf = try Shelf()
+        let contract = shelf.transactions[0].originalTransactionID
+        func renewal(_ change: SignedScene.Change) throws -> [String] {
+            try SignedScene.facts(
+                ofV1: shelf.notification(.didChangeRenewalStatus) { body in
+                    body.change("unified_receipt") { $0["pending_renewal_info"] = nil }
+                    body["auto_renew_status_change_date_ms"] = .string("\(Self.changed.millisecondsSince1970)")
+                    change(&body)
+                }
+            ).legacyRenewals.map { "\($0.key.id) \($0.renewal.autoRenewStatus?.rawValue ?? 9)" }
+        }
+        #expect(try renewal { $0["original_transaction_id"] = "77" } == ["77 1"])
+        #expect(try renewal { _ in } == ["\(contract) 1"])
+        let old = { (body: inout JSONObject) in
+            body["unified_receipt"] = nil
+            body["latest_receipt_info"] = ["original_transaction_id": "88", "product_id": "plus"]
+        }
+        #expect(try renewal(old) == ["88 1"])
+        #expect(try renewal { $0["unified_receipt"] = nil } == [])
+        #expect(
+            try renewal { body in
+                body.change("unified_receipt") { unified in
+                    unified["latest_receipt"] = nil
+                    unified.changeEach("latest_receipt_info") { $0["original_transaction_id"] = $0["transaction_id"] }
+                }
+            } == []
+        )
+        #expect(try renewal { ($0["auto_renew_status"], $0["auto_renew_product_id"]) = (nil, nil) } == [])
+    }
+
+    @Test func `without any date there is no fact, and no effect`() throws {
+        let facts = try SignedScene.facts(
+            ofV1: Shelf().notification(.didChangeRenewalStatus) { body in
+                body.change("unified_receipt") { $0["latest_receipt"] = nil }
+            }
+        )
+        #expect(facts.legacyRenewals.isEmpty && facts.others.isEmpty && facts.unhandledReason == "receipt:missing")
+    }
+
+    @Test func `with a date of its own, the renewal does not need the receipt`() throws {
+        let facts = try SignedScene.facts(
+            ofV1: Shelf().notification(.didChangeRenewalStatus) { body in
+                body["auto_renew_status_change_date_ms"] = .string("\(Self.changed.millisecondsSince1970)")
+                body.change("unified_receipt") { $0["latest_receipt"] = "AAAA" }
+            }
+        )
+        #expect(facts.legacyRenewals.map(\.version.signedDate) == [Self.changed])
+        #expect(facts.others.map(\.key.kind) == [.willRenew] && facts.others.map(\.occurredAt) == [Self.changed])
+        #expect(facts.unhandledReason == "receipt:not_a_receipt" && facts.receipts.isEmpty && facts.money.isEmpty)
+    }
+
+    @Test func `of two contracts, that one is meant which the body names by its id or its plan, or which could not be charged`() throws {
+        let shelf = try Shelf()
+        func effect(_ type: NotificationTypeV1, _ outer: [String: JSONValue]) throws -> [String] {
+            let facts = try SignedScene.facts(
+                ofV1: shelf.notification(type) { body in
+                    (body["auto_renew_status"], body["auto_renew_product_id"]) = (nil, nil)
+                    for (name, value) in outer { body[name] = value }
+                    body.change("unified_receipt") { unified in
+                        unified["pending_renewal_info"] = [
+                            ["original_transaction_id": "11", "auto_renew_product_id": "a", "product_id": "a", "auto_renew_status": "1"],
+                            [
+                                "original_transaction_id": "12", "auto_renew_product_id": "b", "product_id": "b", "auto_renew_status": "0",
+                                "is_in_billing_retry_period": "1", "grace_period_expires_date_ms": "1800000000000",
+                            ],
+                        ]
+                    }
+                }
+            )
+            return facts.others.map { "\($0.key.kind.rawValue) \($0.originalTransactionID ?? "-") \($0.productID ?? "-")" }
+        }
+        #expect(try effect(.didChangeRenewalStatus, ["original_transaction_id": "12"]) == ["will_not_renew 12 b"])
+        #expect(try effect(.didChangeRenewalStatus, ["auto_renew_product_id": "b"]) == ["will_not_renew 12 b"])
+        #expect(try effect(.didChangeRenewalStatus, ["auto_renew_status": "false"]) == ["will_not_renew - -"])
+        #expect(try effect(.didFailToRenew, [:]) == ["grace_period_started 12 b"])
+        #expect(try effect(.didFailToRenew, ["original_transaction_id": "11"]) == ["billing_retry_started 11 a"])
+    }
+}
