@@ -15,15 +15,19 @@ extension EndToEnd {
             try await Installation.lend { installation in
                 let ingest = try await installation.startIngest()
                 let admin = HTTPClient(port: FreePort.find())
-                _ = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)"])
+                _ = try await installation.startWorker(
+                    for: shop,
+                    ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)", "APPSTORE_INBOX_CONCURRENCY": "1"]
+                )
                 #expect(try await ingest.client.post(bodies + [bodies[0]]).map(\.status) == [200, 200, 200, 200, 200])
                 #expect(try await ingest.client.post(Array("{}".utf8)).status == 400)
                 try await installation.books.settled(5)
 
                 let receiver = try ExposedMetrics(try await text(of: ingest.admin))
-                #expect(receiver.value("appstore_inbox_ingest_accepted_total") == 5)
+                let route = ["route": HTTPClient.notifications]
+                #expect(receiver.value("appstore_inbox_ingest_accepted_total", route) == 5)
                 #expect(
-                    receiver.value("appstore_inbox_ingest_accepted_bytes_total")
+                    receiver.value("appstore_inbox_ingest_accepted_bytes_total", route)
                         == Double((bodies + [bodies[0]]).reduce(0) { $0 + $1.count })
                 )
                 #expect(receiver.count("appstore_inbox_ingest_accept_seconds") == 5)
@@ -64,7 +68,10 @@ extension EndToEnd {
             try await Installation.lend { installation in
                 let ingest = try await installation.startIngest()
                 let admin = HTTPClient(port: FreePort.find())
-                _ = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)"])
+                _ = try await installation.startWorker(
+                    for: shop,
+                    ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)", "APPSTORE_INBOX_CONCURRENCY": "1"]
+                )
                 _ = try await ingest.client.post(bodies)
                 _ = try await ingest.client.post(Array("{}".utf8))
                 try await installation.books.settled(bodies.count)
@@ -80,7 +87,10 @@ extension EndToEnd {
             try await Installation.lend { installation in
                 let ingest = try await installation.startIngest()
                 let admin = HTTPClient(port: FreePort.find())
-                _ = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)"])
+                _ = try await installation.startWorker(
+                    for: shop,
+                    ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)", "APPSTORE_INBOX_CONCURRENCY": "1"]
+                )
                 _ = try await ingest.client.post(bodies)
                 try await installation.books.settled(bodies.count)
                 try await installation.books.execute(

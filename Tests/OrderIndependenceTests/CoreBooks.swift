@@ -6,13 +6,17 @@ import LivesTesting
 struct CoreBooks {
     private var transactions: [LedgerKey: TransactionRegister] = [:]
     private var subscriptions: [LedgerKey: SubscriptionFact] = [:]
+    private var legacyRenewals: [LedgerKey: LegacyRenewalFact] = [:]
     private var submissions: [Submission.Key: Submission] = [:]
+    private var receiptSubmissions: [ReceiptSubmission.Key: ReceiptSubmission] = [:]
     private var refundStatements: [LedgerKey: RefundStatement] = [:]
     private var effects: Set<EffectKey> = []
 
     mutating func merge(_ fold: BatchFold) {
         for (key, register) in fold.transactions { transactions[key, default: register].join(register) }
         for (key, fact) in fold.subscriptions { subscriptions[key, default: fact].join(fact) }
+        for (key, fact) in fold.legacyRenewals { legacyRenewals[key, default: fact].join(fact) }
+        for (key, submission) in fold.receiptSubmissions { receiptSubmissions[key, default: submission].join(submission) }
         for (key, submission) in fold.submissions { submissions[key, default: submission].join(submission) }
         for (key, statement) in fold.refundStatements { refundStatements[key, default: statement].join(statement) }
         effects.formUnion(fold.effects.keys)
@@ -24,13 +28,23 @@ struct CoreBooks {
             line(
                 "transaction",
                 key,
-                versions(of: register.latest.version, "payload_hash") + [
-                    ("first_signed_date", text(register.firstSignedDate)), ("first_token", register.firstToken?.token.text),
-                    ("period_no", register.latest.periodNumber.text),
-                ]
+                versions(of: register.signed?.version, "signed_date", "payload_hash")
+                    + versions(of: register.receipt?.latest.version, "receipt_date", "receipt_hash") + [
+                        ("first_signed_date", text(register.firstSignedDate)), ("first_token", register.firstToken?.token.text),
+                        ("period_no", (register.signed?.periodNumber ?? register.receipt?.latest.periodNumber)?.text),
+                    ]
             )
         }
-        lines += subscriptions.map { line("subscription", $0, versions(of: $1.version, "fact_hash")) }
+        lines += subscriptions.map { line("subscription", $0, versions(of: $1.version, "signed_date", "fact_hash")) }
+        lines += legacyRenewals.map { line("legacy_renewal", $0, versions(of: $1.version, "stated_at", "fact_hash")) }
+        lines += receiptSubmissions.map { key, submission in
+            BookLine.text(
+                "receipt_submission",
+                key.contract.environment.rawValue,
+                "\(key.contract.id) \(key.user) \(key.transactionID)",
+                [("received_at", text(submission.receivedAt)), ("event_id", String(submission.eventID))]
+            )
+        }
         lines += submissions.map { key, submission in
             BookLine.text(
                 "submission",
@@ -61,8 +75,8 @@ struct CoreBooks {
         BookLine.text(what, key.environment.rawValue, key.id, fields)
     }
 
-    private func versions(of version: Version, _ hashName: String) -> [(String, String?)] {
-        [("signed_date", text(version.signedDate)), (hashName, version.hash.hexadecimal)]
+    private func versions(of version: Version?, _ dateName: String, _ hashName: String) -> [(String, String?)] {
+        [(dateName, version.map { text($0.signedDate) }), (hashName, version?.hash.hexadecimal)]
     }
 
     private func text(_ timestamp: Timestamp) -> String { String(timestamp.millisecondsSince1970) }

@@ -58,7 +58,8 @@ struct HurtByStrangersTests {
         var generator = SeededGenerator(seed: 1)
         let bodies = try SignedBodies.genuine.get()
         try await bodies.receive(events, in: hall.database, using: &generator)
-        try await WorkerCrew(hall: hall, verifier: try bodies.verifier(), logger: .silent).work(batchesAtOnce: 1, while: [])
+        let crew = WorkerCrew(hall: hall, verifier: try bodies.verifier(), receipts: try bodies.receiptVerifier(), logger: .silent)
+        try await crew.work(batchesAtOnce: 1, while: [])
     }
 
     private func outcomes(_ hall: BookHall) async throws -> [String] {

@@ -29,19 +29,19 @@ struct HurtScene {
 
     /// A notification as it came in, one second after it was signed.
     mutating func event(_ notification: SimulatedNotification) -> LifeEvent {
+        event(.notification(notification), at: notification.signedDate.advanced(by: .seconds(1)))
+    }
+
+    mutating func event(_ content: LifeEvent.Content, at receivedAt: Timestamp) -> LifeEvent {
         lastEvent += 1
-        return LifeEvent(id: lastEvent, receivedAt: notification.signedDate.advanced(by: .seconds(1)), content: .notification(notification))
+        return LifeEvent(id: lastEvent, receivedAt: receivedAt, content: content)
     }
 
     /// What the customer's app hands over of a notification's transaction, so long after the purchase.
     mutating func post(_ notification: SimulatedNotification, by user: String, after delay: Duration) throws -> LifeEvent {
         guard let dated = notification.state?.transaction else { throw NothingToPost() }
-        lastEvent += 1
-        return LifeEvent(
-            id: lastEvent,
-            receivedAt: dated.value.purchaseDate.advanced(by: delay),
-            content: .post(ClientPost(transaction: dated.value, signedDate: dated.signedDate, app: notification.app, user: user))
-        )
+        let post = ClientPost(transaction: dated.value, signedDate: dated.signedDate, app: notification.app, user: user)
+        return event(.post(post), at: dated.value.purchaseDate.advanced(by: delay))
     }
 
     /// Merges notifications, each in a batch of its own, in this order.

@@ -1,5 +1,5 @@
 extension Mutation {
-    static let all = orders + owners + access + registers
+    static let all = orders + owners + access + registers + legacy
 
     private static let orders = [
         Mutation(
@@ -31,7 +31,7 @@ extension Mutation {
         ),
         Mutation(
             rule: "of several posts the one received first counts",
-            way: .function("claims_of", says: "ORDER BY s.received_at DESC", insteadOf: "ORDER BY s.received_at")
+            way: .function("claims_of", says: "ORDER BY posted.received_at DESC", insteadOf: "ORDER BY posted.received_at")
         ),
         Mutation(
             rule: "a later token is a claim",
@@ -54,7 +54,7 @@ extension Mutation {
         ),
         Mutation(
             rule: "a revocation older than the statement of renewal does not end access by itself",
-            way: .function("access_until", says: "true", insteadOf: "c.signed_date > s.signed_date")
+            way: .function("access_until", says: "true", insteadOf: "greatest(c.signed_date, c.receipt_date) > s.signed_date")
         ),
         Mutation(
             rule: "what was paid for before a revoked period is still paid for",

@@ -1,5 +1,6 @@
 import Foundation
 import InboxTesting
+import Ledger
 import Postgres
 import PostgresTesting
 import Testing
@@ -12,6 +13,8 @@ struct Mutation: Sendable, CustomTestStringConvertible {
         case function(String, says: String, insteadOf: String)
         /// A trigger spoils each row of the transactions' register as it is written again.
         case trigger(String)
+        /// What an event says is spoilt before it is merged.
+        case facts(@Sendable (inout EventFacts) -> Void)
     }
 
     /// The rule as it should be.
@@ -46,7 +49,15 @@ struct Mutation: Sendable, CustomTestStringConvertible {
                     CREATE TRIGGER spoil BEFORE UPDATE ON appstore.transactions FOR EACH ROW EXECUTE FUNCTION public.spoil();
                     """
                 )
+            case .facts: break
             }
         }
+    }
+
+    /// What an event says where the rule is broken.
+    func spoil(_ step: BookHall.Step) -> BookHall.Step {
+        guard case .facts(let spoil) = way, case .event(var facts) = step else { return step }
+        spoil(&facts)
+        return .event(facts)
     }
 }

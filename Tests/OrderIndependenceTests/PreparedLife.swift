@@ -1,3 +1,4 @@
+import AppStore
 import Ledger
 import LivesTesting
 
@@ -7,17 +8,21 @@ struct PreparedLife: Sendable {
     let facts: [EventFacts]
     let model: ReferenceModel
 
-    init(seed: UInt64, index: Int) throws {
-        history = try History(seed: seed, index: index)
+    init(seed: UInt64, index: Int, receiptText: (@Sendable (AppReceipt) throws -> String)? = nil) throws {
+        history = try History(seed: seed, index: index, receiptText: receiptText)
         facts = try UnsignedFacts.facts(of: history.events)
         model = ReferenceModel([history])
     }
 
     /// Prepares many lives, and lets other tests go on between them: each takes milliseconds.
-    static func make(_ indices: some Sequence<Int>, seed: UInt64 = Seed.current) async throws -> [PreparedLife] {
+    static func make(
+        _ indices: some Sequence<Int>,
+        seed: UInt64 = Seed.current,
+        receiptText: (@Sendable (AppReceipt) throws -> String)? = nil
+    ) async throws -> [PreparedLife] {
         var lives: [PreparedLife] = []
         for index in indices {
-            lives.append(try PreparedLife(seed: seed, index: index))
+            lives.append(try PreparedLife(seed: seed, index: index, receiptText: receiptText))
             await Task.yield()
         }
         return lives

@@ -15,6 +15,7 @@ struct SignedBodies {
 
     /// Its certificates are valid for as long as lives last.
     private let authority: TestAuthority
+    private let receiptAuthority: ReceiptAuthority
     private let signer: NotificationSigner
 
     private init() throws {
@@ -22,7 +23,16 @@ struct SignedBodies {
         let decades = AuthorityOptions.Validity.years(25, around: Timestamp(millisecondsSince1970: 1_300_000_000_000))
         (options.rootValidity, options.intermediateValidity, options.leafValidity) = (decades, decades, decades)
         authority = try TestAuthority.generate(options)
+        receiptAuthority = try ReceiptAuthority.generate(options)
         signer = NotificationSigner(authority: authority)
+    }
+
+    /// A receipt as a client holds it, of one generation or the other, in one encoding or the other.
+    func text(of receipt: AppReceipt) throws -> String {
+        let second = (receipt.creationDate?.millisecondsSince1970 ?? 0) / 1000
+        let generation: ReceiptAuthority.Generation = second % 2 == 0 ? .sha1 : .sha256
+        let encoding: ReceiptEncoding = second % 3 == 0 ? .indefinite : .der
+        return try ReceiptSigner(authority: receiptAuthority, generation: generation, encoding: encoding).base64(receipt)
     }
 
     /// Trusts this store, and one app.
@@ -34,6 +44,12 @@ struct SignedBodies {
                 roots: [try TrustedRoot(authority.root, environments: nil)]
             )
         )
+    }
+
+    /// Trusts this store's receipts of the same app.
+    func receiptVerifier() throws -> ReceiptVerifier {
+        let roots = [try TrustedRoot(receiptAuthority.root, environments: nil)]
+        return ReceiptVerifier(policy: ReceiptPolicy(try verifier().policy, roots: roots))
     }
 
     /// An event as the inbox holds it.
@@ -85,10 +101,24 @@ struct SignedBodies {
                 environment: post.app.environment,
                 bundleIDs: [post.app.bundleID]
             ).body
+        case .legacy(let notification):
+            stored.source = AuthenticNotificationV1.source
+            stored.body = notification.bytes
+        case .receipt(let post):
+            stored.source = ClientReceipt.source
+            stored.body = try ClientReceipt(
+                receiptData: post.receipt.text,
+                user: post.user,
+                transactionID: post.transactionID,
+                environment: post.app.environment,
+                bundleIDs: [post.app.bundleID]
+            ).body
+        case .answer(let answer):
+            stored.source = VerifyReceiptInterpreter.source
+            stored.body = JSONSerializer.serialize(answer.json)
         }
         return stored
     }
-
 }
 
 extension LifeEvent {

@@ -14,6 +14,7 @@ import Worker
 struct WorkerCrew {
     let hall: BookHall
     let verifier: Verifier
+    let receipts: ReceiptVerifier
     let logger: Logger
 
     /// Lets one service work in peace, while the shop and operators do their part.
@@ -51,7 +52,7 @@ struct WorkerCrew {
     /// Runs a service of its own pool as long as `body` takes, then cancels it wherever it is.
     private func withService(batchesAtOnce: Int, batchEvents: Int, _ body: () async throws -> Void) async throws {
         let pool = try hall.database.pool(user: "appstore_worker")
-        let processor = EventProcessor(verifier: verifier)
+        let processor = EventProcessor(verifier: verifier, receipts: receipts)
         var configuration = InboxQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = batchEvents
         let queue = InboxQueue(

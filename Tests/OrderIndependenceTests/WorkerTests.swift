@@ -26,14 +26,17 @@ struct WorkerTests {
     ]
 
     @Test(arguments: fates) func `workers keep the same books, one or many, crashing or not`(fate: Fate) async throws {
-        let lives = try await PreparedLife.make(stride(from: fate.part, to: Self.lives, by: Self.fates.count))
+        let bodies = try SignedBodies.genuine.get()
+        let lives = try await PreparedLife.make(
+            stride(from: fate.part, to: Self.lives, by: Self.fates.count),
+            receiptText: bodies.text
+        )
         let histories = lives.map(\.history)
         var generator = SeededGenerator(seed: Seed.current ^ UInt64(fate.part))
         let hall = try await BookHall.open()
-        let bodies = try SignedBodies.genuine.get()
         let foreign = histories.compactMap { $0.events.lazy.compactMap(\.inAnotherApp).first }
         try await bodies.receive(histories.flatMap(\.events) + foreign, in: hall.database, using: &generator)
-        let crew = WorkerCrew(hall: hall, verifier: try bodies.verifier(), logger: .silent)
+        let crew = WorkerCrew(hall: hall, verifier: try bodies.verifier(), receipts: try bodies.receiptVerifier(), logger: .silent)
         let commands = lives.commands.shuffled(using: &generator)
         if fate.crashes {
             let crashes = try await crew.work(batchesAtOnce: fate.batchesAtOnce, while: commands, crashing: &generator)

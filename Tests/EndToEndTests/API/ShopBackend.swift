@@ -63,7 +63,8 @@ extension Installation {
     /// Makes a key that covers everything, unless told otherwise, and gives it to a backend.
     func makeBackend(_ api: HTTPClient, _ arguments: [String] = []) async throws -> ShopBackend {
         let verbs = [
-            "orders:create", "transactions:submit", "events:read", "entitlements:read", "subscriptions:read", "contracts:link",
+            "orders:create", "transactions:submit", "receipts:submit", "events:read", "entitlements:read", "subscriptions:read",
+            "contracts:link",
         ]
         let made = try await key(["create", "shop", "--json"] + verbs.flatMap { ["--verb", $0] } + arguments)
         guard made.ending == .exit(0), let text = try made.json().text("key") else {

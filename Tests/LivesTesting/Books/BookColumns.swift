@@ -20,24 +20,15 @@ package enum BookColumns {
         }
     }
 
+    /// What never changes.
     package static let transactions = [
         Column("original_transaction_id", "originalTransactionId"),
         Column("web_order_line_item_id", "webOrderLineItemId"),
         Column("bundle_id", "bundleId"),
         Column("product_id", "productId"),
-        Column("product_type", "type"),
-        Column("subscription_group_identifier", "subscriptionGroupIdentifier"),
         Column("purchase_date", "purchaseDate", .date),
         Column("original_purchase_date", "originalPurchaseDate", .date),
-        Column("expires_date", "expiresDate", .date),
         Column("quantity", "quantity"),
-        Column("app_account_token", "appAccountToken"),
-        Column("in_app_ownership_type", "inAppOwnershipType"),
-        Column("revocation_date", "revocationDate", .date),
-        Column("revocation_reason", "revocationReason"),
-        Column("revocation_type", "revocationType"),
-        Column("revocation_percentage", "revocationPercentage"),
-        Column("is_upgraded", "isUpgraded"),
         Column("offer_type", "offerType"),
         Column("offer_identifier", "offerIdentifier"),
         Column("offer_discount_type", "offerDiscountType"),
@@ -48,6 +39,21 @@ package enum BookColumns {
         Column("currency", "currency"),
         Column("price", "price"),
         Column("app_transaction_id", "appTransactionId"),
+    ]
+
+    /// What changes in a charge's life.
+    package static let transactionStates =
+        [Column("expires_date", "expiresDate", .date)] + revocation
+        + [Column("revocation_type", "revocationType"), Column("revocation_percentage", "revocationPercentage")]
+
+    /// What the latest receipt says of that.
+    package static let receiptHalf = ([Column("expires_date", "expiresDate", .date)] + revocation).map { column in
+        Column("receipt_\(column.name)", column.member, column.kind)
+    }
+
+    private static let revocation = [
+        Column("revocation_date", "revocationDate", .date), Column("revocation_reason", "revocationReason"),
+        Column("is_upgraded", "isUpgraded"),
     ]
 
     package static let subscriptions = [

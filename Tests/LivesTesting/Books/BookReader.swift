@@ -29,9 +29,12 @@ package enum BookReader {
         select(
             "transaction",
             "transaction_id",
-            BookColumns.transactions.map(field) + [
-                milliseconds("signed_date"), hexadecimal("payload_hash"), milliseconds("first_signed_date"), text("first_token"),
-                text("period_no"), text("order_no"),
+            (BookColumns.transactions + BookColumns.transactionStates).map(field) + [
+                text("product_type"), text("in_app_ownership_type"), text("subscription_group_identifier"), text("app_account_token"),
+                text("is_subscription"),
+            ] + BookColumns.receiptHalf.map(field) + [
+                milliseconds("signed_date"), hexadecimal("payload_hash"), milliseconds("receipt_date"), hexadecimal("receipt_hash"),
+                milliseconds("first_signed_date"), text("first_token"), text("period_no"), text("order_no"),
             ],
             from: "transactions"
         ),
@@ -63,6 +66,23 @@ package enum BookReader {
             "transaction_id || ' ' || user_id",
             ["'contract=' || original_transaction_id", milliseconds("received_at"), text("event_id")],
             from: "submissions"
+        ),
+        select(
+            "legacy_renewal",
+            "original_transaction_id",
+            [
+                text("provenance"), text("product_id"), text("auto_renew_product_id"), text("auto_renew_status"),
+                text("is_in_billing_retry_period"), text("expiration_intent"), milliseconds("grace_period_expires_date"),
+                text("price_increase_status"), text("promotional_offer_id"), text("offer_code_ref_name"), milliseconds("stated_at"),
+                hexadecimal("fact_hash"),
+            ],
+            from: "legacy_renewals"
+        ),
+        select(
+            "receipt_submission",
+            "original_transaction_id || ' ' || user_id || ' ' || transaction_id",
+            [milliseconds("received_at"), text("event_id")],
+            from: "receipt_submissions"
         ),
         "SELECT 'effect ' || environment || ' ' || kind || ' ' || effect_key FROM appstore.effects",
         select(

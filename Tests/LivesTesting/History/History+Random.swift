@@ -1,18 +1,21 @@
 import FoundationEssentials
 import Randomness
-import AppStore
+package import AppStore
 package import StoreSimulator
 
 extension History {
     /// A random history; the same seed and index always give the same one, and those of different indices share nothing but products.
-    package init(seed: UInt64, index: Int) throws {
-        var author = HistoryAuthor(seed: seed, index: index)
+    ///
+    /// - Parameter receiptText: gives a receipt's text in base64; nil where nobody looks inside, and a name is enough.
+    package init(seed: UInt64, index: Int, receiptText: ((AppReceipt) throws -> String)? = nil) throws {
+        var author = HistoryAuthor(seed: seed, index: index, receiptText: receiptText)
         try author.write()
         self.init(seed: seed, index: index, events: author.events, commands: author.commands)
     }
 }
 
-/// Makes up what happens, and in whose name; works at the events in ``HistoryAuthor+Events`` and at the commands in `+Commands`.
+/// Makes up what happens, and in whose name; works at the events in `+Events`
+/// and `+Legacy`, and at the commands in `+Commands`.
 package struct HistoryAuthor {
     package static let app = SimulatedApp(bundleID: "com.example.lives", appAppleID: 1_234_567_890)
     /// 1998-01-01: so long ago that the longest life is over by now, for nobody believes a signature of the future.
@@ -23,9 +26,12 @@ package struct HistoryAuthor {
     var events: [LifeEvent] = []
     var commands: [LifeCommand] = []
     private var customers: UInt64 = 0
+    private let receiptText: ((AppReceipt) throws -> String)?
+    private var receipts = 0
 
-    init(seed: UInt64, index: Int) {
+    init(seed: UInt64, index: Int, receiptText: ((AppReceipt) throws -> String)?) {
         self.index = index
+        self.receiptText = receiptText
         generator = SeededGenerator(seed: seed &+ UInt64(index) &* 0xd1b5_4a32_d192_ed03)
     }
 
@@ -83,7 +89,10 @@ package struct HistoryAuthor {
         let count = min(Int.random(in: 1...most, using: &generator), Int.random(in: 1...most, using: &generator))
         let shape: PayloadShape = oneIn(6) ? .year2021 : .current
         life.tokensAtHand += oneIn(3) ? [generator.uuid()] : []
-        for var notification in try life.live(notifications: count) {
+        var shelf = oneIn(3) ? LegacyShelf(hasFractions: oneIn(2)) : nil
+        for _ in 0..<count {
+            let misfortune = shelf == nil ? nil : try misfortune(&life)
+            guard var notification = try misfortune ?? life.live(notifications: 1).first else { continue }
             notification.shape = shape
             // What Apple may send tomorrow.
             if oneIn(50) { (notification.type, notification.subtype) = (NotificationTypeV2(rawValue: "TOMORROW"), nil) }
@@ -91,9 +100,17 @@ package struct HistoryAuthor {
                 state.status = oneIn(2) ? nil : Status(rawValue: 9)
                 notification.content = .data(state)
             }
-            if !oneIn(8) { add(notification) }
-            if let state = notification.state { addPosts(about: state, of: notification.app) }
+            if shelf?.hasFractions == true { notification.addFraction() }
+            if shelf == nil ? !oneIn(8) : oneIn(2) { add(notification) }
+            if let state = notification.state, shelf == nil || oneIn(2) { addPosts(about: state, of: notification.app) }
+            if let told = shelf { shelf = try addLegacyEvents(after: notification, in: life, told) }
         }
+    }
+
+    /// A receipt as the store makes it.
+    mutating func sign(_ receipt: AppReceipt) throws -> LifeReceipt {
+        receipts += 1
+        return LifeReceipt(receipt: receipt, text: try receiptText?(receipt) ?? "receipt-\(index)-\(receipts)")
     }
 
     mutating func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &generator) == 0 }

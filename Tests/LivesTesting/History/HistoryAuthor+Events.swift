@@ -20,7 +20,7 @@ extension HistoryAuthor {
 
     /// Up to a week later, often at once.
     @discardableResult
-    private mutating func receive(_ content: LifeEvent.Content, after signedDate: Timestamp, payloadsOf first: LifeEvent? = nil)
+    mutating func receive(_ content: LifeEvent.Content, after signedDate: Timestamp, payloadsOf first: LifeEvent? = nil)
         -> LifeEvent
     {
         let delay: Duration = oneIn(2) ? .seconds(1) : .seconds(Int64.random(in: 1...157 * 3600, using: &generator))
@@ -28,7 +28,7 @@ extension HistoryAuthor {
     }
 
     @discardableResult
-    private mutating func receive(_ content: LifeEvent.Content, at instant: Timestamp, payloadsOf first: LifeEvent? = nil) -> LifeEvent {
+    mutating func receive(_ content: LifeEvent.Content, at instant: Timestamp, payloadsOf first: LifeEvent? = nil) -> LifeEvent {
         let id = Int64(index) * 1000 + Int64(events.count) + 1
         let event =
             if let first { LifeEvent(id: id, receivedAt: instant, content: content, payloadsOf: first) } else {
@@ -52,7 +52,7 @@ extension HistoryAuthor {
     }
 
     /// Around the end of the time in which posting a purchase claims it, or soon after the purchase; several at the same instant.
-    private mutating func postingTime(of transaction: SimulatedTransaction) -> Timestamp {
+    mutating func postingTime(of transaction: SimulatedTransaction) -> Timestamp {
         let window: Int64 = 72 * 3_600_000
         let delays = [0, 1000, 1000, 60_000, window - 1, window, window + 1, Int64.random(in: 0...2 * window, using: &generator)]
         return transaction.purchaseDate.advanced(by: .milliseconds(delays.randomElement(using: &generator) ?? 0))
@@ -67,11 +67,17 @@ extension HistoryAuthor {
 
     /// Every transaction that anything said something of.
     var seenTransactions: [(transaction: SimulatedTransaction, app: SimulatedApp)] {
-        events.compactMap { event in
-            switch event.content {
-            case .notification(let notification): notification.transaction.map { ($0, notification.app) }
-            case .post(let post): (post.transaction, post.app)
-            }
+        events.flatMap { event in
+            let transactions =
+                switch event.content {
+                case .notification(let notification): [notification.transaction].compactMap(\.self)
+                case .post(let post): [post.transaction]
+                case .legacy(let notification): notification.transactions
+                case .answer(let answer): answer.transactions ?? []
+                // It has no tokens, and no more to tell.
+                case .receipt: [SimulatedTransaction]()
+                }
+            return transactions.map { ($0, event.app) }
         }
     }
 }

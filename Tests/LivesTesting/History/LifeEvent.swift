@@ -4,11 +4,17 @@ package import StoreSimulator
 /// Something that came in: what was sent, and when it was received. Both are fixed; only when it is processed may vary.
 package struct LifeEvent: Sendable {
     /// What was sent.
-    package enum Content: Hashable, Sendable {
+    package enum Content: Sendable {
         /// By the store.
         case notification(SimulatedNotification)
         /// By somebody with an app.
         case post(ClientPost)
+        /// By the store, to an address of notifications V1.
+        case legacy(LegacyNotification)
+        /// By somebody with an app of StoreKit 1.
+        case receipt(ReceiptPost)
+        /// By the store, asked about a receipt.
+        case answer(AnsweredReceipt)
     }
 
     /// The event's number in the inbox.
@@ -36,6 +42,8 @@ package struct LifeEvent: Sendable {
         case .post(let post):
             transaction = Payload(post.transaction.payload(of: post.app, signedDate: post.signedDate), signedDate: post.signedDate)
             renewalInfo = nil
+        case .legacy, .receipt, .answer:
+            (transaction, renewalInfo) = (nil, nil)
         }
     }
 
@@ -46,6 +54,17 @@ package struct LifeEvent: Sendable {
         self.content = content
         transaction = other.transaction
         renewalInfo = other.renewalInfo
+    }
+
+    /// Whose customers it is about.
+    package var app: SimulatedApp {
+        switch content {
+        case .notification(let notification): notification.app
+        case .post(let post): post.app
+        case .legacy(let notification): notification.app
+        case .receipt(let post): post.app
+        case .answer(let answer): answer.app
+        }
     }
 
     /// A payload inside, as it would be signed. Made once: most of the time that a life takes goes into it.
@@ -75,37 +94,4 @@ package struct ClientPost: Hashable, Sendable {
         self.app = app
         self.user = user
     }
-}
-
-/// What the shop or an operator says, beside all events.
-package enum LifeCommand: Hashable, Sendable {
-    /// `create_order`: the shop makes an order, in Production.
-    case createOrder(ShopOrder)
-    /// `link_owner` at a time that is part of the command.
-    case linkOwner(OwnerLink)
-}
-
-/// What the shop says of an order.
-package struct ShopOrder: Hashable, Sendable {
-    /// The order's number, in lower case: the appAccountToken.
-    package var no: String
-    package var user: String
-    package var product: String
-    package var bundle: String?
-
-    package init(no: String, user: String, product: String, bundle: String?) {
-        self.no = no
-        self.user = user
-        self.product = product
-        self.bundle = bundle
-    }
-}
-
-/// From then on the contract is that user's.
-package struct OwnerLink: Hashable, Sendable {
-    package var environment: AppStoreEnvironment
-    package var contract: String
-    package var user: String
-    /// Microseconds since 1970.
-    package var linkedAt: Int64
 }

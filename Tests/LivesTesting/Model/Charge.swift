@@ -2,47 +2,75 @@ import FoundationEssentials
 import AppStore
 import Ledger
 
-/// All that was ever said of one transactionId.
+/// All that was ever said of one transactionId, in JWS and in receipts.
 struct Charge {
     let environment: String
     let id: String
-    /// Oldest first.
     let assertions: [Assertion]
+    /// The latest that was said in a JWS.
+    let signed: Assertion?
+    /// The latest that was said in a receipt.
+    let receipt: Assertion?
+    /// Whose word counts for what never changes: the JWS's, where there is one.
+    let constant: Assertion
+    /// Whose word counts for what changes: the latest of all.
+    let state: Assertion
     let contract: String
     let isPurchased: Bool
     let isSubscription: Bool
     let givesAccess: Bool
+    let type: String?
+    let ownership: String?
+    let subscriptionGroup: String?
     let purchaseDate: Int64
     let expiresDate: Int64?
     let revocationDate: Int64?
+    /// Milliseconds since 1970 of the first and of the latest statement.
+    let firstSigned: Int64
+    let lastSigned: Int64
     let token: String?
     /// The token of the oldest assertion that has one.
     let firstToken: String?
     /// The number of the order that its period has when no token pays for it; all charges of one period have the same.
     let period: String
 
-    init(id: String, assertions unsorted: [Assertion]) {
+    /// Nil of no assertions.
+    init?(id: String, assertions: [Assertion]) {
+        guard let state = assertions.max(by: Assertion.countsLess) else { return nil }
+        let receipts = assertions.filter { $0.half == .receipt }
+        let signed = assertions.filter { $0.half == .jws }.max(by: Assertion.older)
+        // Not every form of a receipt says these: one that was said stays said.
+        func constantOrSaid(_ member: String) -> String? {
+            if let signed { return signed.text(member) }
+            return receipts.compactMap { $0.text(member) }.max { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        }
         self.id = id
-        assertions = unsorted.sorted(by: Assertion.older)
-        let latest = assertions[assertions.count - 1]
-        environment = latest.environment
-        contract = latest.text("originalTransactionId") ?? ""
-        isPurchased = latest.text("inAppOwnershipType") != "FAMILY_SHARED"
-        let type = latest.text("type")
-        isSubscription = type == "Auto-Renewable Subscription"
-        givesAccess = type != "Consumable"
-        purchaseDate = latest.number("purchaseDate") ?? 0
-        expiresDate = latest.number("expiresDate")
-        revocationDate = latest.number("revocationDate")
-        token = latest.text("appAccountToken")
-        firstToken = assertions.lazy.compactMap { $0.text("appAccountToken") }.first
-        period = Self.period(of: latest, id: id, isSubscription: isSubscription)
+        self.assertions = assertions
+        self.state = state
+        self.signed = signed
+        receipt = receipts.max(by: Assertion.older)
+        constant = signed ?? receipt ?? state
+        environment = constant.environment
+        contract = constant.text("originalTransactionId") ?? ""
+        type = constantOrSaid("type")
+        ownership = constantOrSaid("inAppOwnershipType")
+        subscriptionGroup = constantOrSaid("subscriptionGroupIdentifier")
+        isPurchased = ownership != "FAMILY_SHARED"
+        isSubscription = signed?.saysSubscription ?? receipts.contains(where: \.saysSubscription)
+        givesAccess = isSubscription || type == "Non-Consumable" || type == "Non-Renewing Subscription"
+        purchaseDate = constant.number("purchaseDate") ?? 0
+        expiresDate = state.number("expiresDate")
+        revocationDate = state.number("revocationDate")
+        firstSigned = assertions.map(\.signed).min() ?? 0
+        lastSigned = assertions.map(\.signed).max() ?? 0
+        firstToken = assertions.filter { $0.text("appAccountToken") != nil }.min(by: Assertion.older)?.text("appAccountToken")
+        // A receipt never changes a token.
+        token = signed == nil ? firstToken : constant.text("appAccountToken")
+        period = Self.period(of: constant, id: id)
     }
 
-    /// The latest assertion replaces the older ones as a whole.
-    var latest: Assertion { assertions[assertions.count - 1] }
-    var product: String { latest.text("productId") ?? "" }
-    var bundle: String { latest.text("bundleId") ?? "" }
+    var product: String { constant.text("productId") ?? "" }
+    var bundle: String { constant.text("bundleId") ?? "" }
     var key: Key { Key(environment, contract) }
 
     /// Numbers are told apart by length first, for they are decimal.
@@ -50,13 +78,11 @@ struct Charge {
         left.purchaseDate != right.purchaseDate ? left.purchaseDate < right.purchaseDate : hasLowerNumber(left, right)
     }
 
-    static func hasLowerNumber(_ left: Charge, _ right: Charge) -> Bool {
-        left.id.count != right.id.count ? left.id.count < right.id.count : left.id < right.id
-    }
+    static func hasLowerNumber(_ left: Charge, _ right: Charge) -> Bool { left.id.isLowerNumber(than: right.id) }
 
-    private static func period(of assertion: Assertion, id: String, isSubscription: Bool) -> String {
+    private static func period(of assertion: Assertion, id: String) -> String {
         let environment = AppStoreEnvironment(rawValue: assertion.environment)
-        guard isSubscription, let lineItem = assertion.text("webOrderLineItemId") else {
+        guard assertion.saysSubscription, let lineItem = assertion.text("webOrderLineItemId") else {
             return OrderNumber.ofCharge(environment: environment, transactionID: id).text
         }
         let contract = assertion.text("originalTransactionId") ?? ""
@@ -73,6 +99,11 @@ struct Key: Hashable {
         self.environment = environment
         self.id = id
     }
+}
+
+extension String {
+    /// Of decimal numbers.
+    func isLowerNumber(than other: String) -> Bool { count != other.count ? count < other.count : self < other }
 }
 
 extension UUID {

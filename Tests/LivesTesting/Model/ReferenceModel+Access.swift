@@ -17,17 +17,17 @@ extension ReferenceModel {
         }
     }
 
-    func accessUntil(_ current: Charge, among charges: [Charge], renewal: Assertion?) -> Until? {
-        switch current.latest.text("type") {
+    func accessUntil(_ current: Charge, among charges: [Charge]) -> Until? {
+        guard !current.isSubscription else { return subscriptionUntil(current, among: charges).map(Until.instant) }
+        return switch current.type {
         case "Non-Consumable": current.revocationDate.map(Until.instant) ?? .forever
         case "Non-Renewing Subscription": current.revocationDate.map(Until.instant)
-        case "Auto-Renewable Subscription": subscriptionUntil(current, among: charges, renewal).map(Until.instant)
         default: nil
         }
     }
 
-    private func subscriptionUntil(_ current: Charge, among charges: [Charge], _ renewal: Assertion?) -> Int64? {
-        let rule = rule(current, renewal)
+    private func subscriptionUntil(_ current: Charge, among charges: [Charge]) -> Int64? {
+        let rule = [rule(current, renewals[current.key]), legacyGrace(current)].compactMap { $0 }.max()
         guard current.revocationDate != nil else { return rule }
         // What was paid for before a revoked period is still paid for.
         let kept = charges.filter { $0.revocationDate == nil }.compactMap(\.expiresDate).filter { $0 <= current.purchaseDate }
@@ -37,14 +37,31 @@ extension ReferenceModel {
     private func rule(_ current: Charge, _ renewal: Assertion?) -> Int64? {
         let end = current.revocationDate ?? current.expiresDate
         guard let renewal else { return end }
-        if current.revocationDate != nil, current.latest.signed > renewal.signed { return end }
+        if current.revocationDate != nil, current.lastSigned > renewal.signed { return end }
         // An older assertion than the charge itself knows nothing of it.
-        guard renewal.signed >= current.assertions[0].signed else { return end }
+        guard renewal.signed >= current.firstSigned else { return end }
         switch renewal.status {
         case .some(.active): return [current.expiresDate, renewal.number("renewalDate")].compactMap { $0 }.max()
         case .some(.billingGracePeriod): return renewal.number("gracePeriodExpiresDate") ?? end
         case .some(.expired), .some(.billingRetry), .some(.revoked): return end.map { min($0, renewal.signed) }
         default: return end
         }
+    }
+
+    /// The days of grace that only a shared secret vouches for: given while nothing that Apple signed is newer or says that the charge was
+    /// taken back.
+    private func legacyGrace(_ current: Charge) -> Int64? {
+        guard let legacy = legacyRenewal(thatCountsFor: current.key), legacy.isInBillingRetry, current.revocationDate == nil,
+            let grace = legacy.grace, let end = current.expiresDate, grace <= end + 30 * 86_400_000
+        else { return nil }
+        if let renewal = renewals[current.key], renewal.status == .revoked, renewal.signed >= current.firstSigned { return nil }
+        return grace
+    }
+
+    /// What notifications V1 and answers say last of a contract's renewal, if nothing signed is as new.
+    func legacyRenewal(thatCountsFor contract: Key) -> LegacyRenewal? {
+        guard let legacy = legacyRenewals[contract] else { return nil }
+        guard let renewal = renewals[contract] else { return legacy }
+        return legacy.statedAt > renewal.signed ? legacy : nil
     }
 }

@@ -9,7 +9,7 @@ extension ReferenceModel {
         let claims = makeClaims(makeOrders())
         return Dictionary(grouping: charges, by: \.key).compactMap { key, charges -> String? in
             guard let current = current(of: charges), current.givesAccess, let owner = owner(claims[key] ?? []) else { return nil }
-            var until = accessUntil(current, among: charges, renewal: renewals[key])
+            var until = accessUntil(current, among: charges)
             if until == nil { until = days[current.product].map { .instant(current.purchaseDate + $0 * 86_400_000) } }
             let isActive =
                 switch until {
@@ -28,9 +28,8 @@ extension ReferenceModel {
 
     /// Instants at which access begins to end, and those just before.
     package func interestingInstants() -> [Int64] {
-        Dictionary(grouping: charges, by: \.key).flatMap { key, charges -> [Int64] in
-            guard let current = current(of: charges), case .instant(let end) = accessUntil(current, among: charges, renewal: renewals[key])
-            else { return [] }
+        Dictionary(grouping: charges, by: \.key).values.flatMap { charges -> [Int64] in
+            guard let current = current(of: charges), case .instant(let end) = accessUntil(current, among: charges) else { return [] }
             return [end - 1, end]
         }
     }

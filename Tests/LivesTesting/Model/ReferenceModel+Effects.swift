@@ -8,16 +8,22 @@ extension ReferenceModel {
         var effects: Set<String> = []
         for charge in charges {
             for assertion in charge.assertions {
-                let given = charge.isSubscription ? assertion.text("webOrderLineItemId").map { "\(charge.contract)/\($0)" } : nil
+                let lineItem = assertion.saysSubscription ? assertion.text("webOrderLineItemId") : nil
+                let given = lineItem.map { "\(charge.contract)/\($0)" }
                 effects.insert("\(charge.environment) granted \(given ?? charge.id)")
                 guard let date = assertion.number("revocationDate") else { continue }
-                let kind = assertion.text("inAppOwnershipType") == "FAMILY_SHARED" ? "revoked" : "refunded"
-                effects.insert("\(charge.environment) \(kind) \(charge.id)/\(date)")
+                let kind = assertion.isOfFamily ? "revoked" : "refunded"
+                // In whole seconds, for receipts have no others.
+                effects.insert("\(charge.environment) \(kind) \(charge.id)/\(date / 1000 * 1000)")
             }
         }
         for notification in notifications {
             guard let kind = Self.lifecycle(notification.type.rawValue, notification.subtype?.rawValue) else { continue }
             effects.insert("\(notification.app.environment.rawValue) \(kind) \(notification.notificationUUID.text)")
+        }
+        for notification in legacyNotifications {
+            guard let kind = notification.lifecycle else { continue }
+            effects.insert("\(notification.app.environment.rawValue) \(kind) \(notification.name)")
         }
         return effects
     }
@@ -67,6 +73,7 @@ extension ReferenceModel {
                 signed: notification.signedDate.millisecondsSince1970
             )
         }
-        return Dictionary(grouping: all) { Key($0.environment, $0.uuid) }.values.compactMap { $0.min { $0.signed < $1.signed } }
+        let legacy = legacyNotifications.compactMap(\.refundStatement)
+        return Dictionary(grouping: all + legacy) { Key($0.environment, $0.uuid) }.values.compactMap { $0.min { $0.signed < $1.signed } }
     }
 }

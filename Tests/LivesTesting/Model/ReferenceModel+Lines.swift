@@ -1,4 +1,5 @@
 import AppStore
+import StoreSimulator
 
 /// The books as text: one line for each row, `what environment key | name=value | …`.
 extension ReferenceModel {
@@ -7,11 +8,11 @@ extension ReferenceModel {
         let orders = makeOrders()
         let claims = makeClaims(orders)
         var lines = charges.map { transactionLine($0, orders) }
-        lines += renewals.map { subscriptionLine($0, $1) }
+        lines += renewals.map { subscriptionLine($0, $1) } + legacyRenewals.values.map(legacyRenewalLine)
         lines += orderLines(orders, claims)
         lines += claims.values.joined().map(claimLine)
         lines += contractLines(claims)
-        lines += posts.map(postLine)
+        lines += posts.map(postLine) + receiptPosts.map(receiptPostLine)
         lines += effects().map { "effect \($0)" }
         lines += refundStatements().map(refundLine) + consumptionLines()
         return lines.sorted()
@@ -21,7 +22,11 @@ extension ReferenceModel {
     package func coreLines() -> [String] {
         var lines = charges.map { BookLine.text("transaction", $0.environment, $0.id, versions(of: $0)) }
         lines += renewals.map { BookLine.text("subscription", $0.environment, $0.id, versions(of: $1)) }
-        lines += posts.map(postLine)
+        lines += legacyRenewals.values.map { renewal in
+            let versions = [("stated_at", String(renewal.statedAt)), ("fact_hash", renewal.hash.hexadecimal)]
+            return BookLine.text("legacy_renewal", renewal.key.environment, renewal.key.id, versions)
+        }
+        lines += posts.map(postLine) + receiptPosts.map(receiptPostLine)
         lines += effects().map { "effect \($0)" }
         lines += refundStatements().map(refundLine)
         return lines.sorted()
@@ -29,9 +34,9 @@ extension ReferenceModel {
 
     private func versions(of charge: Charge) -> [(String, String?)] {
         [
-            ("signed_date", String(charge.latest.signed)), ("payload_hash", charge.latest.hash.hexadecimal),
-            ("first_signed_date", String(charge.assertions[0].signed)), ("first_token", charge.firstToken),
-            ("period_no", charge.period),
+            ("signed_date", charge.signed.map { String($0.signed) }), ("payload_hash", charge.signed?.hash.hexadecimal),
+            ("receipt_date", charge.receipt.map { String($0.signed) }), ("receipt_hash", charge.receipt?.hash.hexadecimal),
+            ("first_signed_date", String(charge.firstSigned)), ("first_token", charge.firstToken), ("period_no", charge.period),
         ]
     }
 
@@ -40,7 +45,13 @@ extension ReferenceModel {
     }
 
     private func transactionLine(_ charge: Charge, _ orders: Orders) -> String {
-        var fields = fields(BookColumns.transactions, charge.latest)
+        var fields = fields(BookColumns.transactions, charge.constant) + fields(BookColumns.transactionStates, charge.state)
+        fields += [
+            ("product_type", charge.type), ("in_app_ownership_type", charge.ownership),
+            ("subscription_group_identifier", charge.subscriptionGroup), ("app_account_token", charge.token),
+            ("is_subscription", charge.isSubscription ? "true" : "false"),
+        ]
+        fields += charge.receipt.map { self.fields(BookColumns.receiptHalf, $0) } ?? []
         fields += versions(of: charge) + [("order_no", orders.number(of: charge))]
         return BookLine.text("transaction", charge.environment, charge.id, fields)
     }
@@ -49,6 +60,10 @@ extension ReferenceModel {
         var fields = fields(BookColumns.subscriptions, assertion)
         fields += [("status", assertion.status.map { String($0.rawValue) })] + versions(of: assertion)
         return BookLine.text("subscription", key.environment, key.id, fields)
+    }
+
+    private func legacyRenewalLine(_ renewal: LegacyRenewal) -> String {
+        BookLine.text("legacy_renewal", renewal.key.environment, renewal.key.id, renewal.fields)
     }
 
     private func fields(_ columns: [BookColumns.Column], _ assertion: Assertion) -> [(String, String?)] {
@@ -65,25 +80,31 @@ extension ReferenceModel {
     }
 
     private func contractLines(_ claims: [Key: [Claim]]) -> [String] {
-        let linked = Set(links.map { Key($0.environment.rawValue, $0.contract) } + posts.map(\.contract))
-        return Dictionary(grouping: charges, by: \.key).compactMap { key, charges in
-            guard let current = current(of: charges), current.givesAccess || linked.contains(key) else { return nil }
+        // Of a renewal alone there is a contract, and of what somebody said is his; of a consumable there is none.
+        let spokenOf = linked.union(renewals.keys).union(legacyRenewals.keys)
+        return chargesByContract().compactMap { key, charges in
             let owner = owner(claims[key] ?? [])
-            guard current.givesAccess else { return BookLine.text("contract", key.environment, key.id, [("user_id", owner)]) }
-            let renewal = renewals[key]
+            guard let current = current(of: charges), current.givesAccess else {
+                guard spokenOf.contains(key) else { return nil }
+                return BookLine.text("contract", key.environment, key.id, [("user_id", owner)])
+            }
+            let legacy = legacyRenewal(thatCountsFor: key)
+            let autoRenews = renewals[key]?.number("autoRenewStatus").map { $0 == 1 }
+            let willRenew = legacy.map(\.renewal.autoRenews) ?? autoRenews
             return BookLine.text(
                 "contract",
                 key.environment,
                 key.id,
                 [
                     ("user_id", owner), ("bundle_id", current.bundle), ("product_id", current.product),
-                    ("product_type", current.latest.text("type")), ("status", renewal?.status.map { String($0.rawValue) }),
-                    ("will_renew", renewal?.number("autoRenewStatus").map { $0 == 1 ? "true" : "false" }),
+                    ("product_type", current.type),
+                    ("status", legacy.map(\.status) ?? renewals[key]?.status.map { String($0.rawValue) }),
+                    ("will_renew", willRenew.map { $0 ? "true" : "false" }),
                     ("started_at", charges.map(\.purchaseDate).min().map(String.init)), ("current_transaction_id", current.id),
                     ("current_period_start", String(current.purchaseDate)),
                     ("current_period_end", current.expiresDate.map(String.init)),
                     ("revoked_at", current.revocationDate.map(String.init)),
-                    ("access_until", accessUntil(current, among: charges, renewal: renewal).map(text)),
+                    ("access_until", accessUntil(current, among: charges).map(text)),
                 ]
             )
         }
@@ -102,6 +123,15 @@ extension ReferenceModel {
             post.charge.environment,
             "\(post.charge.id) \(post.user)",
             [("contract", post.contract.id), ("received_at", String(post.receivedAt)), ("event_id", String(post.eventID))]
+        )
+    }
+
+    private func receiptPostLine(_ post: PostedContract) -> String {
+        BookLine.text(
+            "receipt_submission",
+            post.contract.environment,
+            "\(post.contract.id) \(post.user) \(post.named)",
+            [("received_at", String(post.receivedAt)), ("event_id", String(post.eventID))]
         )
     }
 

@@ -30,10 +30,10 @@ extension ReferenceModel {
             [
                 ("user_id", user), ("product_id", made?.product), ("bundle_id", made?.bundle), ("reason", reason),
                 ("status", period.map(status) ?? "pending"), ("period_no", trade?.period), ("trade_no", trade?.id),
-                ("origin_no", trade?.contract), ("web_order_line_item_id", trade?.latest.text("webOrderLineItemId")),
+                ("origin_no", trade?.contract), ("web_order_line_item_id", trade?.constant.text("webOrderLineItemId")),
                 ("paid_product_id", trade?.product), ("paid_at", trade.map { String($0.purchaseDate) }),
-                ("quantity", trade?.latest.text("quantity")), ("price", trade?.latest.text("price")),
-                ("currency", trade?.latest.text("currency")),
+                ("quantity", trade?.constant.text("quantity")), ("price", trade?.constant.text("price")),
+                ("currency", trade?.constant.text("currency")),
             ]
         )
     }

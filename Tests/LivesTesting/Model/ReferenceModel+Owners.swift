@@ -21,10 +21,13 @@ extension ReferenceModel {
     private static let postingWindow: Int64 = 72 * 3_600_000
 
     func makeClaims(_ orders: Orders) -> [Key: [Claim]] {
-        let strong = Dictionary(grouping: orderClaims(orders) + tokenClaims() + links.map(claim), by: \.contract)
-        var claims = strong
-        for (contract, posts) in Dictionary(grouping: posts, by: \.contract) {
-            if let claim = postClaim(posts, against: strong[contract] ?? []) { claims[contract, default: []].append(claim) }
+        let stated = orderClaims(orders) + tokenClaims() + links.map(claim) + charges.compactMap(receiptClaim)
+        var claims = Dictionary(grouping: stated, by: \.contract)
+        let posted = postClaims(against: claims) + restoredClaims(against: claims)
+        for (contract, posted) in Dictionary(grouping: posted, by: \.claim.contract) {
+            // Of all posts that nothing stronger stands against the one received first.
+            let first = posted.min { ($0.receivedAt, $0.eventID) < ($1.receivedAt, $1.eventID) }
+            if let first { claims[contract, default: []].append(first.claim) }
         }
         return claims
     }
@@ -56,22 +59,52 @@ extension ReferenceModel {
         )
     }
 
-    /// Who posted a purchase without token first and soon enough owns it, unless something stronger had said by then whose it is.
-    private func postClaim(_ posts: [Post], against strong: [Claim]) -> Claim? {
-        for post in posts.sorted(by: Post.isEarlier) {
-            guard let charge = charges.first(where: { $0.environment == post.charge.environment && $0.id == post.charge.id }) else {
-                continue
-            }
-            guard charge.firstToken == nil, post.receivedAt <= charge.purchaseDate + Self.postingWindow else { continue }
-            guard !strong.contains(where: { $0.effectiveAt <= charge.purchaseDate * 1000 }) else { continue }
-            return Claim(
-                contract: post.contract,
-                user: post.user,
-                effectiveAt: charge.purchaseDate * 1000,
-                evidence: "client:\(charge.id)"
-            )
+    /// Whose app named a purchase first as just made, and soon enough, owns what it is on from then on; not a renewal, which was made in
+    /// nobody's app: the JWS says that it was none, or it begins with the second in which another period ends.
+    private func receiptClaim(on charge: Charge) -> Claim? {
+        let posts = receiptPosts.filter { post in
+            post.contract == charge.key && post.named == charge.id && post.receivedAt <= charge.purchaseDate + Self.postingWindow
         }
-        return nil
+        guard let first = posts.min(by: PostedContract.isEarlier), charge.firstToken == nil,
+            charge.constant.text("transactionReason") != "RENEWAL"
+        else { return nil }
+        let isRenewal = charges.contains { other in
+            other.key == charge.key && other.id != charge.id && other.expiresDate.map { $0 / 1000 == charge.purchaseDate / 1000 } ?? false
+        }
+        guard !isRenewal else { return nil }
+        return Claim(contract: charge.key, user: first.user, effectiveAt: charge.purchaseDate * 1000, evidence: "receipt:\(charge.id)")
+    }
+
+    /// A claim that gives way to others.
+    private struct PostedClaim {
+        let claim: Claim
+        let receivedAt: Int64
+        let eventID: Int64
+    }
+
+    /// Who posted a purchase without token soon enough may own it, unless something stronger had said by then whose it is.
+    private func postClaims(against stated: [Key: [Claim]]) -> [PostedClaim] {
+        posts.compactMap { post in
+            guard let charge = charges.first(where: { $0.environment == post.charge.environment && $0.id == post.charge.id }),
+                charge.firstToken == nil, post.receivedAt <= charge.purchaseDate + Self.postingWindow,
+                !(stated[post.contract] ?? []).contains(where: { $0.effectiveAt <= charge.purchaseDate * 1000 })
+            else { return nil }
+            let effectiveAt = charge.purchaseDate * 1000
+            let claim = Claim(contract: post.contract, user: post.user, effectiveAt: effectiveAt, evidence: "client:\(charge.id)")
+            return PostedClaim(claim: claim, receivedAt: post.receivedAt, eventID: post.eventID)
+        }
+    }
+
+    /// Whose app posted any receipt with the contract in it may own it from then on, unless something stronger had said by then whose it
+    /// is.
+    private func restoredClaims(against stated: [Key: [Claim]]) -> [PostedClaim] {
+        receiptPosts.compactMap { post in
+            let effectiveAt = post.receivedAt * 1000
+            guard !(stated[post.contract] ?? []).contains(where: { $0.effectiveAt <= effectiveAt }) else { return nil }
+            let evidence = "restored:\(post.contract.id)"
+            let claim = Claim(contract: post.contract, user: post.user, effectiveAt: effectiveAt, evidence: evidence)
+            return PostedClaim(claim: claim, receivedAt: post.receivedAt, eventID: post.eventID)
+        }
     }
 
     /// The contract's owner: of the newest claim.

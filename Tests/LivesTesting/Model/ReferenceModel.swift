@@ -3,48 +3,38 @@ import StoreSimulator
 
 /// What the books must say, computed anew from the set of all events and commands: the rules of the design in their plainest form.
 ///
-/// It shares nothing with the ledger but the numbers of orders (``OrderNumber``), and looks at everything at once: no event is "new".
+/// It shares nothing with the ledger but the numbers of orders (``OrderNumber``) and the hashes that decide between statements of one
+/// instant, and looks at everything at once: no event is "new".
 package struct ReferenceModel {
     let charges: [Charge]
     /// Renewal info and status of each contract.
     let renewals: [Key: Assertion]
+    /// What notifications V1 and answers say of each contract's renewal.
+    let legacyRenewals: [Key: LegacyRenewal]
     /// What the shop said, by order number.
     let shopOrders: [String: ShopOrder]
     let links: [OwnerLink]
     /// The first post of each charge by each user.
     let posts: [Post]
+    /// The first post of a receipt with each contract by each user, for each purchase that was named.
+    let receiptPosts: [PostedContract]
     let notifications: [SimulatedNotification]
+    let legacyNotifications: [LegacyNotification]
 
     package init(_ histories: [History]) {
         self.init(events: histories.flatMap(\.events), commands: histories.flatMap(\.commands))
     }
 
     package init(events: [LifeEvent], commands: [LifeCommand]) {
-        var notifications: [SimulatedNotification] = []
-        var assertions: [Key: [Assertion]] = [:]
-        var renewalAssertions: [Key: [Assertion]] = [:]
-        var posts: [Post] = []
-        for event in events {
-            let environment = event.environment
-            if let payload = event.transaction {
-                let assertion = Assertion(payload, environment: environment)
-                assertions[Key(assertion.environment, assertion.text("transactionId") ?? ""), default: []].append(assertion)
-            }
-            switch event.content {
-            case .notification(let notification):
-                notifications.append(notification)
-                guard let payload = event.renewalInfo else { continue }
-                let assertion = Assertion(payload, environment: environment, status: notification.status)
-                let key = Key(assertion.environment, assertion.text("originalTransactionId") ?? "")
-                renewalAssertions[key, default: []].append(assertion)
-            case .post(let post):
-                if let user = post.user { posts.append(Post(of: post, by: user, in: event)) }
-            }
-        }
-        self.notifications = notifications
-        charges = assertions.map { Charge(id: $0.id, assertions: $1) }
-        renewals = renewalAssertions.compactMapValues { $0.max(by: Assertion.older) }
-        self.posts = Post.first(of: posts)
+        var statements = Statements()
+        for event in events { statements.take(event) }
+        charges = statements.charges.compactMap { Charge(id: $0.id, assertions: $1) }
+        renewals = statements.renewals.compactMapValues { $0.max(by: Assertion.older) }
+        legacyRenewals = statements.legacyRenewals.compactMapValues { $0.max(by: LegacyRenewal.older) }
+        posts = Post.first(of: statements.posts)
+        receiptPosts = PostedContract.first(of: statements.receiptPosts)
+        notifications = statements.notifications
+        legacyNotifications = statements.legacyNotifications
         var shopOrders: [String: ShopOrder] = [:]
         var links: [OwnerLink] = []
         for command in commands {
@@ -56,39 +46,62 @@ package struct ReferenceModel {
         self.shopOrders = shopOrders
         self.links = links
     }
+
+    /// The charges of each contract that anything is known of.
+    func chargesByContract() -> [Key: [Charge]] {
+        var contracts = Dictionary(grouping: charges, by: \.key)
+        for key in Array(renewals.keys) + Array(legacyRenewals.keys) + Array(linked) { contracts[key, default: []] += [] }
+        return contracts
+    }
+
+    /// The contracts that somebody said something of, whatever they are.
+    var linked: Set<Key> {
+        Set(links.map { Key($0.environment.rawValue, $0.contract) } + posts.map(\.contract) + receiptPosts.map(\.contract))
+    }
 }
 
-extension LifeEvent {
-    /// Old payloads do not say it themselves; what is around them does.
-    fileprivate var environment: AppStoreEnvironment {
-        switch content {
-        case .notification(let notification): notification.app.environment
-        case .post(let post): post.app.environment
+/// Everything that events say, by what it is about.
+private struct Statements {
+    var charges: [Key: [Assertion]] = [:]
+    var renewals: [Key: [Assertion]] = [:]
+    var legacyRenewals: [Key: [LegacyRenewal]] = [:]
+    var posts: [Post] = []
+    var receiptPosts: [PostedContract] = []
+    var notifications: [SimulatedNotification] = []
+    var legacyNotifications: [LegacyNotification] = []
+
+    mutating func take(_ event: LifeEvent) {
+        // Old payloads do not say it themselves; what is around them does.
+        if let payload = event.transaction { take([Assertion(payload, environment: event.app.environment)]) }
+        switch event.content {
+        case .notification(let notification):
+            notifications.append(notification)
+            guard let payload = event.renewalInfo else { return }
+            let assertion = Assertion(payload, environment: event.app.environment, status: notification.status)
+            let key = Key(assertion.environment, assertion.text("originalTransactionId") ?? "")
+            renewals[key, default: []].append(assertion)
+        case .post(let post):
+            if let user = post.user { posts.append(Post(of: post, by: user, in: event)) }
+        case .legacy(let notification):
+            legacyNotifications.append(notification)
+            take(notification.receiptAssertions)
+            take(notification.legacyRenewal)
+        case .receipt(let post):
+            take(post.receipt.entries.assertions(of: post.app, statedAt: post.receipt.madeAt))
+            receiptPosts += PostedContract.all(of: post, in: event)
+        case .answer(let answer):
+            take(answer.assertions)
+            take(answer.legacyRenewal)
         }
     }
-}
 
-/// Who posted which charge as his own, and when that was received.
-struct Post {
-    let charge: Key
-    let contract: Key
-    let user: String
-    let receivedAt: Int64
-    let eventID: Int64
-
-    init(of post: ClientPost, by user: String, in event: LifeEvent) {
-        charge = Key(post.app.environment.rawValue, post.transaction.transactionID)
-        contract = Key(post.app.environment.rawValue, post.transaction.originalTransactionID)
-        self.user = user
-        receivedAt = event.receivedAt.millisecondsSince1970
-        eventID = event.id
+    private mutating func take(_ assertions: [Assertion]) {
+        for assertion in assertions {
+            charges[Key(assertion.environment, assertion.text("transactionId") ?? ""), default: []].append(assertion)
+        }
     }
 
-    static func isEarlier(_ left: Post, _ right: Post) -> Bool { (left.receivedAt, left.eventID) < (right.receivedAt, right.eventID) }
-
-    /// Posting again adds nothing.
-    static func first(of posts: [Post]) -> [Post] {
-        var seen: Set<[String]> = []
-        return posts.sorted(by: isEarlier).filter { seen.insert([$0.charge.environment, $0.charge.id, $0.user]).inserted }
+    private mutating func take(_ renewal: LegacyRenewal?) {
+        if let renewal { legacyRenewals[renewal.key, default: []].append(renewal) }
     }
 }

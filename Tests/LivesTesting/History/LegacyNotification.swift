@@ -1,0 +1,145 @@
+package import AppStore
+import OpenSSL
+package import StoreSimulator
+
+/// A receipt that the store made, and what goes by that name in what clients and the store send.
+package struct LifeReceipt: Sendable {
+    package let receipt: AppReceipt
+    /// In base64; a name that stands for it where nobody looks inside.
+    package let text: String
+
+    package init(receipt: AppReceipt, text: String) {
+        self.receipt = receipt
+        self.text = text
+    }
+
+    /// The version of everything in it.
+    package var madeAt: Timestamp { receipt.creationDate ?? Timestamp(millisecondsSince1970: 0) }
+}
+
+/// What the JSON of the old App Store has, and has not, in some year.
+package struct LegacyLayout: OptionSet, Hashable, Sendable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    /// No `is_upgraded`.
+    package static let withoutUpgrades = LegacyLayout(rawValue: 1)
+    /// No `in_app_ownership_type`.
+    package static let withoutOwnership = LegacyLayout(rawValue: 2)
+    /// No `pending_renewal_info`: the body's own members say it, of the only contract there is.
+    package static let renewalOutside = LegacyLayout(rawValue: 4)
+
+    /// The members of each entry that this layout lacks are taken out.
+    func entries(in object: JSONObject) -> JSONObject {
+        guard case .array(let entries)? = object["latest_receipt_info"] else { return object }
+        var object = object
+        object["latest_receipt_info"] = .array(
+            entries.map { entry in
+                guard case .object(var entry) = entry else { return entry }
+                if contains(.withoutUpgrades) { entry["is_upgraded"] = nil }
+                if contains(.withoutOwnership) { entry["in_app_ownership_type"] = nil }
+                return .object(entry)
+            }
+        )
+        return object
+    }
+}
+
+/// A notification V1 as it was sent.
+package struct LegacyNotification: Sendable {
+    package let type: NotificationTypeV1
+    package let app: SimulatedApp
+    package let receipt: LifeReceipt
+    /// The customer's transactions as `latest_receipt_info` has them; none of them counts.
+    package let transactions: [SimulatedTransaction]
+    package let renewal: SimulatedRenewalInfo?
+    /// `auto_renew_status_change_date`, in whole seconds.
+    package let changeDate: Timestamp?
+    /// `original_transaction_id` of the body: of most there is none.
+    package let namedID: String?
+    package let layout: LegacyLayout
+    /// What is stored of it, by the first way of writing it.
+    package let body: JSONObject
+    /// What tells it from other notifications; the same however it is written.
+    package let digest: [UInt8]
+    /// How often it was written otherwise; see ``bytes``.
+    package var spelling = 0
+
+    package init(
+        _ type: NotificationTypeV1,
+        _ answer: VerifyReceiptAnswer,
+        receipt: LifeReceipt,
+        changeDate: Timestamp? = nil,
+        namedID: String? = nil,
+        layout: LegacyLayout = []
+    ) {
+        self.type = type
+        self.app = answer.app
+        self.receipt = receipt
+        self.transactions = answer.transactions ?? []
+        self.renewal = answer.renewals.first
+        self.changeDate = changeDate.map(\.inWholeSeconds)
+        self.namedID = namedID
+        self.layout = layout
+        var told = SimulatedNotificationV1(type: type, password: "", answer: answer)
+        told.autoRenewStatusChangeDate = changeDate
+        body = Self.laidOut(told.body, namedID, layout)
+        digest = Digest.sha256(CanonicalJSON.text(ofNotificationV1: body))
+    }
+
+    /// The names of the body's own members that say what an entry of `pending_renewal_info` says.
+    static let renewalMembers = [
+        "auto_renew_product_id", "auto_renew_status", "is_in_billing_retry_period", "expiration_intent", "grace_period_expires_date",
+        "grace_period_expires_date_ms", "price_consent_status",
+    ]
+
+    private static func laidOut(_ body: JSONObject, _ namedID: String?, _ layout: LegacyLayout) -> JSONObject {
+        var body = body
+        if let namedID { body["original_transaction_id"] = .string(namedID) }
+        guard case .object(let unified)? = body["unified_receipt"] else { return body }
+        var inner = layout.entries(in: unified)
+        if layout.contains(.renewalOutside) {
+            if let entry = inner.renewalEntry {
+                for name in renewalMembers { body[name] = entry[name] ?? body[name] }
+            }
+            inner["pending_renewal_info"] = nil
+        }
+        body["unified_receipt"] = .object(inner)
+        return body
+    }
+
+    /// What the body says of the renewal, as an entry of `pending_renewal_info`.
+    var renewalEntry: JSONObject? {
+        guard layout.contains(.renewalOutside) else {
+            guard case .object(let unified)? = body["unified_receipt"] else { return nil }
+            return unified.renewalEntry
+        }
+        return JSONObject(Self.renewalMembers.compactMap { name in body[name].map { (name, $0) } })
+    }
+
+    /// The body as it is stored: secrets are taken out before, whatever they were; a retry may be written otherwise and means the same.
+    package var bytes: [UInt8] {
+        var members = body.members
+        if spelling % 3 == 1 { members.reverse() }
+        if spelling % 2 == 1 { members.removeAll { $0.name == "password" } }
+        let text = String(decoding: JSONSerializer.serialize(JSONObject(members.map { ($0.name, $0.value) })), as: UTF8.self)
+        guard spelling > 1 else { return Array(text.utf8) }
+        return Array(text.split(separator: #""status":0"#, omittingEmptySubsequences: false).joined(separator: #""status": 0.00e1"#).utf8)
+    }
+}
+
+extension JSONObject {
+    /// The first entry of `pending_renewal_info`.
+    var renewalEntry: JSONObject? {
+        guard case .array(let entries)? = self["pending_renewal_info"], case .object(let entry)? = entries.first else { return nil }
+        return entry
+    }
+}
+
+extension Timestamp {
+    /// This instant without its milliseconds.
+    var inWholeSeconds: Timestamp { Timestamp(millisecondsSince1970: millisecondsSince1970 / 1000 * 1000) }
+}

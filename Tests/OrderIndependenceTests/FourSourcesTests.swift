@@ -1,0 +1,99 @@
+import AppStore
+import FoundationEssentials
+import Ledger
+import InboxTesting
+import LivesTesting
+import Postgres
+import PostgresTesting
+import StoreSimulator
+import Testing
+
+/// One purchase that is seen in four ways: by a notification V1 and one V2, in a receipt that the client posts, and in its JWS.
+struct FourSourcesTests {
+    /// Who was to own it.
+    enum Witness: CaseIterable, Sendable {
+        /// An order that the purchase names.
+        case token
+        /// The posts alone.
+        case posts
+    }
+
+    @Test(arguments: Witness.allCases, [1, 4]) func `a purchase seen in four ways is one, in whatever order`(
+        witness: Witness,
+        eventsInBatch: Int
+    ) async throws {
+        let hall = try await BookHall.open()
+        let token = witness == .token ? UUID() : nil
+        let events = try Self.events(token: token)
+        let command = token.map {
+            LifeCommand.createOrder(ShopOrder(no: $0.text, user: "anna", product: Self.plan, bundle: nil))
+        }
+        let steps = try UnsignedFacts.facts(of: events).map(BookHall.Step.event)
+        let expected = ReferenceModel(events: events, commands: [command].compactMap(\.self)).lines()
+        var digests: Set<[String]> = []
+        for order in Self.orders(of: Array(steps.indices)) {
+            if let command { try await hall.run(command) }
+            let batches = stride(from: 0, to: order.count, by: eventsInBatch).map { order[$0..<min($0 + eventsInBatch, order.count)] }
+            for batch in batches { try await hall.process(batch.map { steps[$0] }) }
+            let found = try await hall.lines()
+            let difference = BookDifference.between(expected: expected, found: found)
+            #expect(difference.isEmpty, "\(order)\n\(difference.joined(separator: "\n"))")
+            #expect(found.filter { $0.hasPrefix("order ") }.count == 1)
+            #expect(found.filter { $0.hasPrefix("effect ") }.count == 1)
+            #expect(found.filter { $0.hasPrefix("contract ") && $0.contains("user_id=anna") }.count == 1)
+            digests.insert(try await hall.digests())
+            try await hall.database.emptyBooks()
+        }
+        #expect(digests.count == 1)
+        try await hall.close()
+    }
+
+    private static let plan = SimulatedCatalogue.sample(bundleID: HistoryAuthor.app.bundleID).plans.first?.id ?? ""
+
+    private static func events(token: UUID?) throws -> [LifeEvent] {
+        var store = SimulatedStore(app: HistoryAuthor.app, seed: 1, now: Timestamp(millisecondsSince1970: 1_600_000_000_123))
+        var life = store.makeCustomer()
+        let notification = try life.subscribe(appAccountToken: token)
+        let dated = try #require(notification.state?.transaction)
+        let made = notification.signedDate.advanced(by: .seconds(2))
+        let receipt = LifeReceipt(
+            receipt: SimulatedReceipt.receipt(of: notification.app, holding: [dated.value], madeAt: made),
+            text: "receipt"
+        )
+        var answer = VerifyReceiptAnswer(app: notification.app, receipt: receipt.receipt, requestDate: made, transactions: [dated.value])
+        answer.renewals = [notification.renewalInfo].compactMap(\.self)
+        answer.latestReceipt = receipt.text
+        let contents: [LifeEvent.Content] = [
+            .legacy(LegacyNotification(.initialBuy, answer, receipt: receipt)),
+            .notification(notification),
+            .receipt(
+                ReceiptPost(receipt: receipt, app: notification.app, user: "anna", transactionID: dated.value.transactionID)
+            ),
+            .post(ClientPost(transaction: dated.value, signedDate: dated.signedDate, app: notification.app, user: "anna")),
+        ]
+        return contents.enumerated().map { index, content in
+            LifeEvent(id: Int64(index) + 1, receivedAt: made.advanced(by: .seconds(Int64(index))), content: content)
+        }
+    }
+
+    /// All 24 orders of four.
+    private static func orders(of indices: [Int]) -> [[Int]] {
+        guard indices.count > 1 else { return [indices] }
+        return indices.flatMap { first in orders(of: indices.filter { $0 != first }).map { [first] + $0 } }
+    }
+}
+
+extension TestDatabase {
+    /// Takes everything out of the books and leaves their rules.
+    func emptyBooks() async throws {
+        _ = try await withConnection { connection in
+            try await connection.execute(
+                """
+                TRUNCATE appstore.transactions, appstore.subscriptions, appstore.legacy_renewals, appstore.orders, appstore.claims,
+                         appstore.member_contracts, appstore.effects, appstore.submissions, appstore.receipt_submissions,
+                         appstore.refund_statements, appstore.notifications_seen, appstore.event_contracts
+                """
+            )
+        }
+    }
+}
