@@ -4,10 +4,18 @@ import PrivateCluster
 package enum OpenSSLSpeed {
     /// Verifications of P-256 signatures a second on one core, measured for so many seconds.
     static func verificationsPerSecond(seconds: Int) async throws -> Double {
-        let words = ["openssl", "speed", "-elapsed", "-seconds", "\(seconds)", "ecdsap256"]
-        let output = try await run(words)
-        guard let figure = parse(output) else {
-            throw BenchmarkError(.yardstick, "openssl speed printed no figure for ecdsap256:\n\(output)")
+        try await verificationsPerSecond("ecdsap256", row: "256 bits ecdsa", seconds: seconds)
+    }
+
+    /// Verifications of RSA signatures with 2048 bits a second on one core, measured for so many seconds.
+    static func rsaVerificationsPerSecond(seconds: Int) async throws -> Double {
+        try await verificationsPerSecond("rsa2048", row: "rsa 2048 bits", seconds: seconds)
+    }
+
+    private static func verificationsPerSecond(_ algorithm: String, row: String, seconds: Int) async throws -> Double {
+        let output = try await run(["openssl", "speed", "-elapsed", "-seconds", "\(seconds)", algorithm])
+        guard let figure = parse(output, row: row) else {
+            throw BenchmarkError(.yardstick, "openssl speed printed no figure for \(algorithm):\n\(output)")
         }
         return figure
     }
@@ -18,11 +26,17 @@ package enum OpenSSLSpeed {
         try await run(["openssl", "version"]).split(separator: "(").first?.trimmed ?? ""
     }
 
-    /// The last column of the table that `openssl speed` ends with: verifications a second.
-    package static func parse(_ output: String) -> Double? {
-        for line in output.split(separator: "\n") where line.trimmed.hasPrefix("256 bits ecdsa") {
-            let columns = line.split(whereSeparator: \.isWhitespace)
-            if columns.count > 4, let figure = columns.last.flatMap({ Double($0) }), figure > 0 { return figure }
+    /// The column `verify/s` of the table that `openssl speed` ends with; newer versions have more columns behind it.
+    ///
+    /// - Parameter row: the words that the algorithm's row begins with.
+    package static func parse(_ output: String, row: String = "256 bits ecdsa") -> Double? {
+        var columnsBehind = 0
+        let label = row.split(separator: " ")
+        for line in output.split(separator: "\n") {
+            let words = line.split(whereSeparator: \.isWhitespace)
+            if let column = words.firstIndex(of: "verify/s") { columnsBehind = words.count - 1 - column }
+            guard words.starts(with: label), words.count > 4 + columnsBehind else { continue }
+            if let figure = Double(words[words.count - 1 - columnsBehind]), figure > 0 { return figure }
         }
         return nil
     }

@@ -12,7 +12,7 @@ struct BenchCommand: AsyncParsableCommand {
             2 wrong usage, 69 a program is missing, 130 and 143 interrupted.
             """,
         subcommands: [
-            BenchVerify.self, BenchDrain.self, BenchIngest.self, BenchLatency.self, BenchMemory.self, BenchFlat.self,
+            BenchVerify.self, BenchDrain.self, BenchIngest.self, BenchLatency.self, BenchMemory.self, BenchFlat.self, BenchReceipts.self,
         ]
     )
 }
