@@ -10,6 +10,8 @@ package struct AuthenticNotificationV1: Sendable {
     package let receipt: EnclosedReceipt
     package let environment: AppStoreEnvironment
     package let bundleID: String
+    /// When the change of renewal that it tells of happened; nil when it tells of none, or says a time that has not come.
+    let changeDate: Timestamp?
     /// Stands for the notificationUUID that V1 does not have: `v1:` and the digest of its content, the same for each delivery of it.
     package let uuid: String
 
@@ -31,18 +33,23 @@ package struct AuthenticNotificationV1: Sendable {
 
     /// - Parameters:
     ///   - digest: of the body's content, in hexadecimal digits.
+    ///   - receivedAt: what is dated later than this, but for the difference of clocks, is not believed.
     ///   - policy: which apps and environments are configured.
-    package init(_ body: ResponseBodyV1, receipt: EnclosedReceipt, digest: String, policy: ReceiptPolicy) throws(Refusal) {
+    package init(_ body: ResponseBodyV1, receipt: EnclosedReceipt, digest: String, receivedAt: Timestamp, policy: ReceiptPolicy)
+        throws(Refusal)
+    {
         guard let environment = body.environment ?? receipt.environment else { throw .environmentMissing }
         guard policy.environments?.contains(environment) ?? true else { throw .wrongEnvironment }
         guard receipt.environment.map({ $0 == environment }) ?? true else { throw .environmentMismatch }
-        guard let bundleID = body.bundleID ?? receipt.bundleID else { throw .bundleMissing }
+        guard let bundleID = body.bundleID ?? receipt.bundleID ?? body.innerBundleID else { throw .bundleMissing }
         guard policy.takes(bundleID: bundleID) else { throw .wrongBundle }
         guard receipt.bundleID.map({ $0 == bundleID }) ?? true else { throw .bundleMismatch }
         self.body = body
         self.receipt = receipt
         self.environment = environment
         self.bundleID = bundleID
+        let latest = receivedAt.advanced(by: policy.clockTolerance)
+        changeDate = body.autoRenewStatusChangeDate.flatMap { $0 <= latest ? $0 : nil }
         uuid = "v1:\(digest)"
     }
 }

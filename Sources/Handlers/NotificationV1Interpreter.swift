@@ -21,6 +21,9 @@ package enum NotificationV1Interpreter {
             return facts
         }
         facts.refundStatement = RefundStatement(notification, meaning.type, receipts: facts.receipts)
+        if meaning.type == .refund, facts.refundStatement == nil, notification.receipt.verified != nil {
+            facts.remark = "refund_not_in_receipt"
+        }
         if let effect = lifecycle(of: notification, facts) { facts.effects.append(effect) }
         return facts
     }
@@ -71,8 +74,9 @@ package enum NotificationV1Interpreter {
 }
 
 extension AuthenticNotificationV1 {
-    /// The version of what the body says by itself.
-    var statedAt: Timestamp? { body.autoRenewStatusChangeDate ?? receipt.verified?.creationDate }
+    /// The version of what the body says by itself: when renewal was last turned on or off or, since it knows the rest as of then, when the
+    /// receipt in it was made, if that is later.
+    var statedAt: Timestamp? { [changeDate, receipt.verified?.creationDate].compactMap(\.self).max() }
 }
 
 extension RefundStatement {
@@ -81,7 +85,7 @@ extension RefundStatement {
         let found: (kind: Kind, charge: ReceiptFact?)? =
             switch type {
             case .consumptionRequest: (.asked, Self.asked(about: notification.body, among: receipts))
-            case .refund: (.refunded, Self.latestRefund(among: receipts))
+            case .refund: (.refunded, Self.latestRefund(told: notification.body, among: receipts))
             default: nil
             }
         guard let found, let charge = found.charge, let date = notification.receipt.verified?.creationDate else { return nil }
@@ -95,8 +99,11 @@ extension RefundStatement {
         return candidates.count == 1 ? candidates.first : nil
     }
 
-    private static func latestRefund(among receipts: [ReceiptFact]) -> ReceiptFact? {
-        receipts.filter { $0.content.revocationDate != nil }.max { $0.refundOrder < $1.refundOrder }
+    /// Of the refunds that the body tells of; where it tells of none, of all in the receipt.
+    private static func latestRefund(told body: ResponseBodyV1, among receipts: [ReceiptFact]) -> ReceiptFact? {
+        let told = Set(body.transactions.lazy.filter { $0.cancellationDate != nil }.compactMap(\.transactionID))
+        let refunds = receipts.filter { $0.content.revocationDate != nil && (told.isEmpty || told.contains($0.key.id)) }
+        return refunds.max { $0.refundOrder < $1.refundOrder }
     }
 }
 

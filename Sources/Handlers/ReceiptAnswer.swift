@@ -11,7 +11,7 @@ package struct ReceiptAnswer: Sendable {
 
     /// Why there is nothing to take from an answer; the raw value is the code that is stored and shown.
     package enum Refusal: String, Error, CaseIterable, Sendable {
-        /// Another status than 0: no receipt that is valid.
+        /// Another status than 0, or than 21006 of an iOS 6 style receipt: no receipt that is valid.
         case notValid = "status_not_valid"
         /// The answer names no environment.
         case environmentMissing = "environment_missing"
@@ -29,12 +29,12 @@ package struct ReceiptAnswer: Sendable {
     ///   - receivedAt: when the answer came in: its version where it is about an iOS 6 style receipt, which Apple answers without a date.
     ///   - policy: which apps and environments are configured.
     package init(_ response: VerifyReceiptResponse, receivedAt: Timestamp, policy: ReceiptPolicy) throws(Refusal) {
-        guard response.status == .valid else { throw .notValid }
+        let isOfOneTransaction = response.receipt?.transaction != nil
+        guard response.status == .valid || (response.status == .subscriptionExpired && isOfOneTransaction) else { throw .notValid }
         guard let environment = response.environment ?? response.receipt?.receiptType?.environment else { throw .environmentMissing }
         guard policy.environments?.contains(environment) ?? true else { throw .wrongEnvironment }
         guard let bundleID = response.receipt?.bundleID else { throw .bundleMissing }
         guard policy.takes(bundleID: bundleID) else { throw .wrongBundle }
-        let isOfOneTransaction = response.receipt?.transaction != nil
         guard let askedAt = response.receipt?.requestDate ?? (isOfOneTransaction ? receivedAt : nil) else { throw .requestDateMissing }
         self.response = response
         self.environment = environment

@@ -14,7 +14,13 @@ extension EventProcessor {
             let enclosed = enclosedReceipt(in: body, receivedAt: event.verificationTime)
             let digest = ContentDigest.ofNotificationV1(json)
             do throws(AuthenticNotificationV1.Refusal) {
-                notification = try AuthenticNotificationV1(body, receipt: enclosed, digest: digest, policy: receipts.policy)
+                notification = try AuthenticNotificationV1(
+                    body,
+                    receipt: enclosed,
+                    digest: digest,
+                    receivedAt: event.verificationTime,
+                    policy: receipts.policy
+                )
                 labels = OutcomeLabels(notification)
             } catch {
                 return .rejected(error.rawValue, OutcomeLabels(body))

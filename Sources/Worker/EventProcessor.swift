@@ -121,7 +121,9 @@ package struct EventProcessor: Sendable {
                 return settlement
             case .facts(let facts, let labels):
                 let result = fold.result(of: facts, after: answer)
-                let reason = facts.unhandledReason ?? fold.ownershipDoubt(of: facts, after: answer)?.rawValue ?? facts.remark
+                // Whose a purchase is, is what its poster asked; the rest can be seen in the event.
+                let doubt = fold.ownershipDoubt(of: facts, after: answer)?.rawValue
+                let reason = (facts.namedCharge == nil ? nil : doubt) ?? facts.unhandledReason ?? doubt ?? facts.remark
                 return .outcome(Outcome(Outcome.Result(result), reason: reason, labels: labels))
             }
         }

@@ -32,6 +32,7 @@ enum UnsignedFacts {
                     ResponseBodyV1(notification.body),
                     receipt: .verified(verified(notification.receipt, notification.app)),
                     digest: notification.digest.hexadecimal,
+                    receivedAt: event.receivedAt,
                     policy: anything
                 ),
                 eventID: event.id,

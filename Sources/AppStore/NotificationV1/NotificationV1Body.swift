@@ -29,7 +29,8 @@ package struct NotificationV1Body: Sendable {
     package let secrets: [[UInt8]]
     /// How many members those were, whatever their values.
     package let passwordCount: Int
-    /// `bid` of the outermost object: whose secret it must be. Nil where it is missing or no string; empty is missing.
+    /// `bid` of the outermost object or, as until 2019, of the purchase in `latest_receipt_info` or `latest_expired_receipt_info`: whose
+    /// secret it must be. Nil where it is missing or no string; empty is missing.
     package let bundleID: String?
 
     private static let maximumDepth = 32
@@ -55,7 +56,7 @@ package struct NotificationV1Body: Sendable {
         kind = scan.hasSignedPayload ? .notificationV2 : .notificationV1
         secrets = scan.passwords.compactMap(\.secret)
         passwordCount = scan.passwords.count
-        bundleID = scan.bundleID
+        bundleID = scan.bundleID ?? scan.innerBundleID
         bytes = Self.blanking(scan.passwords.map(\.range), in: body)
     }
 
@@ -80,6 +81,8 @@ package struct NotificationV1Body: Sendable {
         var passwords: [(range: Range<Int>, secret: [UInt8]?)] = []
         /// The first one's value.
         var bundleID: String?
+        /// That of the purchase in it, where it names none itself, as until 2019.
+        var innerBundleID: String?
         private var hasBundleID = false
 
         init(_ body: UnsafeBufferPointer<UInt8>, maximumDepth: Int) throws(JSONSyntaxError) {
@@ -113,6 +116,9 @@ package struct NotificationV1Body: Sendable {
                     try scanner.expect(UInt8(ascii: "\""))
                     let text = try scanner.scanText()
                     bundleID = text.isEmpty ? nil : text
+                } else if scanner.next == UInt8(ascii: "{"), ["latest_receipt_info", "latest_expired_receipt_info"].contains(name) {
+                    let inner = try Self.bundleID(&scanner, maximumDepth: maximumDepth - 1)
+                    innerBundleID = innerBundleID ?? inner
                 } else {
                     try scanner.skipValue(remainingDepth: maximumDepth - 1)
                     if isString, name == "notification_type" { hasNotificationType = true }
@@ -120,6 +126,27 @@ package struct NotificationV1Body: Sendable {
                 }
             } while scanner.accept(UInt8(ascii: ","))
             try scanner.expect(UInt8(ascii: "}"))
+        }
+
+        /// `bid` of a purchase, which is walked over.
+        private static func bundleID(_ scanner: inout JSONScanner, maximumDepth: Int) throws(JSONSyntaxError) -> String? {
+            var found: String?
+            try scanner.expect(UInt8(ascii: "{"))
+            if scanner.accept(UInt8(ascii: "}")) { return nil }
+            repeat {
+                try scanner.expect(UInt8(ascii: "\""))
+                let name = try scanner.scanText()
+                try scanner.expect(UInt8(ascii: ":"))
+                scanner.skipWhitespace()
+                if found == nil, scanner.next == UInt8(ascii: "\""), name.utf8.elementsEqual("bid".utf8) {
+                    try scanner.expect(UInt8(ascii: "\""))
+                    found = try scanner.scanText()
+                } else {
+                    try scanner.skipValue(remainingDepth: maximumDepth - 1)
+                }
+            } while scanner.accept(UInt8(ascii: ","))
+            try scanner.expect(UInt8(ascii: "}"))
+            return found.flatMap { $0.isEmpty ? nil : $0 }
         }
 
         private static func secret(

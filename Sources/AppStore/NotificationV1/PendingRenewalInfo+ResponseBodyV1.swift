@@ -17,4 +17,17 @@ extension PendingRenewalInfo {
         promotionalOfferID = nil
         offerCodeRefName = nil
     }
+
+    /// What verifyReceipt's answers about iOS 6 style receipts say of the renewal, in their outermost members; nil when they say nothing of
+    /// it.
+    package init?(outerMembersOf answer: JSONObject, originalTransactionID: String) throws(MalformedPayload) {
+        let told: [Member] = [
+            .autoRenewProductID, .autoRenewStatus, .isInBillingRetryPeriod, .expirationIntent, .gracePeriodExpiresDate, .priceConsentStatus,
+        ]
+        var members = JSONObject()
+        for name in told.map(\.rawValue) + ["\(Member.gracePeriodExpiresDate.rawValue)_ms"] { members[name] = answer[name] }
+        guard members.members.contains(where: { $0.value != .null }) else { return nil }
+        members[Member.originalTransactionID.rawValue] = .string(originalTransactionID)
+        try self.init(members)
+    }
 }

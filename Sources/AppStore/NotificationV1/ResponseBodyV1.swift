@@ -74,6 +74,9 @@ extension ResponseBodyV1 {
     /// What the body says, else the receipt in it.
     package var environment: AppStoreEnvironment? { declaredEnvironment ?? unifiedReceipt?.environment }
 
+    /// The app that the purchases outside the unified receipt name: until 2019 no other place did.
+    package var innerBundleID: String? { (latestReceiptInfo + latestExpiredReceiptInfo).lazy.compactMap(\.bundleID).first }
+
     /// The receipt to verify, in base64: the newest that is there.
     package var receiptData: String? { unifiedReceipt?.latestReceipt ?? latestReceipt ?? latestExpiredReceipt }
 

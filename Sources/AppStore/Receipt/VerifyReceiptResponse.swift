@@ -11,7 +11,7 @@ package struct VerifyReceiptResponse: PayloadObject {
     package let latestReceipt: String?
     /// All transactions, as they are now, but consumables that the app finished; as new as the answer.
     package let latestReceiptInfo: [ReceiptTransaction]
-    /// One for each subscription; as new as the answer.
+    /// One for each subscription; as new as the answer. About an iOS 6 style receipt the outermost members say it.
     package let pendingRenewalInfo: [PendingRenewalInfo]
 
     package enum Member: String, CaseIterable {
@@ -20,6 +20,8 @@ package struct VerifyReceiptResponse: PayloadObject {
         case isRetryableWithUnderscore = "is_retryable"
         case latestReceipt = "latest_receipt"
         case latestReceiptInfo = "latest_receipt_info"
+        /// The same, of an iOS 6 style receipt whose subscription has expired.
+        case latestExpiredReceiptInfo = "latest_expired_receipt_info"
         case pendingRenewalInfo = "pending_renewal_info"
     }
 
@@ -31,8 +33,14 @@ package struct VerifyReceiptResponse: PayloadObject {
         isRetryable = try members.flag(.isRetryable) ?? isRetryableWithUnderscore
         receipt = try members.object(.receipt)
         latestReceipt = try members.text(.latestReceipt)
-        latestReceiptInfo = try members.objects(.latestReceiptInfo)
-        pendingRenewalInfo = try members.objects(.pendingRenewalInfo)
+        let expired: [ReceiptTransaction] = try members.objects(.latestExpiredReceiptInfo)
+        latestReceiptInfo = try members.objects(.latestReceiptInfo) + expired
+        let renewals: [PendingRenewalInfo] = try members.objects(.pendingRenewalInfo)
+        let contract = receipt?.transaction.flatMap { $0.originalTransactionID ?? $0.transactionID }
+        let outer = try contract.flatMap { contract throws(MalformedPayload) in
+            try PendingRenewalInfo(outerMembersOf: json, originalTransactionID: contract)
+        }
+        pendingRenewalInfo = renewals.isEmpty ? [outer].compactMap(\.self) : renewals
     }
 
     /// What to do about this answer.

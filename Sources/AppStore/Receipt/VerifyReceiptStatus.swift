@@ -42,7 +42,8 @@ package struct VerifyReceiptStatus: OpenValue {
     /// What to do about an answer with this status, and with this `is-retryable`.
     package func reaction(isRetryable: Bool) -> Reaction {
         switch self {
-        case .valid: .accept
+        // An expired subscription's answer has a receipt in it all the same.
+        case .valid, .subscriptionExpired: .accept
         case .sandboxReceipt: .askSandbox
         case .productionReceipt: .askProduction
         case .malformedReceiptData: .retry(atMost: 2)

@@ -33,6 +33,7 @@ struct NotificationV1Report {
                     notification,
                     receipt: .verified(receipt),
                     digest: ContentDigest.ofNotificationV1(json),
+                    receivedAt: now,
                     policy: demands.receiptPolicy
                 )
                 report = VerifyReport(valid: Self.kind, payload: json.withoutReceipts, receipt: ReceiptReport(receipt).json)

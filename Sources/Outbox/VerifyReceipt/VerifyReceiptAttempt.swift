@@ -55,7 +55,7 @@ struct VerifyReceiptAttempt: CallAttempt {
         }
         let reason = "status_\(status.rawValue)"
         switch reaction {
-        case .accept: return .finish(.answered(source: VerifyReceiptMaker.kind, body: answer.body))
+        case .accept: return .finish(.answered(source: VerifyReceiptMaker.kind, body: Self.naming(host, in: answer.body)))
         case .askSandbox: return turn(to: .sandbox, reason)
         case .askProduction: return turn(to: .production, reason)
         case .retry(let atMost): return .finish(.later(reason: reason, atMost: atMost, notBefore: answer.retryAfter))
@@ -77,6 +77,21 @@ struct VerifyReceiptAttempt: CallAttempt {
             return response.status.map { ($0, response.reaction) }
         } catch {
             return nil
+        }
+    }
+
+    /// The answer with its environment: those about iOS 6 style receipts name none, and the host that takes a receipt for its own is the
+    /// only one to know.
+    private static func naming(_ host: VerifyReceiptHost, in body: [UInt8]) -> [UInt8] {
+        do {
+            guard try JSONParser().parseObject(body)[VerifyReceiptResponse.Member.environment.rawValue] == nil,
+                let start = body.firstIndex(of: UInt8(ascii: "{"))
+            else { return body }
+            let member = "\"environment\":\"\(host.environment.rawValue)\","
+            return Array(body[...start]) + Array(member.utf8) + Array(body[(start + 1)...])
+        } catch {
+            // It was parsed before; whoever reads it from the inbox says what is wrong.
+            return body
         }
     }
 

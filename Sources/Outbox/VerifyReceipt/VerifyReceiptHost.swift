@@ -1,6 +1,16 @@
+import AppStore
+
 /// The two hosts of verifyReceipt; the raw value is what a setting and a log call it.
 package enum VerifyReceiptHost: String, CaseIterable, Sendable {
     case production, sandbox
+
+    /// What it answers about.
+    var environment: AppStoreEnvironment {
+        switch self {
+        case .production: .production
+        case .sandbox: .sandbox
+        }
+    }
 }
 
 /// Where verifyReceipt is.

@@ -94,4 +94,16 @@ struct NotificationV1BodyTests {
             #expect(throws: Never.self, "seed \(seed)") { try JSONParser().parseObject(read.bytes) }
         }
     }
+
+    @Test(
+        arguments: [
+            (#"{"notification_type":"X","latest_receipt_info":{"a":[1,{"bid":"no"}],"bid":"inner"}}"#, "inner"),
+            (#"{"notification_type":"X","latest_expired_receipt_info":{"bid":"inner"},"bid":"outer"}"#, "outer"),
+            (#"{"notification_type":"X","latest_receipt_info":{},"latest_expired_receipt_info":{"bid":"inner"}}"#, "inner"),
+            (#"{"notification_type":"X","latest_receipt_info":[{"bid":"no"}],"unified_receipt":{"bid":"no"}}"#, nil),
+            (#"{"notification_type":"X","latest_receipt_info":{"bid":7}}"#, nil),
+        ] as [(String, String?)]
+    ) func `the app is named outside or, as until 2019, by the purchase`(text: String, bundleID: String?) throws {
+        #expect(try NotificationV1Body(Array(text.utf8)).bundleID == bundleID)
+    }
 }

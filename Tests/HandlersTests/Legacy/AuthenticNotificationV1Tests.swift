@@ -67,6 +67,21 @@ struct AuthenticNotificationV1Tests {
         #expect(try Self.refusal(foreign, { $0["bid"] = .string(SignedScene.app.bundleID) }) == .bundleMismatch)
     }
 
+    /// Until 2019 there was no `bid` outside, and no receipt that can be verified here.
+    @Test(arguments: ["latest_receipt_info", "latest_expired_receipt_info"])
+    func `the purchase in an old body names the app`(member: String) throws {
+        func body(of bundleID: String) -> JSONObject {
+            [
+                "notification_type": "CANCEL", "environment": "PROD", "latest_receipt": "ewoJInNpZ25hdHVyZSIgPSAiQSI7Cn0=",
+                "auto_renew_status": "false", "auto_renew_product_id": "plus",
+                member: ["bid": .string(bundleID), "original_transaction_id": "140000000000001", "transaction_id": "140000000000002"],
+            ]
+        }
+        let notification = try SignedScene.authentic(body(of: SignedScene.app.bundleID))
+        #expect(notification.bundleID == SignedScene.app.bundleID && notification.environment == .production)
+        #expect(throws: AuthenticNotificationV1.Refusal.wrongBundle) { try SignedScene.authentic(body(of: "com.example.other")) }
+    }
+
     @Test func `what nobody signed vouches for nothing`() throws {
         let shelf = try Shelf()
         let change: SignedScene.Change = { body in

@@ -29,17 +29,28 @@ struct NotificationV1RenewalTests {
     }
 
     @Test(arguments: ["auto_renew_status_change_date_ms", "auto_renew_status_change_date"])
-    func `the date of the change is the version; of one change, the later receipt knows more`(member: String) throws {
+    func `a change is as new as it says, and what is told beside a receipt as that`(member: String) throws {
         var shelf = try Shelf()
         func fact() throws -> LegacyRenewalFact {
             let body = try shelf.notification(.didChangeRenewalStatus) { $0[member] = .string("\(Self.changed.millisecondsSince1970)") }
             return try #require(try SignedScene.facts(ofV1: body).legacyRenewals.first)
         }
+        shelf.madeAt = Self.changed.advanced(by: .seconds(-60))
         let earlier = try fact()
-        shelf.madeAt = shelf.madeAt.advanced(by: .seconds(60))
+        shelf.madeAt = Self.changed.advanced(by: .seconds(-30))
         shelf.renewals[0].autoRenews = false
         let later = try fact()
         #expect(earlier.version.signedDate == Self.changed && later.version.signedDate == Self.changed && earlier.version < later.version)
+        shelf.madeAt = Self.changed.advanced(by: .seconds(30))
+        #expect(try fact().version.signedDate == shelf.madeAt)
+    }
+
+    @Test func `a change that has not come is not believed`() throws {
+        let shelf = try Shelf()
+        let fact = try SignedScene.facts(
+            ofV1: shelf.notification(.didChangeRenewalStatus) { $0["auto_renew_status_change_date_ms"] = "253402300799000" }
+        ).legacyRenewals.first
+        #expect(fact?.version.signedDate == shelf.madeAt)
     }
 
     /// The contract that the outer members are about.

@@ -28,6 +28,7 @@ extension SignedScene {
             body,
             receipt: receipt,
             digest: ContentDigest.ofNotificationV1(json),
+            receivedAt: now,
             policy: verifier.policy
         )
     }

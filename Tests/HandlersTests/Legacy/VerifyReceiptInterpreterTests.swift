@@ -110,4 +110,21 @@ struct VerifyReceiptInterpreterTests {
                 && facts.receipts.allSatisfy { $0.content.expiresDate?.millisecondsSince1970 == 1_702_000_000_000 }
         )
     }
+
+    @Test func `an expired subscription of an iOS 6 style receipt tells its charges, and of its renewal in the outermost members`() throws {
+        let transaction: JSONObject = [
+            "bid": "com.example.app", "transaction_id": "1", "original_transaction_id": "1", "product_id": "plus",
+            "purchase_date_ms": "1700000000000", "expires_date": "1702000000000", "web_order_line_item_id": "2",
+        ]
+        let json: JSONObject = [
+            "status": 21006, "environment": "Production", "receipt": .object(transaction),
+            "latest_expired_receipt_info": .object(transaction), "auto_renew_status": 0, "auto_renew_product_id": "plus",
+            "expiration_intent": "2", "is_in_billing_retry_period": "1",
+        ]
+        let facts = VerifyReceiptInterpreter.facts(of: try Self.answer(json), latest: nil, eventID: 5)
+        #expect(facts.receipts.count == 2 && facts.money == ["granted 1/2"])
+        let renewal = try #require(facts.legacyRenewals.first)
+        #expect(renewal.key.id == "1" && renewal.renewal.autoRenewStatus == .off && renewal.renewal.isInBillingRetryPeriod == true)
+        #expect(facts.legacyRenewals.count == 1 && renewal.version.signedDate == SignedScene.now)
+    }
 }

@@ -36,10 +36,11 @@ extension LegacyNotification {
         return known.count == 1 ? known[0] : nil
     }
 
-    /// The one taken back last that no other plan replaced.
+    /// The one taken back last that no other plan replaced, of those that the body tells of.
     private var chargeRefunded: ReceiptEntry? {
         let revoked = Set(receiptAssertions.filter { $0.number("revocationDate") != nil }.compactMap { $0.text("transactionId") })
-        return receipt.entries.filter { revoked.contains($0.id) }.max { left, right in
+        let told = Set(entries.filter { $0.cancellationDate != nil }.map(\.id))
+        return receipt.entries.filter { revoked.contains($0.id) && (told.isEmpty || told.contains($0.id)) }.max { left, right in
             let dates = (left.cancellationDate, right.cancellationDate)
             if let first = dates.0, let second = dates.1, first != second { return first < second }
             return left.id.isLowerNumber(than: right.id)

@@ -88,7 +88,7 @@ extension LegacyNotification {
             in: app,
             entry: entry,
             provenance: .notificationV1,
-            statedAt: changeDate ?? receipt.madeAt,
+            statedAt: max(changeDate ?? receipt.madeAt, receipt.madeAt),
             receiptDate: receipt.madeAt
         )
     }

@@ -72,12 +72,19 @@ struct VerifyReceiptAttemptTests {
     @Test func `each host names the other one, and neither is asked twice`() {
         let there = course(answer(21007), answer(0))
         #expect(there.asked == ["production current", "sandbox current"])
-        #expect(there.result == .answered(source: "verify_receipt", body: Array(#"{"status":0}"#.utf8)))
+        // An answer that names no environment is given that of the host.
+        #expect(there.result == .answered(source: "verify_receipt", body: Array(#"{"environment":"Sandbox","status":0}"#.utf8)))
         let back = course(answer(21007), answer(21008))
         #expect(back.asked == ["production current", "sandbox current"] && back.result == .refused(reason: "status_21008"))
         let nowhere = course(answer(21008))
         #expect(nowhere.asked == ["production current"] && nowhere.result == .refused(reason: "status_21008"))
         #expect(course(answer(21007), answer(21007)).result == .refused(reason: "status_21007"))
+    }
+
+    @Test func `an expired subscription of an iOS 6 style receipt has an answer`() {
+        let body = Array(#" {"status":21006,"receipt":{"bid":"com.example.app"}}"#.utf8)
+        let named = Array(#" {"environment":"Production","status":21006,"receipt":{"bid":"com.example.app"}}"#.utf8)
+        #expect(course(.answer(HTTPAnswer(status: 200, body: body))).result == .answered(source: "verify_receipt", body: named))
     }
 
     @Test func `a secret that Apple does not know gives way to the app's next one, on both hosts`() {
@@ -104,7 +111,7 @@ struct VerifyReceiptAttemptTests {
         }
     }
 
-    @Test(arguments: [21000, 21001, 21003, 21004, 21006, 21010, 21099, 21200, 1, -1])
+    @Test(arguments: [21000, 21001, 21003, 21004, 21010, 21099, 21200, 1, -1])
     func `every other status refuses the call, whatever is-retryable says`(status: Int) {
         #expect(course(answer(status, #","is-retryable":true"#)).result == .refused(reason: "status_\(status)"))
     }
