@@ -979,12 +979,15 @@ DECLARE
             SELECT e.event_id FROM appstore.event_contracts AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
         ) AS e);
+    v_answers bigint[];
 BEGIN
     -- Calls that were to be made of those bodies have nothing to send any more; what was answered to them are bodies themselves.
     UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
     WHERE c.event_id = ANY (v_events) AND (c.state = 'open') IS TRUE; -- found by the event, not among all that are open
-    v_events := v_events || ARRAY(SELECT c.answer_event_id FROM appstore.outbox AS c
-                                  WHERE c.event_id = ANY (v_events) AND c.answer_event_id IS NOT NULL);
+    v_answers := ARRAY(SELECT c.answer_event_id FROM appstore.outbox AS c
+                       WHERE c.event_id = ANY (v_events) AND c.answer_event_id IS NOT NULL);
+    PERFORM appstore.end_posts(v_answers); -- those that wait
+    v_events := v_events || v_answers;
     v_events := ARRAY( -- a locked outcome cannot be requeued
         SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_events) ORDER BY o.event_id FOR UPDATE);
     v_events := ARRAY(SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events) ORDER BY i.event_id);
@@ -2575,7 +2578,7 @@ CREATE FUNCTION appstore.timeline(environment text, original_transaction_id text
                        CASE WHEN c.quantity > 1 THEN c.quantity || ' pieces' END, CASE WHEN NOT c.is_purchased THEN 'by family sharing' END)
                    WHEN e.kind IN ('refunded', 'revoked') THEN
                        -- Only while the register still says so: a reversal takes it back.
-                       CASE WHEN c.revocation_date = e.occurred_at THEN concat_ws(', ',
+                       CASE WHEN date_trunc('second', c.revocation_date) = date_trunc('second', e.occurred_at) THEN concat_ws(', ',
                            CASE c.revocation_reason WHEN 0 THEN 'other reason' WHEN 1 THEN 'issue within the app'
                                                     ELSE 'reason ' || c.revocation_reason END,
                            trim_scale(c.revocation_percentage / 1000.0) || ' %')
@@ -3662,6 +3665,8 @@ CREATE INDEX orders_by_user ON appstore.orders USING btree (user_id, environment
 CREATE INDEX orders_not_paid ON appstore.orders USING btree (environment, no) WHERE (reason IS NOT NULL);
 
 CREATE INDEX orders_without_user ON appstore.orders USING btree (environment, origin_no) WHERE ((user_id IS NULL) AND (status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])));
+
+CREATE INDEX outbox_answered ON appstore.outbox USING btree (kind, call_key, settled_at) WHERE (state = 'answered'::text);
 
 CREATE INDEX outbox_due ON appstore.outbox USING btree (run_at, call_id) WHERE (state = 'open'::text);
 

@@ -14,8 +14,10 @@ extension TransactionMerge {
     static let gathered = ["product_type", "in_app_ownership_type", "subscription_group_identifier"]
     /// What changes in a charge's life.
     static let state = [
-        "expires_date", "revocation_date", "revocation_reason", "revocation_type", "revocation_percentage", "is_upgraded",
+        "expires_date", "revocation_date", "revocation_reason", "is_upgraded",
     ]
+    /// The version of the JWS half, and what only that half knows: a receipt that tells of a refund says nothing of how much of it.
+    static let signedHalf = ["revocation_type", "revocation_percentage", "signed_date", "payload_hash"]
     static let receiptHalf = [
         "receipt_date", "receipt_hash", "receipt_expires_date", "receipt_revocation_date", "receipt_revocation_reason",
         "receipt_is_upgraded",
@@ -68,7 +70,7 @@ extension TransactionMerge {
         + gathered.map { "\($0) = CASE WHEN \(isNewerJWS) THEN excluded.\($0) WHEN \(gathers) THEN \(greatest($0)) ELSE t.\($0) END" }
         + state.map { take($0, when: isNewerState) }
         + followed
-        + ["signed_date", "payload_hash"].map { take($0, when: isNewerJWS) }
+        + signedHalf.map { take($0, when: isNewerJWS) }
         + receiptHalf.map { take($0, when: isNewerReceipt) }
         + ["first_signed_date = least(t.first_signed_date, excluded.first_signed_date)"]
         + firstToken.map { take($0, when: isFirstToken) })
@@ -77,6 +79,7 @@ extension TransactionMerge {
     /// Whether anything of a row changes.
     static let moves = """
         \(isNewerJWS) OR \(isNewerReceipt) OR excluded.first_signed_date < t.first_signed_date OR \(isFirstToken)
+        OR (\(gathers) AND excluded.is_subscription AND NOT t.is_subscription)
         OR (\(gathers) AND (\(gathered.map { "t." + $0 }.joined(separator: ", ")))
                            IS DISTINCT FROM (\(gathered.map { greatest($0) }.joined(separator: ", "))))
         """

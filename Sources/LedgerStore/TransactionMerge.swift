@@ -6,7 +6,7 @@ import Postgres
 enum TransactionMerge {
     private static let columns =
         ["environment", "transaction_id"] + constants + gathered + ["is_subscription", "app_account_token"] + state
-        + ["signed_date", "payload_hash"] + receiptHalf + ["first_signed_date"] + firstToken
+        + signedHalf + receiptHalf + ["first_signed_date"] + firstToken
     /// What derive_books makes of most new charges, renewals, so that it need not touch the row again.
     private static let guessed = ["order_no", "named_no"]
 
@@ -25,9 +25,8 @@ enum TransactionMerge {
                 \(rows.map(\.appTransactionID)), \(rows.map(\.billingPlanType)), \(rows.map(\.periodNumber)),
                 \(rows.map(\.productType)), \(rows.map(\.inAppOwnershipType)), \(rows.map(\.subscriptionGroupIdentifier)),
                 \(rows.map(\.isSubscription)), \(rows.map(\.appAccountToken)),
-                \(rows.map(\.expiresDate)), \(rows.map(\.revocationDate)), \(rows.map(\.revocationReason)), \(rows.map(\.revocationType)),
-                \(rows.map(\.revocationPercentage)), \(rows.map(\.isUpgraded)),
-                \(rows.map(\.signedDate)), \(rows.map(\.payloadHash)),
+                \(rows.map(\.expiresDate)), \(rows.map(\.revocationDate)), \(rows.map(\.revocationReason)), \(rows.map(\.isUpgraded)),
+                \(rows.map(\.revocationType)), \(rows.map(\.revocationPercentage)), \(rows.map(\.signedDate)), \(rows.map(\.payloadHash)),
                 \(rows.map(\.receiptDate)), \(rows.map(\.receiptHash)), \(rows.map(\.receiptExpiresDate)),
                 \(rows.map(\.receiptRevocationDate)), \(rows.map(\.receiptRevocationReason)), \(rows.map(\.receiptIsUpgraded)),
                 \(rows.map(\.firstSignedDate)), \(rows.map(\.firstToken)), \(rows.map(\.firstTokenSignedDate)), \(rows.map(\.firstTokenHash))

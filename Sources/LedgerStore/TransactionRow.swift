@@ -79,8 +79,9 @@ extension TransactionRow {
     var expiresDate: PostgresTimestamp? { PostgresTimestamp(state({ $0.payload.expiresDate }, { $0.expiresDate })) }
     var revocationDate: PostgresTimestamp? { PostgresTimestamp(state({ $0.payload.revocationDate }, { $0.revocationDate })) }
     var revocationReason: Int32? { state({ $0.payload.revocationReason?.rawValue }, { $0.revocationReason?.rawValue }) }
-    var revocationType: String? { state({ $0.payload.revocationType?.rawValue }, { _ in nil }) }
-    var revocationPercentage: Int32? { state({ $0.payload.revocationPercentage }, { _ in nil }) }
+    /// How much of a refund it was, only a JWS tells, whichever half says that there was one.
+    var revocationType: String? { constant { $0.payload.revocationType?.rawValue } }
+    var revocationPercentage: Int32? { constant { $0.payload.revocationPercentage } }
     var isUpgraded: Bool? { state({ $0.payload.isUpgraded }, { $0.isUpgraded }) }
 }
 

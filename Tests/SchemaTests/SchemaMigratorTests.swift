@@ -75,6 +75,38 @@ struct SchemaMigratorTests {
         #expect(try await database.lines("\(unsafeRaw: books)") == ["paid anna t anna lifetime infinity t"])
     }
 
+    @Test func `refunds that an older schema kept have their keys in whole seconds, and one of each`() async throws {
+        let database = try await TestCluster.shared.makeDatabase()
+        _ = try await migrate(database, Array(Migration.all.prefix(22)))
+        try await database.withConnection { connection in
+            _ = try await connection.execute(
+                """
+                INSERT INTO appstore.effects (environment, kind, effect_key, effect_id, event_id, occurred_at, transaction_id)
+                OVERRIDING SYSTEM VALUE
+                SELECT 'Production', e.kind, e.id || '/' || e.ms, e.n, e.n, to_timestamp(e.ms / 1000.0), e.id
+                FROM (VALUES (1, 'refunded', '1000', 1767225600123), (2, 'refunded', '1000', 1767225600900),
+                             (3, 'refunded', '1001', 1767225600000), (4, 'revoked', '1000', 1767225600123),
+                             (5, 'refunded', '1000', 1767225601000)) AS e (n, kind, id, ms)
+                """
+            )
+            _ = try await connection.execute(
+                """
+                INSERT INTO appstore.effects (environment, kind, effect_key, effect_id, event_id, occurred_at, transaction_id)
+                OVERRIDING SYSTEM VALUE
+                VALUES ('Production', 'granted', '1000', 6, 6, '2026-01-01 00:00:00.123+00', '1000')
+                """
+            )
+        }
+        _ = try await migrate(database)
+        let effects = "SELECT concat_ws(' ', effect_id, kind, effect_key) FROM appstore.effects ORDER BY effect_id"
+        #expect(
+            try await database.lines("\(unsafeRaw: effects)") == [
+                "1 refunded 1000/1767225600000", "3 refunded 1001/1767225600000", "4 revoked 1000/1767225600000",
+                "5 refunded 1000/1767225601000", "6 granted 1000",
+            ]
+        )
+    }
+
     @Test func `the owner alone can migrate once the roles are there`() async throws {
         _ = try await InboxDatabase.make()
         let database = try await TestCluster.shared.makeDatabase()

@@ -654,6 +654,128 @@ BEGIN
 END
 $$;
 
+-- Receipts have whole seconds.
+CREATE OR REPLACE FUNCTION appstore.timeline(environment text, original_transaction_id text) RETURNS TABLE(occurred_at timestamp with time zone, learned_at timestamp with time zone, event_id bigint, what text, transaction_id text, product_id text, order_no uuid, user_id text, detail text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    WITH effect AS MATERIALIZED (
+        -- 1. Effects, and the event that brought each: an event that was requeued has its outcome in the history for a moment.
+        SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
+               coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS said
+        FROM appstore.effects AS e
+        LEFT JOIN appstore.outcomes AS o ON o.event_id = e.event_id
+        LEFT JOIN LATERAL (
+            SELECT h.received_at, h.notification_type, h.subtype
+            FROM appstore.outcome_history AS h WHERE h.event_id = e.event_id ORDER BY h.run DESC LIMIT 1
+        ) AS h ON true
+        WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
+    ), charge AS MATERIALIZED (
+        -- 2. Its charges, and what each cost.
+        SELECT t.*, trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
+        FROM appstore.transactions AS t
+        WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
+    ), told AS (
+        SELECT e.occurred_at, e.learned_at, e.event_id, e.kind AS what, e.transaction_id, e.product_id, e.order_no, e.user_id,
+               CASE
+                   WHEN e.kind = 'granted' THEN concat_ws(', ',
+                       'until ' || to_char(c.expires_date AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), c.cost,
+                       CASE WHEN c.quantity > 1 THEN c.quantity || ' pieces' END, CASE WHEN NOT c.is_purchased THEN 'by family sharing' END)
+                   WHEN e.kind IN ('refunded', 'revoked') THEN
+                       -- Only while the register still says so: a reversal takes it back.
+                       CASE WHEN date_trunc('second', c.revocation_date) = date_trunc('second', e.occurred_at) THEN concat_ws(', ',
+                           CASE c.revocation_reason WHEN 0 THEN 'other reason' WHEN 1 THEN 'issue within the app'
+                                                    ELSE 'reason ' || c.revocation_reason END,
+                           trim_scale(c.revocation_percentage / 1000.0) || ' %')
+                       ELSE 'taken back since' END
+                   WHEN e.kind = 'consumption_asked' THEN coalesce((
+                       SELECT r.reason FROM appstore.refund_statements AS r
+                       WHERE r.environment = timeline.environment AND r.notification_uuid = e.effect_key), e.said)
+                   ELSE e.said
+               END AS detail,
+               CASE e.kind WHEN 'granted' THEN 3 ELSE 7 END AS rank, e.effect_id AS position
+        FROM effect AS e
+        LEFT JOIN charge AS c ON c.transaction_id = e.transaction_id
+        UNION ALL
+        -- 3. The shop's orders that its charges name.
+        SELECT o.ordered_at, o.ordered_at, NULL, 'order_made', NULL, o.product_id, o.no, o.user_id, o.bundle_id, 1, 0
+        FROM (SELECT c.first_token FROM charge AS c UNION SELECT c.app_account_token FROM charge AS c) AS named (no)
+        JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = named.no
+        WHERE o.ordered_at IS NOT NULL
+        UNION ALL
+        -- 4. Its paid periods. Both the charge and the order must be known: the later of them pays.
+        SELECT o.paid_at, CASE WHEN g.learned_at IS NOT NULL THEN greatest(g.learned_at, o.ordered_at) END, g.event_id, 'order_paid',
+               o.trade_no, o.paid_product_id, o.no, o.user_id,
+               concat_ws(', ', c.cost, CASE WHEN o.user_id IS NULL THEN 'nobody''s yet' END,
+                         CASE WHEN o.status <> 'paid' THEN replace(o.status, '_', ' ') || ' since' END), 4, 0
+        FROM appstore.orders AS o
+        LEFT JOIN charge AS c ON c.transaction_id = o.trade_no
+        LEFT JOIN effect AS g ON g.kind = 'granted'
+            AND g.effect_key = coalesce(o.origin_no || '/' || o.web_order_line_item_id, o.trade_no)
+        WHERE o.environment = timeline.environment AND o.origin_no = timeline.original_transaction_id
+        UNION ALL
+        (SELECT DISTINCT ON (o.no) c.purchase_date, NULL::timestamptz, NULL::bigint, 'order_not_paid', c.transaction_id, c.product_id, o.no,
+                o.user_id, 'the order is for ' || o.product_id || coalesce(' of ' || o.bundle_id, ''), 5, 0
+         FROM charge AS c
+         JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = c.first_token
+         WHERE c.is_purchased AND o.reason IS NOT NULL
+         ORDER BY o.no, c.purchase_date, length(c.transaction_id), c.transaction_id COLLATE "C")
+        UNION ALL
+        -- 5. Who said that it is whose.
+        SELECT s.received_at, s.received_at, s.event_id, 'submitted', s.transaction_id, c.product_id, c.order_no, s.user_id,
+               CASE WHEN owner.user_id IS NULL THEN 'owner_unknown'
+                    WHEN owner.user_id <> s.user_id THEN 'owner_conflict: it is ' || owner.user_id || '''s'
+                    WHEN claim.user_id IS NOT NULL THEN 'his from the purchase on: nobody else had claimed it'
+                    ELSE 'his already' END, 2, 0
+        FROM appstore.submissions AS s
+        LEFT JOIN charge AS c ON c.transaction_id = s.transaction_id
+        LEFT JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = c.order_no
+        LEFT JOIN appstore.member_contracts AS m ON m.environment = timeline.environment AND m.contract_id = s.original_transaction_id
+        LEFT JOIN appstore.claims AS claim
+            ON claim.environment = timeline.environment AND claim.original_transaction_id = s.original_transaction_id
+               AND claim.evidence = 'client:' || s.transaction_id AND claim.user_id = s.user_id
+        CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
+        WHERE s.environment = timeline.environment AND s.original_transaction_id = timeline.original_transaction_id
+        UNION ALL
+        SELECT l.linked_at, l.linked_at, NULL, 'linked', NULL, NULL, NULL, l.user_id, 'by ' || l.actor || coalesce(': ' || l.note, ''), 6, 0
+        FROM appstore.owner_links AS l
+        WHERE l.environment = timeline.environment AND l.original_transaction_id = timeline.original_transaction_id
+        UNION ALL
+        SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id,
+               'the charge was given this token later', 6, 0
+        FROM appstore.claims AS k
+        LEFT JOIN charge AS c ON 'token:' || c.transaction_id = k.evidence
+        WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id
+          AND k.evidence LIKE 'token:%'
+        UNION ALL
+        -- 6. What was answered to Apple.
+        SELECT a.answered_at, a.answered_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,
+               'by ' || a.actor, 8, 0
+        FROM charge AS c
+        JOIN appstore.consumption_answers AS a ON a.environment = timeline.environment AND a.transaction_id = c.transaction_id
+        UNION ALL
+        -- 7. Events about it that nobody made use of.
+        SELECT o.received_at, o.received_at, o.event_id, 'event_' || o.result, o.transaction_id, NULL, NULL, NULL,
+               concat_ws(': ', o.notification_type || coalesce('/' || o.subtype, ''), o.reason), 9, 0
+        FROM appstore.outcomes AS o
+        WHERE o.environment = timeline.environment AND o.original_transaction_id = timeline.original_transaction_id
+          AND o.result IN ('unhandled', 'rejected', 'failed', 'discarded')
+        UNION ALL
+        -- 8. Where it leads.
+        SELECT DISTINCT t.until, NULL::timestamptz, NULL::bigint,
+               CASE WHEN t.until > now() THEN 'access_will_end' ELSE 'access_ended' END, NULL, t.product_id, NULL::uuid, t.user_id,
+               CASE WHEN t.until <= now() THEN t.why_ended WHEN t.will_renew THEN 'unless it renews' END, 10, 0
+        FROM appstore.entitlement_terms AS t
+        WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
+          AND t.until < 'infinity'
+    )
+    SELECT t.occurred_at, t.learned_at, t.event_id, t.what, t.transaction_id, t.product_id, t.order_no, t.user_id, nullif(t.detail, '')
+    FROM told AS t
+    ORDER BY t.occurred_at, t.rank, t.learned_at, t.position, t.transaction_id, t.user_id
+$$;
+
 ALTER FUNCTION appstore.api_entitlements(text, text, text[]) SET enable_seqscan = off SET jit = off;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA appstore FROM PUBLIC;

@@ -37,6 +37,7 @@ CREATE INDEX outbox_due ON appstore.outbox (run_at, call_id) WHERE state = 'open
 CREATE UNIQUE INDEX outbox_open ON appstore.outbox (kind, call_key) WHERE state = 'open';
 CREATE INDEX outbox_of_event ON appstore.outbox (event_id) WHERE event_id IS NOT NULL;
 CREATE INDEX outbox_of_answer ON appstore.outbox (answer_event_id) WHERE answer_event_id IS NOT NULL;
+CREATE INDEX outbox_answered ON appstore.outbox (kind, call_key, settled_at) WHERE state = 'answered';
 CREATE INDEX outbox_settled ON appstore.outbox (settled_at, call_id) WHERE state <> 'open';
 
 -- Takes an answer into the inbox and settles its call, at once; null, and nothing else, for who is late.

@@ -152,12 +152,15 @@ DECLARE
             SELECT e.event_id FROM appstore.event_contracts AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
         ) AS e);
+    v_answers bigint[];
 BEGIN
     -- Calls that were to be made of those bodies have nothing to send any more; what was answered to them are bodies themselves.
     UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
     WHERE c.event_id = ANY (v_events) AND (c.state = 'open') IS TRUE; -- found by the event, not among all that are open
-    v_events := v_events || ARRAY(SELECT c.answer_event_id FROM appstore.outbox AS c
-                                  WHERE c.event_id = ANY (v_events) AND c.answer_event_id IS NOT NULL);
+    v_answers := ARRAY(SELECT c.answer_event_id FROM appstore.outbox AS c
+                       WHERE c.event_id = ANY (v_events) AND c.answer_event_id IS NOT NULL);
+    PERFORM appstore.end_posts(v_answers); -- those that wait
+    v_events := v_events || v_answers;
     v_events := ARRAY( -- a locked outcome cannot be requeued
         SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_events) ORDER BY o.event_id FOR UPDATE);
     v_events := ARRAY(SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events) ORDER BY i.event_id);

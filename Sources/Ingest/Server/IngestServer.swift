@@ -21,6 +21,7 @@ package struct IngestServer: Service {
     }
 
     private let configuration: Configuration
+    private let notificationLimits: ListenerLimits
     private let intake: Intake
     private let notifications: NotificationEndpoint
     private let legacyNotifications: LegacyNotificationEndpoint
@@ -52,6 +53,8 @@ package struct IngestServer: Service {
     ) throws(ServerError) {
         try configuration.validate()
         self.configuration = configuration
+        // Where no notification V1 is taken, nobody needs room for one.
+        notificationLimits = secrets.isEmpty ? configuration.limits : configuration.notificationLimits
         self.intake = intake
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
@@ -98,7 +101,7 @@ package struct IngestServer: Service {
                 listener(.admin, at: configuration.adminListen, limits: adminLimits, admission: adminAdmission) {
                     await ready.bound(.admin, to: $0)
                 },
-                listener(.notifications, at: configuration.listen, limits: configuration.notificationLimits, admission: admission) {
+                listener(.notifications, at: configuration.listen, limits: notificationLimits, admission: admission) {
                     await ready.bound(.notifications, to: $0)
                 },
             ],

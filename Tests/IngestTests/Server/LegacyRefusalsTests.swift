@@ -98,10 +98,20 @@ struct LegacyRefusalsTests {
             #expect(try await server.exchange(cases[0].0).headers["allow"] == "POST")
             #expect(try await server.storedBodies().isEmpty)
         }
-        try await RunningServer.run(server: { $0.limits.requestDeadline = .milliseconds(100) }) { server in
+        try await RunningServer.run(
+            secrets: SampleLegacyNotification.secrets,
+            server: { $0.limits.requestDeadline = .milliseconds(100) }
+        ) { server in
             let client = try await server.connect()
             try await client.send(head(Self.json + "Content-Length: 4000000\r\n") + "{")
             try expectProblem(try await client.response(), 408, "request-timeout")
+        }
+    }
+
+    @Test func `where no notification V1 is taken there is no room for one`() async throws {
+        try await RunningServer.run { server in
+            let head = SampleNotification.head(to: SampleLegacyNotification.path, fields: Self.json + "Content-Length: 262145\r\n")
+            try expectProblem(try await server.exchange(head), 413, "content-too-large")
         }
     }
 
@@ -144,7 +154,10 @@ struct LegacyRefusalsTests {
     }
 
     @Test func `bodies that are being received take the memory of others`() async throws {
-        try await RunningServer.run(server: { $0.limits.maximumBytesInMemory = 4_194_304 }) { server in
+        try await RunningServer.run(
+            secrets: SampleLegacyNotification.secrets,
+            server: { $0.limits.maximumBytesInMemory = 4_194_304 }
+        ) { server in
             let slow = try await server.connect()
             let fields = Self.json + "Transfer-Encoding: chunked\r\n"
             try await slow.send(SampleNotification.head(to: SampleLegacyNotification.path, fields: fields))

@@ -39,12 +39,13 @@ package enum BookColumns {
         Column("currency", "currency"),
         Column("price", "price"),
         Column("app_transaction_id", "appTransactionId"),
+        // How much of a refund it was, only a JWS tells.
+        Column("revocation_type", "revocationType"),
+        Column("revocation_percentage", "revocationPercentage"),
     ]
 
     /// What changes in a charge's life.
-    package static let transactionStates =
-        [Column("expires_date", "expiresDate", .date)] + revocation
-        + [Column("revocation_type", "revocationType"), Column("revocation_percentage", "revocationPercentage")]
+    package static let transactionStates = [Column("expires_date", "expiresDate", .date)] + revocation
 
     /// What the latest receipt says of that.
     package static let receiptHalf = ([Column("expires_date", "expiresDate", .date)] + revocation).map { column in

@@ -49,7 +49,7 @@ extension ReferenceModel {
 
     /// Whether and how much of a period was given back: all of it when all of each of its charges was. No percentage means all.
     func status(of period: [Charge]) -> String {
-        let refunds = period.map { $0.revocationDate == nil ? 0 : $0.state.number("revocationPercentage") ?? 100_000 }
+        let refunds = period.map { $0.revocationDate == nil ? 0 : $0.signed?.number("revocationPercentage") ?? 100_000 }
         if refunds.allSatisfy({ $0 >= 100_000 }) { return "refunded" }
         return period.contains { $0.revocationDate != nil } ? "partly_refunded" : "paid"
     }
