@@ -50,7 +50,7 @@ tell_legacy_story() {
 
     heading "Anna's life, and a renewal of hers that comes late"
     answer=$(post_receipt 1-anna-bought.receipt anna "$anna_first")
-    told_by "by Anna's app" "$answer" "her purchase, a hundred days ago"
+    told_by "by Anna's app" "$answer" "her purchase, four months ago"
     must_be "it hears that it may finish the transaction" "200 $anna_first" "${answer##*$'\n'} $(sed -n 's/.*"finish":\["\([0-9]*\)"\].*/\1/p' <<<"$answer")"
     post 3-anna-failed-to-renew.json "a charge fails, within days of grace"
     post 4-anna-recovered.json "and succeeds five days later"

@@ -4,7 +4,7 @@ import StoreSimulator
 
 /// What happens to the customers of `deploy/demo --legacy`, of whom the shop hears by receipts and notifications V1 alone.
 ///
-/// Anna buys a hundred days ago and renews; a renewal fails, and is charged within the days of grace; she leaves. Yesterday Ben, another
+/// Anna buys four months ago and renews; a renewal fails, and is charged within the days of grace; she leaves. Yesterday Ben, another
 /// account of the shop's, buys with the same Apple ID. Then Apple refunds Anna's last period.
 struct DemoLegacyLife {
     /// Something that is posted, and the file it goes to.
