@@ -106,4 +106,76 @@ struct InboxQueueLockTests {
             await pool.close()
         }
     }
+
+    @Test func `an event that only deadlocks with what its batch holds waits, loses no attempt, and its neighbours settle`() async throws {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection { connection in
+            try await connection.runScript(
+                """
+                CREATE TABLE appstore.touched AS VALUES ('first'), ('third');
+                GRANT SELECT, UPDATE ON appstore.touched TO appstore_worker;
+                """
+            )
+        }
+        try await database.withConnection(user: "appstore_ingest") { connection in
+            _ = try await connection.execute("SELECT appstore.receive(\(["first", "second", "third"].map { Array($0.utf8) }))")
+        }
+        let opponent = try await Opponent(database)
+        let pool = try database.pool(user: "appstore_worker")
+        var configuration = QueueConfiguration()
+        configuration.retry = RetryPolicy(maximumAttempts: 1)
+        let queue = InboxQueue<ClaimedEvent>(pool: pool, configuration: configuration, logger: .silent, prepare: { $0 }) {
+            events,
+            transaction in
+            for event in events {
+                let word = String(decoding: event.body, as: UTF8.self)
+                // Parts the batch: the first event is merged alone, and what it holds stays held.
+                guard word != "second" else { throw Opponent.Breach() }
+                if word == "third" { try await opponent.startToWait(in: database) }
+                try await transaction.execute("SELECT FROM appstore.touched WHERE column1 = \(word) FOR UPDATE")
+            }
+            return events.map { _ in .outcome(Outcome(.applied)) }
+        }
+        let report = try await queue.takeBatch()
+        #expect(report.results == [.applied: 1, .failed: 1])
+        #expect(report.retries == 1)
+        #expect(try await waiting(database) == ["3|0|0|f"])
+        try await opponent.end()
+        #expect(try await database.lines("SELECT (last_error LIKE '%deadlock%')::text FROM appstore.inbox_ready") == ["true"])
+        try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = clock_timestamp()") }
+        #expect(try await queue.takeBatch().results == [.applied: 1])
+        #expect(try await database.eventsNotExactlyOnce() == [])
+        await pool.close()
+    }
+}
+
+/// Holds the row that the third event needs, and wants the one that the first event holds; it is never the victim of a deadlock.
+private actor Opponent {
+    struct Breach: Error {}
+
+    private let connection: Connection
+    private var wish: Task<Void, any Error>?
+
+    init(_ database: TestDatabase) async throws {
+        connection = try await Connection.open(ConnectionOptions(database.url()), logger: .silent)
+        try await connection.runScript(
+            "SET deadlock_timeout = '1h'; BEGIN; SELECT FROM appstore.touched WHERE column1 = 'third' FOR UPDATE"
+        )
+    }
+
+    /// Returns when it waits for the first event's row.
+    func startToWait(in database: TestDatabase) async throws {
+        guard wish == nil else { return }
+        wish = Task { try await connection.runScript("SELECT FROM appstore.touched WHERE column1 = 'first' FOR UPDATE; COMMIT") }
+        let waits: Statement = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        try await database.withConnection { observer in
+            while try await observer.query(waits).isEmpty {}
+        }
+    }
+
+    /// Returns when it has had what it wanted.
+    func end() async throws {
+        try await wish?.value
+        await connection.close()
+    }
 }

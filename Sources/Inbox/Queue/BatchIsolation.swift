@@ -14,6 +14,8 @@ struct BatchIsolation<Prepared: Sendable> {
     let logger: Logger
     private var lockWaits = 0
     private var isHurried = false
+    /// Whether a part of the batch is merged: its locks stay until the commit.
+    private var holdsLocks = false
 
     init(
         _ events: [ClaimedEvent],
@@ -30,8 +32,8 @@ struct BatchIsolation<Prepared: Sendable> {
         logger = queue.logger
     }
 
-    /// How often a batch is repeated when it only lost against another one. A conflict that lasts longer is treated as any other error: the
-    /// events that it is about back off, instead of keeping the head of the queue busy for ever.
+    /// How often a batch is repeated when it only lost against another one. Of a conflict that lasts longer the events back off that it is
+    /// about, instead of keeping the head of the queue busy for ever.
     private static var maximumRepeats: Int { 3 }
     /// How many locks that others keep a batch waits for in vain, to find out which of its events need them; whoever has not been tried then
     /// comes back later.
@@ -44,7 +46,9 @@ struct BatchIsolation<Prepared: Sendable> {
             return prepared.indices.map { blocked(events[$0], "not tried: the batch waited for locks too often") }
         }
         do {
-            return try await merging(prepared)
+            let settlements = try await merging(prepared)
+            holdsLocks = true
+            return settlements
         } catch let error as PostgresError where error.endsBatch {
             throw error
         } catch let error as CancellationError {
@@ -59,7 +63,8 @@ struct BatchIsolation<Prepared: Sendable> {
         }
     }
 
-    /// Merges behind a savepoint, again after a deadlock.
+    /// Merges behind a savepoint, again after a deadlock; but not when locks are held from before the savepoint: who waits for them has
+    /// looked for deadlocks once and waits on, so that this batch would be the victim each time.
     private func merging(_ prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
         var repeats = 0
         while true {
@@ -69,7 +74,8 @@ struct BatchIsolation<Prepared: Sendable> {
                     if isCareful { try await record(settlements, of: events[prepared.indices], in: transaction) }
                     return settlements
                 }
-            } catch let error as PostgresError where error.isSerializationConflict && !error.isLockTimeout && repeats < Self.maximumRepeats
+            } catch let error as PostgresError
+                where error.isSerializationConflict && !error.isLockTimeout && !holdsLocks && repeats < Self.maximumRepeats
             {
                 repeats += 1
                 logger.debug("batch is repeated after a conflict", metadata: ["batch.repeats": "\(repeats)", "error": "\(error)"])
@@ -85,8 +91,8 @@ struct BatchIsolation<Prepared: Sendable> {
 
     /// What others wait for is not to wait as long again for each part of the batch.
     private mutating func hurry(after error: any Error) async throws {
-        guard let error = error as? PostgresError, error.isLockTimeout || error.sqlState == .queryCanceled else { return }
-        if error.isLockTimeout { lockWaits += 1 }
+        guard let error = error as? PostgresError, error.isLockWait || error.sqlState == .queryCanceled else { return }
+        if error.isLockWait { lockWaits += 1 }
         guard !isHurried else { return }
         isHurried = true
         _ = try await transaction.pipeline(["SET LOCAL lock_timeout = '200ms'", "SET LOCAL statement_timeout = '3s'"])
@@ -94,7 +100,7 @@ struct BatchIsolation<Prepared: Sendable> {
 
     /// What becomes of an event that failed by itself.
     private func settlement(of event: ClaimedEvent, after error: any Error) async throws -> Settlement {
-        if let error = error as? PostgresError, error.isLockTimeout { return blocked(event, "\(error)") }
+        if let error = error as? PostgresError, error.isLockWait { return blocked(event, "\(error)") }
         logger.error("event could not be merged", metadata: ["error": "\(error)"])
         let failure = Settlement.retry(reason: Self.reason(of: error), error: "\(error)", labels: OutcomeLabels())
         guard isCareful else { return failure }
@@ -131,6 +137,9 @@ extension PostgresError {
         isConnectionLoss || code == .timeout || code == .closed || sqlState == .readOnlyTransaction || sqlState == .idleInTransactionTimeout
     }
 
-    /// Whether a lock was not had in time: whose fault it is, nobody knows, but not the event's that waited for it.
+    /// Whether a lock was not had in time.
     fileprivate var isLockTimeout: Bool { sqlState == .lockNotAvailable }
+
+    /// Whether it was in vain to wait for a lock: whose fault it is, nobody knows, but not the event's that waited for it.
+    fileprivate var isLockWait: Bool { isLockTimeout || sqlState == .deadlockDetected }
 }
