@@ -13,9 +13,7 @@ struct BatchIsolation<Prepared: Sendable> {
     let metrics: QueueMetrics
     let logger: Logger
     private var lockWaits = 0
-    private var isHurried = false
-    /// Whether a part of the batch is merged: its locks stay until the commit.
-    private var holdsLocks = false
+    private var haste = Haste.none
 
     init(
         _ events: [ClaimedEvent],
@@ -46,9 +44,7 @@ struct BatchIsolation<Prepared: Sendable> {
             return prepared.indices.map { blocked(events[$0], "not tried: the batch waited for locks too often") }
         }
         do {
-            let settlements = try await merging(prepared)
-            holdsLocks = true
-            return settlements
+            return try await merging(prepared)
         } catch let error as PostgresError where error.endsBatch {
             throw error
         } catch let error as CancellationError {
@@ -63,8 +59,7 @@ struct BatchIsolation<Prepared: Sendable> {
         }
     }
 
-    /// Merges behind a savepoint, again after a deadlock; but not when locks are held from before the savepoint: who waits for them has
-    /// looked for deadlocks once and waits on, so that this batch would be the victim each time.
+    /// Merges behind a savepoint, again after a deadlock.
     private func merging(_ prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
         var repeats = 0
         while true {
@@ -75,7 +70,7 @@ struct BatchIsolation<Prepared: Sendable> {
                     return settlements
                 }
             } catch let error as PostgresError
-                where error.isSerializationConflict && !error.isLockTimeout && !holdsLocks && repeats < Self.maximumRepeats
+                where error.isSerializationConflict && !error.isLockTimeout && repeats < Self.maximumRepeats
             {
                 repeats += 1
                 logger.debug("batch is repeated after a conflict", metadata: ["batch.repeats": "\(repeats)", "error": "\(error)"])
@@ -89,13 +84,29 @@ struct BatchIsolation<Prepared: Sendable> {
         _ = try await transaction.pipeline(ClaimedBatch.settle(plan.outcomes) + ["SET CONSTRAINTS ALL IMMEDIATE"])
     }
 
-    /// What others wait for is not to wait as long again for each part of the batch.
+    /// How little a batch waits from now on.
+    private enum Haste: Int {
+        case none
+        /// It is merged in parts, and what one part has locked stays locked: it has to give way before PostgreSQL, after a second, takes it
+        /// and who waits for it for a deadlock and ends either of them.
+        case apart
+        /// It has waited in vain: not as long again for each part.
+        case waited
+    }
+
     private mutating func hurry(after error: any Error) async throws {
-        guard let error = error as? PostgresError, error.isLockWait || error.sqlState == .queryCanceled else { return }
-        if error.isLockWait { lockWaits += 1 }
-        guard !isHurried else { return }
-        isHurried = true
-        _ = try await transaction.pipeline(["SET LOCAL lock_timeout = '200ms'", "SET LOCAL statement_timeout = '3s'"])
+        let error = error as? PostgresError
+        if error?.isLockWait == true { lockWaits += 1 }
+        let needed = error?.isLockWait == true || error?.sqlState == .queryCanceled ? Haste.waited : .apart
+        guard needed.rawValue > haste.rawValue else { return }
+        haste = needed
+        let limits: [Statement] =
+            switch needed {
+            case .none: []
+            case .apart: ["SET LOCAL lock_timeout = '500ms'"]
+            case .waited: ["SET LOCAL lock_timeout = '200ms'", "SET LOCAL statement_timeout = '3s'"]
+            }
+        _ = try await transaction.pipeline(limits)
     }
 
     /// What becomes of an event that failed by itself.
