@@ -290,7 +290,7 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "AppStore", "Handlers", "Inbox", "InboxTesting", "Ledger", "Postgres", "PostgresTesting", "SignedTesting",
+                "AppStore", "Handlers", "Inbox", "InboxTesting", "Ledger", "Postgres", "PostgresTesting", "Randomness", "SignedTesting",
                 "StoreSimulator", "Worker", logging,
             ]
         ),

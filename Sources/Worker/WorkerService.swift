@@ -3,8 +3,8 @@ package import Logging
 import Postgres
 import ServiceLifecycle
 
-/// The worker's loops: each takes one batch after the other on a connection of its own. When nothing is due, one of them polls, less and less
-/// often, and calls the others when there is more than it can do. Beside them, somebody looks for batches of processes that died.
+/// The worker's loops: each takes one batch after the other on a connection of its own, as many of them at a time as get along (``Rota``).
+/// Beside them, somebody looks for batches of processes that died.
 ///
 /// Run as many services as you like; they share nothing but PostgreSQL.
 package struct WorkerService: Service {
@@ -15,6 +15,8 @@ package struct WorkerService: Service {
         /// How long the loop that polls rests at first, and at most, while nothing is due; each time a random part of it.
         package var minimumRest: Duration = .milliseconds(5)
         package var maximumRest: Duration = .milliseconds(250)
+        /// After how long without another batch the loop that stands by looks for events beside the one that is at work.
+        package var helpDelay: Duration = .milliseconds(15)
         /// How long the others sleep at most: each has to show now and then that it is alive.
         package var maximumSleep: Duration = .seconds(5)
         /// How often to look for lost batches.
@@ -79,40 +81,58 @@ package struct WorkerService: Service {
         await look(&failures)
     }
 
-    private func loop(_ index: Int) async {
-        defer { heartbeat.finish(index) }
-        var rest = Backoff(base: configuration.minimumRest, cap: configuration.maximumRest)
+    /// The delays of one loop.
+    private struct Delays {
+        var rest: Backoff
         var outage = Backoff(base: .milliseconds(100), cap: .seconds(5))
         var failures = 0
+    }
+
+    private func loop(_ index: Int) async {
+        defer { heartbeat.finish(index) }
+        var delays = Delays(rest: Backoff(base: configuration.minimumRest, cap: configuration.maximumRest))
+        var turn = RotaTurn.look
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             heartbeat.beat(index)
-            do {
-                // While it is busy with what it has, another is to look for more.
-                let report = try await queue.takeBatch { rota.worked(index, isFull: $0) }
-                if failures > 0 { logger.notice("batches are committed again", metadata: ["worker.failures": "\(failures)"]) }
-                failures = 0
-                outage.reset()
-                if report.events > 0 {
-                    rest.reset()
-                    logger.debug("batch settled", metadata: ["batch.events": "\(report.events)", "batch.retries": "\(report.retries)"])
-                } else if rota.isOnDuty(index) {
-                    await pause(&rest)
-                } else {
-                    rest.reset()
-                    await cancelWhenGracefulShutdown { await rota.sleep(index, atMost: configuration.maximumSleep) }
-                }
-            } catch is CancellationError where Task.isCancelled {
-                return
-            } catch {
-                failures += 1
-                // Said once, not at each attempt of an outage.
-                logger.log(
-                    level: failures == 1 ? .warning : .debug,
-                    "batch was not committed, its events stay in the inbox",
-                    metadata: ["error": "\(error)", "worker.loop": "\(index)"]
-                )
-                await pause(&outage)
+            switch turn {
+            case .look:
+                turn = await takeBatch(index, &delays)
+            case .poll:
+                await pause(&delays.rest)
+                turn = .look
+            case .standBy:
+                turn = await cancelWhenGracefulShutdown { await rota.standBy(index, for: configuration.helpDelay) }
+            case .sleep:
+                delays.rest.reset()
+                turn = await cancelWhenGracefulShutdown { await rota.sleep(index, atMost: configuration.maximumSleep) }
             }
+        }
+    }
+
+    private func takeBatch(_ index: Int, _ delays: inout Delays) async -> RotaTurn {
+        do {
+            let report = try await queue.takeBatch { rota.took(index, isFull: $0) }
+            if delays.failures > 0 {
+                logger.notice("batches are committed again", metadata: ["worker.failures": "\(delays.failures)"])
+            }
+            delays.failures = 0
+            delays.outage.reset()
+            guard report.events > 0 else { return rota.foundNothing(index) }
+            delays.rest.reset()
+            logger.debug("batch settled", metadata: ["batch.events": "\(report.events)", "batch.retries": "\(report.retries)"])
+            return rota.settled(index, isFull: report.isFull)
+        } catch {
+            rota.failed(index)
+            if error is CancellationError, Task.isCancelled { return .look }
+            delays.failures += 1
+            // Said once, not at each attempt of an outage.
+            logger.log(
+                level: delays.failures == 1 ? .warning : .debug,
+                "batch was not committed, its events stay in the inbox",
+                metadata: ["error": "\(error)", "worker.loop": "\(index)"]
+            )
+            await pause(&delays.outage)
+            return .look
         }
     }
 
