@@ -1,5 +1,6 @@
 import AppStore
 import Handlers
+import HTTPServing
 import HTTPServingTesting
 import InboxTesting
 import Postgres
@@ -227,6 +228,23 @@ struct ReceiptTests {
             let answer = try await api.exchange("POST", "/v1/receipts", key: try await api.makeKey(), json: json(bytes: 4 * 1024 * 1024))
             #expect((answer.status, answer.problem) == (413, "content-too-large"))
             #expect(try await api.database.lines("SELECT count(*)::text FROM appstore.inbox") == ["0"])
+        }
+    }
+
+    @Test func `receipts that come slowly leave room for everything else`() async throws {
+        try await RunningAPI.run(limits: { $0.maximumBytesInMemory = 2 << 20 }, receiptBytes: 1 << 20) { api in
+            let key = try await api.makeKey()
+            let fields = "Host: shop\r\nContent-Length: 1048576\r\nExpect: 100-continue\r\n\r\n"
+            var clients: [RawClient] = []
+            for _ in 1...20 {
+                let client = try await RawClient.connect(port: api.port)
+                try await client.send("POST /v1/receipts HTTP/1.1\r\n" + fields)
+                #expect(try await client.response().status == 100)
+                clients.append(client)
+            }
+            let answer = try await api.exchange("POST", "/v1/receipts?environment=Production", key: key, json: Self.body)
+            #expect(answer.status == 202)
+            for client in clients { client.close() }
         }
     }
 }

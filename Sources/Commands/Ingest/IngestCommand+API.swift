@@ -41,14 +41,25 @@ extension IngestCommand {
             logger: logger
         )
         registry.observe(pool, as: "api")
-        var configuration = APIServer.Configuration(listen: api.listen)
-        configuration.limits = ListenerLimits(settings)
-        // With the key's scope beside it a body must still fit into the inbox, which takes 4 MiB.
-        configuration.limits.maximumBodyBytes = min(settings.bodyLimit, 1_048_576)
-        // A backend asks little at once, and the memory of the process is meant for notifications.
-        configuration.receiptBytes = min(settings.legacyBodyLimit, configuration.receiptBytes)
-        let largest = max(configuration.limits.maximumBodyBytes, configuration.receiptBytes)
-        configuration.limits.maximumBytesInMemory = max(largest, settings.memoryLimit / 4)
+        let configuration = APIServer.Configuration(api, settings)
         return [pool, try APIServer(configuration: configuration, pool: pool, logger: logger, metrics: registry, onBound: onBound)]
+    }
+}
+
+extension APIServer.Configuration {
+    /// A quarter of what the receiver has, but room for two of the largest receipts.
+    ///
+    /// A request keeps its memory until it is answered, which is ten seconds for one that waits for an outcome in vain. By default there
+    /// are 16 MiB: for 64 bodies of the usual limit at once, and for hundreds of usual receipts, which have some ten thousand bytes. Half
+    /// of it is the most for larger receipts together, so that at the least one of the largest can be received while the other half is
+    /// there for whatever else the backend asks. More is not taken: a body is in memory several times while it is read and stored, the
+    /// process is limited by its unit, and its memory is meant for notifications; a backend that is told 503 asks again.
+    init(_ api: IngestSettings.API, _ settings: IngestSettings) {
+        self.init(listen: api.listen)
+        limits = ListenerLimits(settings)
+        // With the key's scope beside it a body must still fit into the inbox, which takes 4 MiB.
+        limits.maximumBodyBytes = min(settings.bodyLimit, 1_048_576)
+        receiptBytes = min(settings.legacyBodyLimit, receiptBytes)
+        limits.maximumBytesInMemory = max(2 * max(limits.maximumBodyBytes, receiptBytes), settings.memoryLimit / 4)
     }
 }

@@ -16,7 +16,7 @@ struct IngestSettings: Sendable {
     let bodyLimit: Int
     /// Bytes of the largest notification V1 and of the largest body with a receipt.
     let legacyBodyLimit: Int
-    /// Bytes of bodies held at once; the interface has a quarter of it for itself.
+    /// Bytes of bodies held at once; the interface has a quarter of it beside that, and at least room for two of the largest receipts.
     let memoryLimit: Int
     let connectionLimit: Int
     let requestTimeout: Duration

@@ -4,6 +4,8 @@ import NIOHTTP1
 struct BodyExpectation: Equatable {
     /// The most bytes that can come: Content-Length, or the limit when the body is chunked.
     let maximumBytes: Int
+    /// True when the head says how many bytes come, none included.
+    let isAnnounced: Bool
     /// True when the client waits for a 100 (Continue) before it sends the body.
     let awaitsContinue: Bool
 
@@ -14,6 +16,7 @@ struct BodyExpectation: Equatable {
         let headers = head.headers
         guard head.version == .http1_0 || headers["host"].count == 1 else { throw .malformedRequest }
         maximumBytes = try Self.length(head, limit: limit)
+        isAnnounced = !head.headers.contains(name: "transfer-encoding")
         awaitsContinue = try Self.awaitsContinue(head) && maximumBytes > 0
     }
 

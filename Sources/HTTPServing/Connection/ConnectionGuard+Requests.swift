@@ -17,8 +17,8 @@ extension ConnectionGuard {
         self.head = head
         do throws(Problem) {
             let expectation = try BodyExpectation(head, limit: limits.maximumBodyBytes(for: head.uri))
-            if let refusal = admission.admit(bytes: expectation.maximumBytes) { throw refusal }
-            reserved = expectation.maximumBytes
+            reservation = BodyReservation(expectation, usualBytes: limits.maximumBodyBytes)
+            if let refusal = admission.admit(&reservation) { throw refusal }
             // After an upgrade request the decoder parses nothing more.
             let keepsAlive = head.isKeepAlive && !head.headers.contains(name: "upgrade") && head.method != .CONNECT
             state.headArrived(keepsAlive: keepsAlive, maximumBodyBytes: expectation.maximumBytes)
@@ -34,6 +34,7 @@ extension ConnectionGuard {
         guard state.bodyArrived(bytes: bytes.readableBytes) else {
             return refuse(.contentTooLarge(limit: limits.maximumBodyBytes(for: head?.uri ?? "")), context: context)
         }
+        if let refusal = admission.grow(&reservation, toHold: state.bodyBytes) { return refuse(refusal, context: context) }
         if body == nil { body = bytes } else { body?.writeImmutableBuffer(bytes) }
     }
 
@@ -145,7 +146,6 @@ extension ConnectionGuard {
 
     /// Gives back the memory that was reserved for the request.
     func releaseReservation() {
-        admission.release(bytes: reserved)
-        reserved = 0
+        admission.release(&reservation)
     }
 }

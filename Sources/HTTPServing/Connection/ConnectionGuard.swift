@@ -24,8 +24,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
     /// The request that is being received.
     var head: HTTPRequestHead?
     var body: ByteBuffer?
-    /// Bytes that this connection has reserved for its request.
-    var reserved = 0
+    /// What this connection has reserved for its request.
+    var reservation = BodyReservation.none
     /// What came after a request that is still being answered.
     var held: [HTTPServerRequestPart] = []
     var heldBytes = 0

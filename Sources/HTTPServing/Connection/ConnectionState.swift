@@ -30,7 +30,8 @@ struct ConnectionState {
     private var graceEnds: NIODeadline?
     private var keepsAlive = true
     private var isInputClosed = false
-    private var bodyBytes = 0
+    /// How much of the body has come.
+    private(set) var bodyBytes = 0
     private var maximumBodyBytes = 0
 
     /// A connection that was just opened.

@@ -8,7 +8,8 @@ package struct ListenerLimits: Sendable {
     package var bodyBytesByPath: [String: Int] = [:]
     /// The most bytes in a request line and header fields together.
     package var maximumHeadBytes = 16 * 1024
-    /// The most bytes of requests that are in memory at once.
+    /// The most bytes of requests that are in memory at once. Of those under paths with a larger limit of their own it is half, or one of
+    /// the largest, so that however slowly they come there is room for the others.
     package var maximumBytesInMemory = 64 * 1024 * 1024
     /// The most connections; more wait until one closes.
     package var maximumConnections = 512
@@ -33,8 +34,7 @@ package struct ListenerLimits: Sendable {
         try Self.check("maximumBodyBytes", maximumBodyBytes, in: Self.bodyBytes)
         for (path, limit) in bodyBytesByPath.sorted(by: { $0.key < $1.key }) { try Self.check(path, limit, in: Self.bodyBytes) }
         try Self.check("maximumHeadBytes", maximumHeadBytes, in: 1024...1024 * 1024)
-        let largest = bodyBytesByPath.values.reduce(maximumBodyBytes, max)
-        try Self.check("maximumBytesInMemory", maximumBytesInMemory, in: largest...Int.max)
+        try Self.check("maximumBytesInMemory", maximumBytesInMemory, in: largestBodyBytes...Int.max)
         try Self.check("maximumConnections", maximumConnections, in: 1...65536)
         try Self.check("requestDeadline", requestDeadline)
         try Self.check("idleTimeout", idleTimeout)
@@ -54,6 +54,9 @@ package struct ListenerLimits: Sendable {
         guard duration < .milliseconds(10) || duration > .seconds(3600) else { return }
         throw .invalidLimit(name, "\(duration) is not between 0.01 seconds and an hour")
     }
+
+    /// The most bytes in any body.
+    package var largestBodyBytes: Int { bodyBytesByPath.values.reduce(maximumBodyBytes, max) }
 
     /// The limits of one connection.
     var ofOneConnection: ConnectionLimits {

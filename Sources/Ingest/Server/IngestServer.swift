@@ -61,7 +61,7 @@ package struct IngestServer: Service {
         self.heartbeat = heartbeat
         self.onReady = onReady
         self.registry = registry
-        let admission = Admission(memoryLimit: configuration.limits.maximumBytesInMemory, hourlyLimit: configuration.maximumBytesPerHour)
+        let admission = Admission(notificationLimits, hourlyLimit: configuration.maximumBytesPerHour)
         let metrics = IngestMetrics(factory: registry)
         let store: (String) -> NotificationStore = { NotificationStore(intake: intake, admission: admission, metrics: metrics.route($0)) }
         self.admission = admission

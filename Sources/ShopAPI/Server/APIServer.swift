@@ -61,7 +61,7 @@ package struct APIServer: Service {
         self.logger = logger
         self.metrics = APIMetrics(factory: metrics)
         self.onBound = onBound
-        admission = Admission(memoryLimit: configuration.limits.maximumBytesInMemory, hourlyLimit: .max)
+        admission = Admission(configuration.pathLimits)
         store = ShopStore(pool: pool, logger: logger)
     }
 

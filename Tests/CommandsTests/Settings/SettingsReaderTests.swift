@@ -1,5 +1,7 @@
 import AppStoreVerification
 import Foundation
+import HTTPServing
+import ShopAPI
 import Testing
 
 @testable import Commands
@@ -93,6 +95,19 @@ import Testing
         #expect((settings.api?.database.url, settings.database.url) == ("host=/api", "postgresql:///shop"))
         #expect(settings.api?.database.isPrepared == false)
         #expect(try !reader.report(.ingest).contains("host=/api"))
+    }
+
+    @Test(arguments: [
+        ([:], 262_144, 4_128_768, 16_777_216), (["memory-limit": "4194304"], 262_144, 4_128_768, 8_257_536),
+        (["legacy-body-limit": "16384", "memory-limit": "1048576"], 262_144, 16_384, 524_288),
+        (["body-limit": "4194304"], 1_048_576, 4_128_768, 16_777_216),
+    ])
+    func `the shop's backend has memory of its own`(flags: [String: String], usual: Int, receipt: Int, memory: Int) throws {
+        let api = ["api-listen": "127.0.0.1:1", "api-database-url": "host=/api"]
+        let settings = try IngestSettings(SettingsReader(flags: flags.merging(api) { $1 }, environment: database))
+        let configuration = APIServer.Configuration(try #require(settings.api), settings)
+        #expect(configuration.limits.maximumBodyBytes == usual && configuration.receiptBytes == receipt)
+        #expect(configuration.limits.maximumBytesInMemory == memory)
     }
 
     @Test(arguments: ["127.0.0.1:8080", "127.0.0.1:9090"])

@@ -6,24 +6,82 @@ import Testing
 struct AdmissionStateTests {
     let start = ContinuousClock.now
 
+    private func usual(_ bytes: Int) -> BodyReservation { BodyReservation(maximumBytes: bytes, isLarge: false, isAnnounced: true) }
+
+    private func large(_ bytes: Int = 4 << 20, isAnnounced: Bool = true) -> BodyReservation {
+        BodyReservation(maximumBytes: bytes, isLarge: true, isAnnounced: isAnnounced)
+    }
+
     @Test func `stored bytes count for an hour`() {
-        var state = AdmissionState(memoryLimit: 1000, hourlyLimit: 100, now: start)
+        var state = AdmissionState(memoryLimit: 1000, largestBody: 0, hourlyLimit: 100, now: start)
+        func admit(_ bytes: Int, after seconds: Int) -> Problem? {
+            var reservation = usual(bytes)
+            return state.admit(&reservation, now: start + .seconds(seconds))
+        }
         state.recordAccepted(bytes: 60, now: start)
         state.recordAccepted(bytes: 30, now: start + .seconds(1800))
-        #expect(state.admit(bytes: 10, now: start + .seconds(1801)) == nil)
-        #expect(state.admit(bytes: 11, now: start + .seconds(1801)) == .hourlyLimit)
-        #expect(state.admit(bytes: 71, now: start + .seconds(3661)) == .hourlyLimit)
-        #expect(state.admit(bytes: 70, now: start + .seconds(3661)) == nil)
-        #expect(state.admit(bytes: 100, now: start + .seconds(100_000)) == nil)
+        #expect(admit(10, after: 1801) == nil)
+        #expect(admit(11, after: 1801) == .hourlyLimit)
+        #expect(admit(71, after: 3661) == .hourlyLimit)
+        #expect(admit(70, after: 3661) == nil)
+        #expect(admit(100, after: 100_000) == nil)
+    }
+
+    @Test func `a large body is measured by the hour when it is announced, and as it comes`() {
+        var state = AdmissionState(memoryLimit: 8 << 20, largestBody: 4 << 20, hourlyLimit: 4 << 20, now: start)
+        state.recordAccepted(bytes: 1, now: start)
+        var announced = large()
+        #expect(state.admit(&announced, now: start) == .hourlyLimit)
+        var chunked = large(isAnnounced: false)
+        #expect(state.admit(&chunked, now: start) == nil)
+        #expect(state.grow(&chunked, toHold: 4 << 20 - 1, now: start) == nil)
+        state.release(&chunked)
+        state.recordAccepted(bytes: 4 << 20, now: start)
+        var next = large(isAnnounced: false)
+        #expect(state.admit(&next, now: start) == nil)
+        #expect(state.grow(&next, toHold: 1, now: start) == .hourlyLimit)
     }
 
     @Test func `requests without a body are always admitted until the end`() {
-        var state = AdmissionState(memoryLimit: 1, hourlyLimit: 1, now: start)
-        #expect(state.admit(bytes: 1, now: start) == nil)
-        state.recordAccepted(bytes: 1, now: start)
-        #expect(state.admit(bytes: 0, now: start) == nil)
+        var state = AdmissionState(memoryLimit: 1, largestBody: 0, hourlyLimit: 1, now: start)
+        var (one, none) = (usual(1), BodyReservation.none)
+        #expect(state.admit(&one, now: start) == nil)
+        state.recordAccepted(bytes: 2, now: start)
+        #expect(state.admit(&none, now: start) == nil)
         state.close()
-        #expect(state.admit(bytes: 0, now: start) == .shuttingDown)
+        #expect(state.admit(&none, now: start) == .shuttingDown)
+    }
+
+    @Test func `a usual body of known length is reserved at once, any other one as it comes`() {
+        #expect(usual(200_000).bytesAtHead == 200_000)
+        #expect(large().bytesAtHead == 0)
+        #expect(BodyReservation(maximumBytes: 262_144, isLarge: false, isAnnounced: false).bytesAtHead == 0)
+        let steps = [0, 1, 65_536, 65_537, 131_072, 131_073, 2 << 20, 2 << 20 + 1, 3 << 20]
+        #expect(
+            steps.map(large(3 << 20).bytes(for:)) == [0, 65_536, 65_536, 131_072, 131_072, 262_144, 2 << 20, 3 << 20, 3 << 20]
+        )
+        #expect(large(70_000).bytes(for: 66_000) == 70_000)
+    }
+
+    @Test func `what is reserved is given back once`() {
+        var state = AdmissionState(memoryLimit: 1 << 20, largestBody: 1 << 20, hourlyLimit: .max, now: start)
+        var (first, second) = (usual(1000), large(1 << 20))
+        #expect(state.admit(&first, now: start) == nil && state.admit(&second, now: start) == nil)
+        #expect(state.grow(&second, toHold: 1, now: start) == nil)
+        #expect(state.reserved == 66_536 && state.reservedByLarge == 65_536)
+        state.release(&second)
+        state.release(&second)
+        #expect(state.reserved == 1000 && state.reservedByLarge == 0)
+        #expect(state.grow(&first, toHold: 1000, now: start) == nil && state.reserved == 1000)
+    }
+
+    @Test func `one of the largest bodies can be received though it be more than half of the memory`() {
+        var state = AdmissionState(memoryLimit: 5 << 20, largestBody: 4 << 20, hourlyLimit: .max, now: start)
+        var (first, second) = (large(), large())
+        #expect(state.grow(&first, toHold: 4 << 20, now: start) == nil)
+        #expect(state.grow(&second, toHold: 1, now: start) == .tooManyBytes)
+        var beside = usual(1 << 20)
+        #expect(state.admit(&beside, now: start) == nil)
     }
 
     @Test func `a rolling total is the sum over the window, whatever the order of steps`() {

@@ -48,45 +48,4 @@ struct ConnectionGuardShutdownTests {
         #expect(answer.hasPrefix("HTTP/1.1 503 "))
         #expect(answer.contains("retry-after: 1"))
     }
-
-    @Test func `the memory for all requests is limited, and given back`() throws {
-        let admission = Admission(memoryLimit: 12, hourlyLimit: 1000)
-        let first = try GuardedConnection(admission: admission)
-        let second = try GuardedConnection(admission: admission)
-        let third = try GuardedConnection(admission: admission)
-        try first.send(Self.request)
-        try second.send(String(Self.request.dropLast()))
-        try third.send(Self.request)
-        #expect(try third.answers().hasPrefix("HTTP/1.1 503 "))
-
-        try first.answer()
-        _ = try second.channel.finish(acceptAlreadyClosed: true)
-        let fourth = try GuardedConnection(admission: admission)
-        try fourth.send(Self.request)
-        let fifth = try GuardedConnection(admission: admission)
-        try fifth.send(Self.request)
-        #expect(try fourth.requests() == ["hello"])
-        #expect(try fifth.requests() == ["hello"])
-    }
-
-    @Test func `a chunked request counts as large as it may become`() throws {
-        let limits = ConnectionLimits()
-        let admission = Admission(memoryLimit: limits.maximumBodyBytes + 4, hourlyLimit: 1 << 30)
-        let chunked = try GuardedConnection(limits: limits, admission: admission)
-        try chunked.send("POST / HTTP/1.1\r\nHost: inbox\r\nTransfer-Encoding: chunked\r\n\r\n")
-        let other = try GuardedConnection(limits: limits, admission: admission)
-        try other.send(Self.request)
-        #expect(try other.answers().hasPrefix("HTTP/1.1 503 "))
-    }
-
-    @Test func `a refused request gives its memory back`() throws {
-        let admission = Admission(memoryLimit: 5, hourlyLimit: 1000)
-        let slow = try GuardedConnection(admission: admission)
-        try slow.send(String(Self.request.dropLast()))
-        slow.advance(by: slow.limits.requestDeadline)
-        #expect(try slow.answers().hasPrefix("HTTP/1.1 408 "))
-        let next = try GuardedConnection(admission: admission)
-        try next.send(Self.request)
-        #expect(try next.requests() == ["hello"])
-    }
 }

@@ -105,7 +105,8 @@ struct ConnectionGuardTests {
             let connection = try GuardedConnection(limits: limits)
             try connection.send("POST \(target) HTTP/1.1\r\nHost: x\r\nContent-Length: \(bytes)\r\n\r\n")
             let answer = try connection.answers()
-            #expect(connection.admission.bytesInMemory == (answer.isEmpty ? bytes : 0))
+            // What is larger than usual is reserved as it comes.
+            #expect(connection.admission.bytesInMemory == (answer.isEmpty && bytes <= limits.maximumBodyBytes ? bytes : 0))
             guard answer.hasPrefix("HTTP/1.1 413 ") else { return nil }
             return answer.firstMatch(of: /at most (\d+) bytes/)?.1
         }
@@ -125,9 +126,10 @@ struct ConnectionGuardTests {
         limits.bodyBytesByPath = ["/large": 300_000]
         let connection = try GuardedConnection(limits: limits)
         try connection.send("POST /large HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-        #expect(connection.admission.bytesInMemory == 300_000)
+        #expect(connection.admission.bytesInMemory == 0)
         try connection.send("493e0\r\n" + String(repeating: "x", count: 300_000) + "\r\n")
         #expect(try connection.answers() == "")
+        #expect(connection.admission.bytesInMemory == 300_000)
         try connection.send("1\r\nx\r\n")
         let answer = try connection.answers()
         #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("at most 300000 bytes"))

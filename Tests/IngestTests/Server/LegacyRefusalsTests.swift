@@ -153,21 +153,6 @@ struct LegacyRefusalsTests {
         }
     }
 
-    @Test func `bodies that are being received take the memory of others`() async throws {
-        try await RunningServer.run(
-            secrets: SampleLegacyNotification.secrets,
-            server: { $0.limits.maximumBytesInMemory = 4_194_304 }
-        ) { server in
-            let slow = try await server.connect()
-            let fields = Self.json + "Transfer-Encoding: chunked\r\n"
-            try await slow.send(SampleNotification.head(to: SampleLegacyNotification.path, fields: fields))
-            while try server.metrics().value("appstore_inbox_ingest_reserved_bytes") != 4_194_304 { await Task.yield() }
-            let response = try await server.exchange(SampleNotification.post(SampleNotification.body()))
-            try expectProblem(response, 503, "too-many-bytes")
-            slow.close()
-        }
-    }
-
     @Test func `a commit that is not confirmed is told, and then that the database is away`() async throws {
         let patience: (inout Intake.Configuration) -> Void = {
             ($0.commitTimeout, $0.probeTimeout, $0.probeDelay) = (.milliseconds(100), .seconds(60), .seconds(60) ... .seconds(60))
