@@ -1,3 +1,4 @@
+import AppStore
 import Foundation
 import Testing
 
@@ -31,6 +32,38 @@ struct FileBodiesTests {
                 "4 no notification: not_a_compact_jws", "5 no notification: not_json", "6 \(Self.body)",
             ]
         )
+    }
+
+    @Test func `a notification V1 can be posted with its secret only`() async throws {
+        let bodies = [#"{"notification_type":"CANCEL","password":"p"}"#, #"{"p\u0061ssword":"p","notification_type":"NEW","bid":"x"}"#]
+        let blanked = [
+            #"{"notification_type":"CANCEL","password":""}"#, #"{"notification_type":"CANCEL"}"#,
+            #"{"notification_type":"CANCEL","password":1}"#,
+        ]
+        // Apple sends those to the address of V1, but they are not.
+        let other = [
+            #"{"signedPayload":"YQ.YQ.YQ","notification_type":"CANCEL","password":""}"#, #"{"signedPayload":"a.b","password":"p"}"#,
+        ]
+        let reason = "a notification V1 without its shared secret, as the inbox keeps it: use appstore.requeue with its event"
+        #expect(
+            try await read((bodies + blanked + other).joined(separator: "\n")) == [
+                "1 V1 \(bodies[0])", "2 V1 \(bodies[1])", "3 \(reason)", "4 \(reason)", "5 \(reason)", "6 \(other[0])",
+                "7 no notification: not_a_compact_jws",
+            ]
+        )
+        #expect(try await read("{\n" + bodies[0].dropFirst()) == ["1 V1 {\n" + bodies[0].dropFirst()])
+    }
+
+    @Test(arguments: [
+        ("http://h/apple/v2/notifications", "/apple/v2/notifications", "/apple/v1/notifications"),
+        ("http://h:1/shop/apple/v2/notifications", "/shop/apple/v2/notifications", "/shop/apple/v1/notifications"),
+        ("http://h/apple/v1/notifications", "/apple/v1/notifications", "/apple/v1/notifications"), ("http://h", "/", "/"),
+        ("http://h/apple/v2/notifications/x", "/apple/v2/notifications/x", "/apple/v2/notifications/x"),
+    ])
+    func `a notification V1 goes beside the others, unless there is one address for all`(url: String, path: String, legacy: String) throws {
+        let post = try #require(NotificationPost(url: url))
+        #expect(post.path(for: .notificationV2) == path)
+        #expect(post.path(for: .notificationV1) == legacy)
     }
 
     @Test func `a line longer than a body may be is passed over without being held`() async throws {
@@ -67,7 +100,8 @@ struct FileBodiesTests {
         while let item = try await bodies.next() {
             guard case .line(let line) = item.origin else { continue }
             switch item.content {
-            case .body(let body): read.append("\(line) \(String(decoding: body, as: UTF8.self))")
+            case .body(let body, let kind):
+                read.append("\(line) \(kind == .notificationV1 ? "V1 " : "")\(String(decoding: body, as: UTF8.self))")
             case .none(let reason): read.append("\(line) \(reason)")
             }
         }

@@ -1,3 +1,4 @@
+import AppStore
 import Handlers
 import Postgres
 
@@ -62,11 +63,14 @@ struct EventBodies: ReplayBodies {
         rest = (last + 1)...range.upperBound
     }
 
-    /// What a client posted came through another door, with a key: it is run again where it is.
+    /// What a client posted came through another door, with a key, and of a notification V1 the inbox keeps no secret: they are run again
+    /// where they are.
     private static func content(_ event: Int64, _ source: String, _ row: Row) throws -> ReplayItem.Content {
-        guard source == "notification_v2" else {
-            return .none(reason: "is a \(source), which nobody can post again: use SELECT appstore.requeue(\(event))")
+        let instead = "use SELECT appstore.requeue(\(event))"
+        switch source {
+        case "notification_v2": return .body(try row.decode("body"), as: .notificationV2)
+        case AuthenticNotificationV1.source: return .none(reason: "is a \(source), whose shared secret is not kept: \(instead)")
+        default: return .none(reason: "is a \(source), which nobody can post again: \(instead)")
         }
-        return .body(try row.decode("body"))
     }
 }

@@ -1,3 +1,5 @@
+import AppStore
+
 /// Posts bodies, several at a time, each until it is answered for good or patience ends; then no further one is begun.
 struct Replay: Sendable {
     let post: NotificationPost
@@ -33,7 +35,7 @@ struct Replay: Sendable {
                 if tally.resumeAt != nil { group.cancelAll() }
             }
             while let item = try await bodies.next() {
-                guard case .body(let body) = item.content, !isDryRun else {
+                guard case .body(let body, let kind) = item.content, !isDryRun else {
                     take(Report(origin: item.origin, outcome: item.unposted, attempts: 0, problem: nil))
                     continue
                 }
@@ -43,14 +45,14 @@ struct Replay: Sendable {
                     break
                 }
                 inFlight += 1
-                group.addTask { await send(body, from: item.origin) }
+                group.addTask { await send(body, as: kind, from: item.origin) }
             }
             while inFlight > 0 { try await awaitOne() }
         }
         return tally
     }
 
-    private func send(_ body: [UInt8], from origin: ReplayItem.Origin) async -> Report {
+    private func send(_ body: [UInt8], as kind: NotificationV1Body.Kind, from origin: ReplayItem.Origin) async -> Report {
         var attempts = PostAttempts(patience: patience)
         var generator = SystemRandomNumberGenerator()
         let start = ContinuousClock.now
@@ -58,7 +60,7 @@ struct Replay: Sendable {
             var problem: String?
             var answer: NotificationPost.Answer?
             do {
-                answer = try await post.send(body)
+                answer = try await post.send(body, as: kind)
             } catch {
                 problem = error.description
             }

@@ -8,13 +8,15 @@ struct ReplayCommand: AsyncParsableCommand {
         commandName: "replay",
         abstract: "Posts raw notifications again, from a file or from the inbox, to a running ingest.",
         discussion: """
-            A file holds one body, {"signedPayload": …}, or one on each line. What has been taken before becomes a duplicate: to post too \
-            much does no harm. 5xx, 408, 429 and no answer are tried again with back-off and Retry-After; when a body's time is over, no \
-            further one is begun, and the last line says where to go on. --event reads with the worker's settings and as appstore_worker; \
-            to run events again where they are, without a copy of them, use appstore.requeue in SQL instead.
+            A file holds one body, {"signedPayload": …} or a notification V1 with its shared secret, or one on each line; a notification \
+            V1 goes to /apple/v1/notifications where the others go to /apple/v2/notifications. What has been taken before becomes a \
+            duplicate: to post too much does no harm. 5xx, 408, 429 and no answer are tried again with back-off and Retry-After; when \
+            a body's time is over, no further one is begun, and the last line says where to go on. --event reads with the worker's \
+            settings and as appstore_worker; to run events again where they are, without a copy of them, use appstore.requeue in SQL \
+            instead. That is the only way for what clients posted and for notifications V1, whose secret the inbox does not keep.
 
-            With --json each line is one object: {"line" or "event", "result": taken, ready (of a dry run), refused, not_posted or unanswered, \
-            "status", "attempts", "reason"}; the last is {"summary": {"counts", "resumeAt"}}.
+            With --json each line is one object: {"line" or "event", "result": taken, ready (of a dry run), refused, not_posted or \
+            unanswered, "status", "attempts", "reason"}; the last is {"summary": {"counts", "resumeAt"}}.
 
             Exit codes: 0 each was answered with 200 (a dry run: could be posted), 1 one was not, 2 wrong usage or unreadable input, \
             78 wrong settings.

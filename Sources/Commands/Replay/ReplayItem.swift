@@ -1,3 +1,5 @@
+import AppStore
+
 /// One body to be posted again, and where it comes from.
 struct ReplayItem: Sendable {
     /// Its place: what a person looks for, and where to go on.
@@ -11,7 +13,7 @@ struct ReplayItem: Sendable {
     let content: Content
 
     enum Content: Sendable {
-        case body([UInt8])
+        case body([UInt8], as: NotificationV1Body.Kind)
         /// Why there is nothing to post.
         case none(reason: String)
     }

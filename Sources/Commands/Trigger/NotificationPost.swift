@@ -1,3 +1,4 @@
+import AppStore
 import FoundationEssentials
 import Glibc
 import NIOCore
@@ -25,6 +26,7 @@ final class NotificationPost: Sendable {
     }
 
     private static let notifications = "/apple/v2/notifications"
+    private static let legacyNotifications = "/apple/v1/notifications"
     private static let patience = TimeAmount.seconds(30)
 
     private let place: Place
@@ -58,14 +60,20 @@ final class NotificationPost: Sendable {
         return post
     }
 
+    /// Where a body goes: a notification V1 to the address beside that of the others, unless there is one address for all.
+    func path(for kind: NotificationV1Body.Kind) -> String {
+        guard kind == .notificationV1, path.hasSuffix(Self.notifications) else { return path }
+        return path.dropLast(Self.notifications.count) + Self.legacyNotifications
+    }
+
     /// Sends the body and returns what was answered.
-    func send(_ body: [UInt8]) async throws(NoAnswer) -> Answer {
+    func send(_ body: [UInt8], as kind: NotificationV1Body.Kind = .notificationV2) async throws(NoAnswer) -> Answer {
         do {
             let channel = try await connection()
             let deadline = channel.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
             defer { deadline.cancel() }
             do {
-                let answered = try await exchange(body, on: channel)
+                let answered = try await exchange(body, at: path(for: kind), on: channel)
                 if answered.keepsConnection { idle.withLock { $0.append(channel) } } else { channel.close(promise: nil) }
                 return answered.answer
             } catch {
@@ -77,9 +85,9 @@ final class NotificationPost: Sendable {
         }
     }
 
-    private func exchange(_ body: [UInt8], on channel: any Channel) async throws -> PostExchange.Answered {
+    private func exchange(_ body: [UInt8], at path: String, on channel: any Channel) async throws -> PostExchange.Answered {
         let promise = channel.eventLoop.makePromise(of: PostExchange.Answered.self)
-        let exchange = PostExchange(head: head(length: body.count), body: ByteBuffer(bytes: body), answered: promise)
+        let exchange = PostExchange(head: head(path, length: body.count), body: ByteBuffer(bytes: body), answered: promise)
         channel.writeAndFlush(exchange).cascadeFailure(to: promise)
         return try await promise.futureResult.get()
     }
@@ -106,7 +114,7 @@ final class NotificationPost: Sendable {
         }
     }
 
-    private func head(length: Int) -> HTTPRequestHead {
+    private func head(_ path: String, length: Int) -> HTTPRequestHead {
         let host =
             switch place {
             case .tcp(let host, let port): "\(host):\(port)"

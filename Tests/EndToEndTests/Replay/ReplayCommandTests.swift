@@ -133,6 +133,42 @@ extension EndToEnd {
             }
         }
 
+        @Test func `a notification V1 is posted from a file with its secret, and from the inbox, which has none, it is not`() async throws {
+            var legacy = try LegacyShop()
+            var life = legacy.shop.makeCustomer()
+            let purchase = try life.subscribe()
+            let secret = "right-\(UUID().uuidString)"
+            let settings = ["APPSTORE_INBOX_SHARED_SECRETS": "\(legacy.shop.app.bundleID)=\(secret)"]
+            try await Installation.lend { installation in
+                let (books, ingest) = (installation.books, try await installation.startIngest(settings))
+                let bodies = [
+                    JSONSerializer.serialize(try legacy.notification(.initialBuy, of: life, password: secret)),
+                    try legacy.shop.body(purchase),
+                    JSONSerializer.serialize(try legacy.notification(.initialBuy, of: life, password: "another")),
+                ]
+                let input = Array(bodies.joined(separator: [UInt8(ascii: "\n")]))
+                let posted = try await Program.run(["replay", "--from", "-", "--to", ingest.url, "--parallel", "1"], input: input)
+                #expect(posted.ending == .exit(1), "\(posted.errors)")
+                for line in ["line 1: 200", "line 2: 200", "line 3: 401, refused", "3 bodies: 2 answered with 200, 1 refused"] {
+                    #expect(posted.output.contains(line), "\(line) is not in:\n\(posted.output)")
+                }
+                #expect(!(posted.output + posted.errors).contains(secret))
+                #expect(
+                    try await books.values("SELECT source FROM appstore.inbox ORDER BY event_id") == ["notification_v1", "notification_v2"]
+                )
+
+                let event = try await books.value(Int64.self, "SELECT min(event_id) FROM appstore.inbox")
+                let again = try await Program.run(
+                    ["replay", "--event", "\(event)", "--to", ingest.url],
+                    settings: try installation.workerSettings(for: legacy.shop)
+                )
+                #expect(again.ending == .exit(1))
+                let reason = "not posted: is a notification_v1, whose shared secret is not kept: use SELECT appstore.requeue(\(event))"
+                #expect(again.output.contains("event \(event): \(reason)"), "\(again.output)\(again.errors)")
+                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 2)
+            }
+        }
+
         @Test func `where nobody answers it stops at the first`() async throws {
             let lines = Array(repeating: #"{"signedPayload":"YQ.YQ.YQ"}"#, count: 50).joined(separator: "\n")
             let arguments = ["replay", "--from", "-", "--to", "http://127.0.0.1:9/x", "--give-up-after", "0"]
