@@ -9,6 +9,7 @@ CREATE TABLE appstore.outbox (
     call_key        text        NOT NULL,               -- what is asked; one open call for each
     bundle_id       text        NOT NULL,
     event_id        bigint,                             -- whose body the call is made of
+    asked_by        bigint[]    NOT NULL DEFAULT '{}',  -- the events that asked, a hundred or so; any body of theirs would do
     payload         bytea,                              -- what it is made of otherwise; never a secret
     asked_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
     deadline_at     timestamptz NOT NULL,
@@ -32,28 +33,34 @@ CREATE TABLE appstore.outbox (
     CONSTRAINT outbox_reason_where_needed CHECK (reason IS NOT NULL OR state IN ('open', 'answered')),
     CONSTRAINT outbox_answer_of_the_answered CHECK (answer_event_id IS NULL OR state = 'answered')
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
--- What is due, leased calls at the end of their lease; and one open call for each key.
-CREATE INDEX outbox_due ON appstore.outbox (run_at, call_id) WHERE state = 'open';
-CREATE UNIQUE INDEX outbox_open ON appstore.outbox (kind, call_key) WHERE state = 'open';
+-- What is due, leased calls at the end of their lease: of each app and kind apart, for a worker does not make all of them, and what nobody
+-- makes is not to be in the way of the rest. Those that wait longest. And one open call for each key.
+CREATE INDEX outbox_due ON appstore.outbox (bundle_id, kind, run_at, call_id) WHERE state = 'open';
+CREATE INDEX outbox_oldest ON appstore.outbox (asked_at, call_id) WHERE state = 'open';
+CREATE UNIQUE INDEX outbox_open ON appstore.outbox (call_key, kind) WHERE state = 'open'; -- kind last: it is not to do for outbox_due
 CREATE INDEX outbox_of_event ON appstore.outbox (event_id) WHERE event_id IS NOT NULL;
 CREATE INDEX outbox_of_answer ON appstore.outbox (answer_event_id) WHERE answer_event_id IS NOT NULL;
 CREATE INDEX outbox_answered ON appstore.outbox (kind, call_key, settled_at) WHERE state = 'answered';
 CREATE INDEX outbox_settled ON appstore.outbox (settled_at, call_id) WHERE state <> 'open';
 
--- Takes an answer into the inbox and settles its call, at once; null, and nothing else, for who is late.
+-- Takes an answer into the inbox and settles its call, at once; null, and nothing else, for who is late. An answer has the kind of its call
+-- for a source; what is in it is the worker's word, for nobody else has heard it.
 CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    v_kind  text;
     v_event bigint;
 BEGIN
     IF source IS DISTINCT FROM 'verify_receipt' THEN
         RAISE EXCEPTION 'source % is no answer to a call', quote_nullable(source) USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM FROM appstore.outbox AS c
+    SELECT c.kind INTO v_kind FROM appstore.outbox AS c
     WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND c.state = 'open' AND c.is_leased FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
+    ELSIF v_kind <> source THEN
+        RAISE EXCEPTION 'a call of kind % has no answer of source %', v_kind, source USING ERRCODE = 'invalid_parameter_value';
     END IF;
     WITH stored AS (
         INSERT INTO appstore.inbox (source, received_at, body) VALUES (answer_call.source, clock_timestamp(), answer_call.body)
@@ -91,28 +98,39 @@ BEGIN
 END
 $$;
 
--- Deletes settled calls a month after, at most 500 at once; returns how many.
+-- Gives up the calls that nobody has taken for an hour after their deadline, for who takes one then makes a last attempt and gives it up
+-- himself; deletes settled calls a month after. At most 500 of either at once; returns how many.
 CREATE FUNCTION appstore.age_calls() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
-    v_deleted bigint;
+    v_given_up bigint;
+    v_deleted  bigint;
 BEGIN
     IF NOT appstore.keep_house() THEN
         RETURN 0;
     END IF;
+    UPDATE appstore.outbox AS c
+    SET state = 'given_up', reason = 'no_worker', settled_at = clock_timestamp(), is_leased = false
+    WHERE c.call_id = ANY (ARRAY(SELECT old.call_id FROM appstore.outbox AS old
+                                 WHERE old.state = 'open' AND old.deadline_at < statement_timestamp() - interval '1 hour'
+                                   AND old.run_at < statement_timestamp() - interval '1 hour'
+                                 LIMIT 500 FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_given_up = ROW_COUNT;
     DELETE FROM appstore.outbox AS c
     WHERE c.call_id = ANY (ARRAY(SELECT old.call_id FROM appstore.outbox AS old
                                  WHERE old.state <> 'open' AND old.settled_at < clock_timestamp() - interval '30 days'
                                  ORDER BY old.settled_at, old.call_id LIMIT 500 FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_deleted = ROW_COUNT;
-    RETURN v_deleted;
+    RETURN v_given_up + v_deleted;
 END
 $$;
 
--- Calls as people look at them: without what is sent.
+-- Calls as people look at them: without what is sent. One that has been due for a minute waits for nothing but somebody to make it: no
+-- worker has its app's secret, or all that have one are busy or away.
 CREATE VIEW appstore.outbox_status AS
 SELECT c.call_id, c.kind, c.bundle_id, c.event_id, c.state, c.reason,
-       CASE WHEN c.state = 'open' THEN c.last_reason END AS waits_for, c.attempts, c.asked_at,
+       CASE WHEN c.state = 'open' AND c.run_at < statement_timestamp() - interval '1 minute' THEN 'no_worker'
+            WHEN c.state = 'open' THEN c.last_reason END AS waits_for, c.attempts, c.asked_at,
        CASE WHEN c.state = 'open' THEN c.run_at END AS next_run_at, c.is_leased, c.deadline_at, c.settled_at, c.answer_event_id
 FROM appstore.outbox AS c;
 

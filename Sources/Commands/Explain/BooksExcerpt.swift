@@ -10,8 +10,8 @@ struct BooksExcerpt {
     let subscription: (row: JSONObject, version: Version?)?
     /// The versions of the receipt halves of the charges that receipts in the event tell of, by transaction id.
     let receiptVersions: [String: Version]
-    /// The same of the legacy registers of renewals, by contract.
-    let legacyRenewalVersions: [String: Version]
+    /// The same of the legacy registers of renewals.
+    let legacyRenewalVersions: [LegacyRenewalFact.Key: Version]
     /// Rows of legacy registers of the contract's renewal.
     let legacyRenewals: [JSONObject]
     let contract: JSONObject?
@@ -42,7 +42,7 @@ struct BooksExcerpt {
             transaction: try answers[0].first?.register(),
             subscription: try answers[1].first?.register(),
             receiptVersions: try answers[10].versions(),
-            legacyRenewalVersions: try answers[11].versions(),
+            legacyRenewalVersions: try answers[11].renewalVersions(in: subject),
             legacyRenewals: try answers[11].objects(),
             contract: try answers[2].first?.object(),
             claims: try answers[3].objects(),
@@ -76,6 +76,16 @@ extension Rows {
     fileprivate func versions() throws -> [String: Version] {
         var versions: [String: Version] = [:]
         for row in self { versions[try row.decode("id", as: String.self)] = try row.version() }
+        return versions
+    }
+
+    /// The version of each legacy register.
+    fileprivate func renewalVersions(in subject: ExplainedSubject) throws -> [LegacyRenewalFact.Key: Version] {
+        var versions: [LegacyRenewalFact.Key: Version] = [:]
+        for row in self {
+            let contract = LedgerKey(environment: AppStoreEnvironment(rawValue: subject.environment), id: try row.decode("id"))
+            versions[LegacyRenewalFact.Key(contract: contract, bundleID: try row.decode("bundle_id"))] = try row.version()
+        }
         return versions
     }
 }

@@ -99,14 +99,14 @@ enum BooksQuery {
         """
     }
 
-    /// Of the contracts that the event tells of, and of the one that it is about.
+    /// Of the contracts that the event tells of, and of the one that it is about; whichever app tells of them.
     static func legacyRenewals(_ subject: ExplainedSubject) -> Statement {
         """
-        SELECT original_transaction_id AS id, stated_at AS signed_date, fact_hash AS hash, row_to_json(l)::text AS row
+        SELECT original_transaction_id AS id, bundle_id, stated_at AS signed_date, fact_hash AS hash, row_to_json(l)::text AS row
         FROM appstore.legacy_renewals AS l
         WHERE environment = \(subject.environment)
           AND original_transaction_id = ANY (\(subject.legacyContracts + [subject.contractID].compactMap(\.self)))
-        ORDER BY original_transaction_id
+        ORDER BY original_transaction_id, bundle_id
         """
     }
 

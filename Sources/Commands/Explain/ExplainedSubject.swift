@@ -27,7 +27,7 @@ struct ExplainedSubject {
             notificationUUID = facts.notificationUUID
             effects = facts.effects.map(\.key)
             receiptCharges = Set(facts.receipts.map(\.key.id)).sorted()
-            legacyContracts = Set(facts.legacyRenewals.map(\.key.id)).sorted()
+            legacyContracts = Set(facts.legacyRenewals.map(\.contract.id)).sorted()
         } else {
             guard let labels = record.outcome ?? record.history.last, let environment = labels.word("environment") else { return nil }
             self.environment = environment

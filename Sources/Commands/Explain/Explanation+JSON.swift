@@ -78,7 +78,7 @@ extension Explanation {
             "transaction": facts.transaction.map { Self.json($0.key, $0.version, standings.transaction) } ?? .null,
             "subscription": facts.subscription.map { Self.json($0.key, $0.version, standings.subscription) } ?? .null,
             "receipts": .array(standings.receipts.map { Self.json($0.fact.key, $0.fact.version, $0.standing) }),
-            "legacyRenewals": .array(standings.legacyRenewals.map { Self.json($0.fact.key, $0.fact.version, $0.standing) }),
+            "legacyRenewals": .array(standings.legacyRenewals.map(Self.json)),
             "receiptSubmissions": .array(facts.receiptSubmissions.map(Self.json)),
             "calls": .array(facts.calls.map { ["kind": .string($0.kind), "bundleId": .string($0.bundleID)] }),
             "submission": facts.submission.map { ["user": .string($0.key.user), "transactionId": .string($0.key.charge.id)] } ?? .null,
@@ -89,6 +89,16 @@ extension Explanation {
     }
 
     private static func json(_ key: LedgerKey, _ version: Version, _ standing: FactStanding?) -> JSONValue {
+        .object(object(key, version, standing))
+    }
+
+    private static func json(_ renewal: LegacyRenewalFact, _ standing: FactStanding) -> JSONValue {
+        var object = object(renewal.contract, renewal.version, standing)
+        object["bundleId"] = .string(renewal.key.bundleID)
+        return .object(object)
+    }
+
+    private static func object(_ key: LedgerKey, _ version: Version, _ standing: FactStanding?) -> JSONObject {
         [
             "environment": .string(key.environment.rawValue), "id": .string(key.id), "version": json(version),
             "standing": (standing?.relation.rawValue).map(JSONValue.string) ?? .null,

@@ -44,7 +44,8 @@ extension Explanation {
             lines.append("  " + Self.standing(standing))
         }
         for (fact, standing) in standings.legacyRenewals {
-            lines.append("renewal of contract \(fact.key.id), \(fact.provenance.rawValue), \(Self.version(fact.version))")
+            let words = "\(fact.provenance.rawValue) of \(fact.key.bundleID)"
+            lines.append("renewal of contract \(fact.contract.id), \(words), \(Self.version(fact.version))")
             lines.append("  " + Self.standing(standing))
         }
         for submission in facts.receiptSubmissions {

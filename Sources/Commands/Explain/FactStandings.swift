@@ -30,21 +30,21 @@ struct FactStandings {
         }
         let renewalsSaid = Said(others) { $0.legacyRenewals.map { ($0.key, $0.version) } }
         legacyRenewals = facts.legacyRenewals.map { fact in
-            (fact, FactStanding(of: fact.version, held: books.legacyRenewalVersions[fact.key.id], others: renewalsSaid[fact.key]))
+            (fact, FactStanding(of: fact.version, held: books.legacyRenewalVersions[fact.key], others: renewalsSaid[fact.key]))
         }
     }
 
     /// Versions that events stated, by key.
-    private struct Said {
-        private var versions: [LedgerKey: [(eventID: Int64, version: Version)]] = [:]
+    private struct Said<Key: Hashable> {
+        private var versions: [Key: [(eventID: Int64, version: Version)]] = [:]
 
-        init(_ events: [EventFacts], _ facts: (EventFacts) -> [(key: LedgerKey, version: Version)]) {
+        init(_ events: [EventFacts], _ facts: (EventFacts) -> [(key: Key, version: Version)]) {
             for event in events {
                 for fact in facts(event) { versions[fact.key, default: []].append((event.eventID, fact.version)) }
             }
         }
 
-        subscript(key: LedgerKey) -> [(eventID: Int64, version: Version)] { versions[key] ?? [] }
+        subscript(key: Key) -> [(eventID: Int64, version: Version)] { versions[key] ?? [] }
     }
 }
 
@@ -55,6 +55,6 @@ extension BooksExcerpt {
         return (facts.transaction == nil || facts.transaction?.version == transaction?.version)
             && (facts.subscription == nil || facts.subscription?.version == subscription?.version)
             && facts.receipts.allSatisfy { receiptVersions[$0.key.id] == $0.version }
-            && facts.legacyRenewals.allSatisfy { legacyRenewalVersions[$0.key.id] == $0.version }
+            && facts.legacyRenewals.allSatisfy { legacyRenewalVersions[$0.key] == $0.version }
     }
 }

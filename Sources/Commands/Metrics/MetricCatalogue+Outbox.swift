@@ -36,8 +36,7 @@ extension MetricCatalogue {
             description: MetricDescription(
                 "appstore_inbox_outbox_oldest_call_age_seconds",
                 .gauge,
-                "Since the oldest open call was asked for; 0 when there is none. Of more than \(OutboxStatistics.countedTo) only those "
-                    + "that are due first are looked at."
+                "Since the oldest open call was asked for; 0 when there is none."
             )
         ) { $0.oldest.map { Double($0.components.seconds) + Double($0.components.attoseconds) / 1e18 } ?? 0 },
     ]

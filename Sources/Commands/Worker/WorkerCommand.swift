@@ -59,7 +59,8 @@ struct WorkerCommand: DaemonCommand {
         // In the order of dependency: the last is the first to shut down.
         try await ServiceGroup.running(
             [pool] + admin + [collector, outboxCollector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
-                + [Self.outbox(settings, pool: pool, registry: registry, logger: logger), service, StoppingNotice(notifier: notifier)],
+                + [Self.outbox(settings, pool: pool, registry: registry, logger: logger, watchdog: watchdog), service]
+                + [StoppingNotice(notifier: notifier)],
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger
         )

@@ -16,7 +16,7 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     case ageRejectedOutcomes = "age_rejected_outcomes"
     /// Outcomes whose body has gone.
     case ageOutcomes = "age_outcomes"
-    /// Calls of the outbox that were settled long ago.
+    /// Calls of the outbox that were settled long ago, and those that nobody has made by their deadline, which are given up.
     case ageCalls = "age_calls"
 
     /// How long a task rests at most when it found nothing to do.

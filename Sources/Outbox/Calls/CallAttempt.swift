@@ -42,5 +42,9 @@ extension CallResult: CustomStringConvertible, CustomReflectable {
 package protocol CallMaker: Sendable {
     /// As the table `outbox` has it.
     var kind: String { get }
+    /// The most attempts at once, at least 1: slots of its own, so that another kind's silent partner is not in its way.
+    var slots: Int { get }
+    /// The apps whose calls it can make now; those of others are left to other processes.
+    var bundleIDs: Set<String> { get }
     func attempt(_ call: LeasedCall) -> any CallAttempt
 }

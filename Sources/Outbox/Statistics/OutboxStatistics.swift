@@ -4,7 +4,7 @@ package import Postgres
 package struct OutboxStatistics: Hashable, Sendable {
     /// Calls that are neither answered nor ended; up to ``countedTo``, which means as many or more.
     package let open: Int64
-    /// Since the oldest of them was asked for; nil when there is none. Of more than ``countedTo`` only those that are due first are looked at.
+    /// Since the oldest of them was asked for; nil when there is none.
     package let oldest: Duration?
 
     package static let countedTo: Int64 = 10_000
@@ -14,7 +14,7 @@ package struct OutboxStatistics: Hashable, Sendable {
         name: "outbox_statistics",
         """
         SELECT count(*) AS open, extract(epoch FROM statement_timestamp() - min(first.asked_at))::float8 AS oldest
-        FROM (SELECT c.asked_at FROM appstore.outbox AS c WHERE c.state = 'open' ORDER BY c.run_at, c.call_id LIMIT 10000) AS first
+        FROM (SELECT c.asked_at FROM appstore.outbox AS c WHERE c.state = 'open' ORDER BY c.asked_at, c.call_id LIMIT 10000) AS first
         """
     )
 

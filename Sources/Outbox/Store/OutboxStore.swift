@@ -4,10 +4,10 @@ import Postgres
 struct OutboxStore: Sendable {
     let pool: ConnectionPool
 
-    /// Takes calls of these kinds that are due, longest waiting first, and those whose lease has run out.
-    func lease(_ kinds: [String], atMost count: Int, for length: Duration) async throws -> [LeasedCall] {
+    /// Takes calls of that kind about these apps that are due, longest waiting first, and those whose lease has run out.
+    func lease(_ kind: String, of bundleIDs: [String], atMost count: Int, for length: Duration) async throws -> [LeasedCall] {
         let rows = try await pool.withConnection { connection in
-            try await connection.query(Self.lease(kinds, atMost: count, for: length))
+            try await connection.query(Self.lease(kind, of: bundleIDs, atMost: count, for: length))
         }
         return try rows.map(LeasedCall.init)
     }
@@ -33,17 +33,22 @@ struct OutboxStore: Sendable {
         }
     }
 
-    static func lease(_ kinds: [String], atMost count: Int, for length: Duration) -> Statement {
+    static func lease(_ kind: String, of bundleIDs: [String], atMost count: Int, for length: Duration) -> Statement {
         Statement(
             name: "lease_calls",
             """
-            WITH due AS MATERIALIZED ( -- 1. lock
-                SELECT c.call_id FROM appstore.outbox AS c
-                WHERE c.state = 'open' AND c.run_at <= statement_timestamp()
-                  AND (c.kind = ANY (\(kinds))) IS TRUE -- no reason to use another index than that of what is due
-                ORDER BY c.run_at, c.call_id
+            WITH due AS MATERIALIZED ( -- 1. lock: of each app those that wait longest, whatever others there are
+                SELECT first.call_id
+                FROM unnest(\(bundleIDs)) AS app (bundle_id)
+                CROSS JOIN LATERAL (
+                    SELECT c.call_id, c.run_at FROM appstore.outbox AS c
+                    WHERE c.state = 'open' AND c.bundle_id = app.bundle_id AND c.kind = \(kind) AND c.run_at <= statement_timestamp()
+                    ORDER BY c.run_at, c.call_id
+                    LIMIT \(count)
+                    FOR UPDATE SKIP LOCKED
+                ) AS first
+                ORDER BY first.run_at, first.call_id
                 LIMIT \(count)
-                FOR UPDATE SKIP LOCKED
             ), leased AS ( -- 2. the lease: a new epoch, until a new time
                 UPDATE appstore.outbox AS c
                 SET epoch = c.epoch + 1, is_leased = true,

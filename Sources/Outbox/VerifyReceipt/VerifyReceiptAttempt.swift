@@ -31,7 +31,7 @@ struct VerifyReceiptAttempt: CallAttempt {
 
     private func ask() -> CallStep {
         guard let receiptData else { return .finish(.refused(reason: "receipt_gone")) }
-        // Another worker may have it, and this one after its next start.
+        // Only calls of apps that have one are leased; should it have gone since, another worker may have it.
         guard secrets.indices.contains(secretIndex) else {
             return .finish(.later(reason: "no_shared_secret", atMost: nil, notBefore: .seconds(60)))
         }

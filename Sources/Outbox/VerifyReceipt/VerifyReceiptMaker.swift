@@ -4,18 +4,26 @@ package struct VerifyReceiptMaker: CallMaker {
     package static let kind = "verify_receipt"
 
     package var kind: String { Self.kind }
+    package let slots: Int
+    package let bundleIDs: Set<String>
     private let addresses: VerifyReceiptAddresses
     private let secrets: @Sendable (_ bundleID: String) -> [String]
     private let receiptData: @Sendable (LeasedCall.Event) -> String?
 
     /// - Parameters:
+    ///   - slots: the most attempts at once, at least 1.
+    ///   - bundleIDs: the apps that have a shared secret.
     ///   - secrets: the shared secrets of an app, the one to ask with first.
     ///   - receiptData: the receipt, in base64, in the event that a call is made of; nil when there is none.
     package init(
+        slots: Int = 4,
+        bundleIDs: Set<String>,
         addresses: VerifyReceiptAddresses = VerifyReceiptAddresses(),
         secrets: @escaping @Sendable (_ bundleID: String) -> [String],
         receiptData: @escaping @Sendable (LeasedCall.Event) -> String?
     ) {
+        self.slots = slots
+        self.bundleIDs = bundleIDs
         self.addresses = addresses
         self.secrets = secrets
         self.receiptData = receiptData

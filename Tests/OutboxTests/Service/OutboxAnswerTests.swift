@@ -138,15 +138,32 @@ struct OutboxAnswerTests {
         await scene.server.stop()
     }
 
-    @Test func `a worker without a secret leaves the call to others, for a minute at least`() async throws {
-        var scene = try await OutboxScene(Simulated.store())
-        scene.secrets = []
-        try await scene.call()
-        try await scene.running { [scene] in await scene.log.lines(with: "call postponed") }
-        #expect(scene.server.asked == [])
-        #expect(try await scene.calls() == ["open no_shared_secret 1 f"])
-        let waits = try await scene.database.lines("SELECT (run_at > clock_timestamp() + interval '30 seconds')::text FROM appstore.outbox")
-        #expect(waits == ["true"])
+    @Test func `what the inbox is given as an answer has the kind of its call for a source, and a body that the inbox holds`() async throws
+    {
+        let scene = try await OutboxScene(Simulated.store())
+        let webhook = try await scene.open("webhook", key: "1", payload: [1])
+        let call = try await scene.call()
+        let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
+        let store = OutboxStore(pool: pool)
+        let body = Array("{}".utf8)
+        let tooLarge = [UInt8](repeating: 0x20, count: 4 * 1024 * 1024 + 1)
+        func refused(_ call: LeasedCall, _ source: String, _ body: [UInt8]) async {
+            let error = await #expect(throws: PostgresError.self) { try await store.settle(call, .answer(source: source, body: body)) }
+            #expect(error?.code == .sql && error?.isRetryable == false)
+        }
+        let other = try #require(try await store.lease("webhook", of: [Simulated.bundleID], atMost: 1, for: .seconds(60)).first)
+        await refused(other, "webhook", body)
+        await refused(other, "verify_receipt", body)
+        let leased = try #require(try await store.lease("verify_receipt", of: [Simulated.bundleID], atMost: 1, for: .seconds(60)).first)
+        await refused(leased, "notification_v2", body)
+        await refused(leased, "verify_receipt", tooLarge)
+        #expect(other.callID == webhook && leased.callID == call)
+        #expect(try await scene.calls() == ["open 0 t", "open 0 t"])
+        #expect(try await scene.answers() == [])
+        // A call that nobody has leased has no answer.
+        try await store.release(leased)
+        #expect(try await store.settle(leased, .answer(source: "verify_receipt", body: body)) == false)
+        await pool.close()
         await scene.server.stop()
     }
 

@@ -11,6 +11,15 @@ import Testing
 /// At least one question, and exactly one answer that is taken.
 @Suite(.timeLimit(.minutes(3)))
 struct OutboxLeaseTests {
+    private func lease(
+        _ kind: String = "verify_receipt",
+        of bundleIDs: [String] = [Simulated.bundleID],
+        atMost count: Int = 1,
+        in pool: ConnectionPool
+    ) async throws -> [LeasedCall] {
+        try await OutboxStore(pool: pool).lease(kind, of: bundleIDs, atMost: count, for: .seconds(3600))
+    }
+
     @Test func `of two workers, one of whom is too late, one answer is taken`() async throws {
         let scene = try await OutboxScene(Simulated.store(steps: [.answer.by(.whenReleased), .answer]))
         let call = try await scene.call()
@@ -52,14 +61,37 @@ struct OutboxLeaseTests {
         let call = try await scene.call()
         let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
         // It leases, asks, and is gone.
-        let dead = try await OutboxStore(pool: pool).lease(["verify_receipt"], atMost: 1, for: .seconds(3600))
+        let dead = try await lease(in: pool)
         #expect(dead.map(\.callID) == [call] && dead.map(\.epoch) == [1])
-        #expect(try await OutboxStore(pool: pool).lease(["verify_receipt"], atMost: 1, for: .seconds(3600)).isEmpty)
+        #expect(try await lease(in: pool).isEmpty)
         await pool.close()
         try await scene.endLeases()
         try await scene.running { await scene.log.lines(with: "call answered") }
         #expect(try await scene.answers() == ["verify_receipt \(call) 1"])
         #expect(try await scene.database.lines("SELECT epoch::text FROM appstore.outbox") == ["2"])
+        await scene.server.stop()
+    }
+
+    @Test func `who was thought dead is not listened to, neither while another has his call nor afterwards`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        let call = try await scene.call()
+        let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
+        let store = OutboxStore(pool: pool)
+        let dead = try #require(try await lease(in: pool).first)
+        try await scene.endLeases()
+        let second = try #require(try await lease(in: pool).first)
+        #expect(second.callID == call && dead.epoch == 1 && second.epoch == 2)
+        let answer = CallRules.Verdict.answer(source: "verify_receipt", body: Array("{}".utf8))
+        let verdicts = [answer, .refuse(reason: "late"), .giveUp(reason: "late"), .postpone(reason: "late", by: .seconds(1))]
+        for verdict in verdicts { #expect(try await store.settle(dead, verdict) == false) }
+        try await store.release(dead)
+        #expect(try await scene.calls() == ["open 0 t"])
+        #expect(try await scene.answers() == [])
+        #expect(try await store.settle(second, answer))
+        for verdict in verdicts { #expect(try await store.settle(dead, verdict) == false) }
+        #expect(try await scene.calls() == ["answered 1 f"])
+        #expect(try await scene.answers() == ["verify_receipt \(call) 1"])
+        await pool.close()
         await scene.server.stop()
     }
 
@@ -69,22 +101,29 @@ struct OutboxLeaseTests {
         let pool = try scene.database.pool(user: "appstore_worker", connections: 8)
         let leased = try await withThrowingTaskGroup { group in
             for _ in 0..<8 {
-                group.addTask { try await OutboxStore(pool: pool).lease(["verify_receipt"], atMost: 5, for: .seconds(60)).map(\.callID) }
+                group.addTask { try await lease(atMost: 5, in: pool).map(\.callID) }
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
         #expect(leased.sorted() == Array(Set(leased)).sorted())
-        let rest = try await OutboxStore(pool: pool).lease(["verify_receipt"], atMost: 20, for: .seconds(60)).map(\.callID)
+        let rest = try await lease(atMost: 20, in: pool).map(\.callID)
         #expect(leased.count + rest.count == 20 && Set(leased).isDisjoint(with: rest))
         await pool.close()
         await scene.server.stop()
     }
 
-    @Test func `calls of kinds that nobody here makes are left alone`() async throws {
+    @Test func `a worker leases what it makes of the apps that it serves, longest waiting first`() async throws {
         let scene = try await OutboxScene(SimulatedReceiptStore())
-        try await scene.call()
+        let apps = ["com.example.one", "com.example.two", "com.example.three", "com.example.one"]
+        var calls: [Int64] = []
+        for (index, app) in apps.enumerated() { calls.append(try await scene.call(key: "\(index)", bundleID: app)) }
         let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
-        #expect(try await OutboxStore(pool: pool).lease(["webhook"], atMost: 5, for: .seconds(60)).isEmpty)
+        #expect(try await lease("webhook", of: apps, in: pool).isEmpty)
+        #expect(try await lease(of: ["com.example.four"], in: pool).isEmpty)
+        #expect(try await lease(of: [], in: pool).isEmpty)
+        #expect(try await lease(of: ["com.example.one", "com.example.two"], atMost: 2, in: pool).map(\.callID) == Array(calls[0...1]))
+        #expect(try await lease(of: ["com.example.one", "com.example.two"], atMost: 2, in: pool).map(\.callID) == [calls[3]])
+        #expect(try await scene.database.lines("SELECT concat(epoch, attempts) FROM appstore.outbox WHERE NOT is_leased") == ["00"])
         await pool.close()
         await scene.server.stop()
     }
@@ -101,7 +140,7 @@ struct OutboxLeaseTests {
 
     @Test func `no connection is held and no transaction is open while somebody is asked`() async throws {
         var scene = try await OutboxScene(Simulated.store(last: .answer.by(.whenReleased)))
-        scene.configuration.concurrency = 4
+        scene.slots = 4
         for key in 0..<4 { try await scene.call(key: "\(key)") }
         let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
         try await scene.running([pool]) { [scene] in

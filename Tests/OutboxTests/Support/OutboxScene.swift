@@ -24,11 +24,11 @@ struct OutboxScene {
     /// The secrets that the services ask with.
     var secrets = [Simulated.secret]
     var configuration = OutboxService.Configuration()
+    var slots = 1
 
     init(_ store: SimulatedReceiptStore) async throws {
         database = try await InboxDatabase.make()
         server = try await Simulated.server(store)
-        configuration.concurrency = 1
         configuration.minimumRest = .milliseconds(5)
         configuration.maximumRest = .milliseconds(20)
         configuration.minimumOutage = .milliseconds(5)
@@ -44,15 +44,16 @@ struct OutboxScene {
     func call(
         about receiptData: String = Simulated.receiptData,
         key: String = "1",
+        bundleID: String = Simulated.bundleID,
         patience: Duration = .seconds(86_400)
     ) async throws -> Int64 {
         let event = try await receive(receiptData)
-        return try await open(key: key, event: event, patience: patience)
+        return try await open(key: key, bundleID: bundleID, event: event, patience: patience)
     }
 
     /// Puts an event with a receipt into the inbox.
-    func receive(_ receiptData: String) async throws -> Int64 {
-        let json: JSONObject = ["receiptData": .string(receiptData)]
+    func receive(_ receiptData: String, from user: String = "anna") async throws -> Int64 {
+        let json: JSONObject = ["receiptData": .string(receiptData), "user": .string(user)]
         let body = JSONSerializer.serialize(json)
         return try await number(
             """
@@ -61,11 +62,20 @@ struct OutboxScene {
         )
     }
 
-    func open(key: String, event: Int64?, payload: [UInt8]? = nil, patience: Duration = .seconds(86_400)) async throws -> Int64 {
+    /// Puts a call into the outbox.
+    @discardableResult
+    func open(
+        _ kind: String = "verify_receipt",
+        key: String,
+        bundleID: String = Simulated.bundleID,
+        event: Int64? = nil,
+        payload: [UInt8]? = nil,
+        patience: Duration = .seconds(86_400)
+    ) async throws -> Int64 {
         try await number(
             """
             INSERT INTO appstore.outbox (kind, call_key, bundle_id, event_id, payload, deadline_at)
-            VALUES ('verify_receipt', \(key), \(Simulated.bundleID), \(event), \(payload),
+            VALUES (\(kind), \(key), \(bundleID), \(event), \(payload),
                     clock_timestamp() + \(patience.components.seconds) * interval '1 second')
             RETURNING call_id
             """
@@ -81,7 +91,13 @@ struct OutboxScene {
         var addresses = VerifyReceiptAddresses()
         addresses.production = try #require(server.address(of: .production))
         addresses.sandbox = try #require(server.address(of: .sandbox))
-        let maker = VerifyReceiptMaker(addresses: addresses, secrets: { [secrets] _ in secrets }, receiptData: Self.receiptData)
+        let maker = VerifyReceiptMaker(
+            slots: slots,
+            bundleIDs: secrets.isEmpty ? [] : [Simulated.bundleID],
+            addresses: addresses,
+            secrets: { [secrets] _ in secrets },
+            receiptData: Self.receiptData
+        )
         return OutboxService(pool: pool, makers: [maker], configuration: configuration, logger: log.logger, metrics: registry)
     }
 
@@ -104,7 +120,10 @@ struct OutboxScene {
     }
 
     func running(_ pools: [ConnectionPool], _ body: @escaping @Sendable () async throws -> Void) async throws {
-        let services = try pools.map { try service(pool: $0) }
+        try await running(try pools.map { try service(pool: $0) }, body)
+    }
+
+    func running(_ services: [OutboxService], _ body: @escaping @Sendable () async throws -> Void) async throws {
         let group = ServiceGroup(configuration: .init(services: services.map { .init(service: $0) }, logger: .silent))
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }
@@ -141,6 +160,15 @@ struct OutboxScene {
     func endLeases() async throws {
         _ = try await database.withConnection { connection in
             try await connection.execute("UPDATE appstore.outbox SET run_at = clock_timestamp() WHERE state = 'open'")
+        }
+    }
+
+    /// Changes a call, or all that are open.
+    func change(_ settings: String, of call: Int64? = nil) async throws {
+        _ = try await database.withConnection { connection in
+            try await connection.execute(
+                "UPDATE appstore.outbox SET \(unsafeRaw: settings) WHERE call_id = \(call) OR \(call)::bigint IS NULL AND state = 'open'"
+            )
         }
     }
 
