@@ -32,6 +32,7 @@ ALTER TYPE appstore.repair_filter OWNER TO appstore_owner;
 CREATE TABLE appstore.legacy_renewals (
     environment appstore.environment NOT NULL,
     original_transaction_id text NOT NULL,
+    bundle_id text NOT NULL,
     provenance text NOT NULL,
     product_id text,
     auto_renew_product_id text,
@@ -129,6 +130,7 @@ CREATE TABLE appstore.transactions (
     receipt_revocation_date timestamp with time zone,
     receipt_revocation_reason integer,
     receipt_is_upgraded boolean,
+    left_contract text,
     CONSTRAINT transactions_first_not_after_last CHECK ((first_signed_date <= GREATEST(signed_date, receipt_date))),
     CONSTRAINT transactions_first_token_whole CHECK ((((first_token IS NULL) = (first_token_signed_date IS NULL)) AND ((first_token IS NULL) = (first_token_hash IS NULL)))),
     CONSTRAINT transactions_jws_half_whole CHECK (((signed_date IS NULL) = (payload_hash IS NULL))),
@@ -257,17 +259,25 @@ CREATE FUNCTION appstore.age_calls() RETURNS bigint
     SET lock_timeout TO '1s'
     AS $$
 DECLARE
-    v_deleted bigint;
+    v_given_up bigint;
+    v_deleted  bigint;
 BEGIN
     IF NOT appstore.keep_house() THEN
         RETURN 0;
     END IF;
+    UPDATE appstore.outbox AS c
+    SET state = 'given_up', reason = 'no_worker', settled_at = clock_timestamp(), is_leased = false
+    WHERE c.call_id = ANY (ARRAY(SELECT old.call_id FROM appstore.outbox AS old
+                                 WHERE old.state = 'open' AND old.deadline_at < statement_timestamp() - interval '1 hour'
+                                   AND old.run_at < statement_timestamp() - interval '1 hour'
+                                 LIMIT 500 FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_given_up = ROW_COUNT;
     DELETE FROM appstore.outbox AS c
     WHERE c.call_id = ANY (ARRAY(SELECT old.call_id FROM appstore.outbox AS old
                                  WHERE old.state <> 'open' AND old.settled_at < clock_timestamp() - interval '30 days'
                                  ORDER BY old.settled_at, old.call_id LIMIT 500 FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_deleted = ROW_COUNT;
-    RETURN v_deleted;
+    RETURN v_given_up + v_deleted;
 END
 $$;
 
@@ -279,15 +289,18 @@ CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, 
     AS $$
 #variable_conflict use_column
 DECLARE
+    v_kind  text;
     v_event bigint;
 BEGIN
     IF source IS DISTINCT FROM 'verify_receipt' THEN
         RAISE EXCEPTION 'source % is no answer to a call', quote_nullable(source) USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM FROM appstore.outbox AS c
+    SELECT c.kind INTO v_kind FROM appstore.outbox AS c
     WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND c.state = 'open' AND c.is_leased FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
+    ELSIF v_kind <> source THEN
+        RAISE EXCEPTION 'a call of kind % has no answer of source %', v_kind, source USING ERRCODE = 'invalid_parameter_value';
     END IF;
     WITH stored AS (
         INSERT INTO appstore.inbox (source, received_at, body) VALUES (answer_call.source, clock_timestamp(), answer_call.body)
@@ -454,7 +467,7 @@ CREATE FUNCTION appstore.api_subscription(environment text, original_transaction
     LEFT JOIN appstore.subscriptions AS s ON s.environment = m.environment AND s.original_transaction_id = m.contract_id
     LEFT JOIN LATERAL (
         SELECT r.* FROM appstore.legacy_renewals AS r
-        WHERE r.original_transaction_id = m.contract_id AND r.environment = m.environment OFFSET 0
+        WHERE r.original_transaction_id = m.contract_id AND r.environment = m.environment AND r.bundle_id = m.bundle_id OFFSET 0
     ) AS l ON true
     CROSS JOIN LATERAL appstore.legacy_counts(s, l) AS legacy
     WHERE m.environment = api_subscription.environment AND m.contract_id = api_subscription.original_transaction_id
@@ -463,7 +476,7 @@ $$;
 
 ALTER FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) OWNER TO appstore_owner;
 
-CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[])
+CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], bare text[])
     LANGUAGE sql STABLE ROWS 1
     AS $$
     WITH charge AS MATERIALIZED (
@@ -471,7 +484,7 @@ CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids t
         FROM unnest(p_transaction_ids) AS moved (id)
         CROSS JOIN LATERAL (
             SELECT t.period_no, t.first_token, t.named_no, t.order_no, t.app_account_token, t.is_purchased, t.confers_access,
-                   t.original_transaction_id
+                   t.original_transaction_id, t.left_contract
             FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
         ) AS found
     ), moved AS MATERIALIZED (
@@ -528,11 +541,13 @@ CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids t
             WHERE t.period_no = period.no AND t.environment = p_environment OFFSET 0
         ) AS found ON true
     ), contract AS MATERIALIZED (
-        -- 5. The contracts. A consumable has none, unless somebody said whose it is.
+        -- 5. The contracts. A consumable has none, unless somebody said whose it is; one that a charge has left is looked at without it.
         SELECT unnest(p_contract_ids || p_renewals) AS id
         UNION
         SELECT found.id
         FROM (SELECT charge.original_transaction_id, charge.confers_access FROM charge
+              UNION
+              SELECT charge.left_contract, false FROM charge WHERE charge.left_contract IS NOT NULL
               UNION
               SELECT elsewhere.original_transaction_id, elsewhere.confers_access FROM elsewhere) AS found (id, confers_access)
         WHERE found.confers_access
@@ -546,6 +561,8 @@ CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids t
         WHERE charge.first_token IS NULL
            OR charge.named_no IS DISTINCT FROM CASE WHEN charge.is_purchased THEN charge.first_token END
            OR charge.app_account_token <> charge.first_token
+        UNION
+        SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
         UNION
         SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
         UNION
@@ -567,7 +584,11 @@ CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids t
            ARRAY(SELECT unsure.no FROM unsure ORDER BY unsure.no),
            ARRAY(SELECT moved.no FROM moved UNION SELECT elsewhere.no FROM elsewhere ORDER BY no),
            ARRAY(SELECT contract.id FROM contract ORDER BY contract.id),
-           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id)
+           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id),
+           -- 7. Contracts that may be none any more.
+           ARRAY(SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
+                 UNION
+                 SELECT charge.original_transaction_id FROM charge WHERE NOT charge.confers_access)
 $$;
 
 ALTER FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) OWNER TO appstore_owner;
@@ -579,7 +600,8 @@ CREATE FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[
         SELECT found.*
         FROM unnest(p_transaction_ids) AS moved (id)
         CROSS JOIN LATERAL (
-            SELECT t.original_transaction_id, t.first_token, t.named_no, t.app_account_token, t.is_purchased, t.confers_access
+            SELECT t.original_transaction_id, t.left_contract, t.first_token, t.named_no, t.app_account_token, t.is_purchased,
+                   t.confers_access
             FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
         ) AS found
     )
@@ -592,6 +614,10 @@ CREATE FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[
            ARRAY(SELECT unnest(p_contract_ids) AS id
                  UNION
                  SELECT charge.original_transaction_id FROM charge WHERE charge.confers_access
+                 UNION
+                 SELECT charge.left_contract FROM charge
+                 WHERE EXISTS (SELECT FROM appstore.member_contracts AS m
+                               WHERE m.contract_id = charge.left_contract AND m.environment = p_environment OFFSET 0)
                  ORDER BY id)
 $$;
 
@@ -760,11 +786,12 @@ CREATE FUNCTION appstore.claims_of(p_environment text, p_contract text) RETURNS 
         (SELECT DISTINCT ON (s.transaction_id) 'receipt:' || s.transaction_id, s.user_id, charge.purchase_date
          FROM appstore.receipt_submissions AS s
          CROSS JOIN LATERAL (
-             SELECT t.purchase_date FROM appstore.transactions AS t
+             SELECT t.purchase_date, t.original_transaction_id FROM appstore.transactions AS t
              WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL
                AND t.transaction_reason IS DISTINCT FROM 'RENEWAL' OFFSET 0
          ) AS charge
          WHERE s.original_transaction_id = p_contract AND s.environment = p_environment AND s.transaction_id <> ''
+           AND charge.original_transaction_id = p_contract
            AND s.received_at <= charge.purchase_date + interval '72 hours'
            AND NOT EXISTS (SELECT FROM appstore.transactions AS before
                            WHERE before.original_transaction_id = p_contract AND before.environment = p_environment
@@ -777,10 +804,10 @@ CREATE FUNCTION appstore.claims_of(p_environment text, p_contract text) RETURNS 
     SELECT 'client:' || s.transaction_id AS evidence, s.user_id, charge.purchase_date AS effective_at, s.received_at, s.event_id
      FROM appstore.submissions AS s
      CROSS JOIN LATERAL (
-         SELECT t.purchase_date FROM appstore.transactions AS t
+         SELECT t.purchase_date, t.original_transaction_id FROM appstore.transactions AS t
          WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL OFFSET 0
      ) AS charge
-     WHERE s.environment = p_environment AND s.original_transaction_id = p_contract
+     WHERE s.environment = p_environment AND s.original_transaction_id = p_contract AND charge.original_transaction_id = p_contract
        AND s.received_at <= charge.purchase_date + interval '72 hours'
        AND NOT EXISTS (SELECT FROM stated WHERE stated.effective_at <= charge.purchase_date)
     UNION ALL
@@ -979,13 +1006,25 @@ DECLARE
             SELECT e.event_id FROM appstore.event_contracts AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
         ) AS e);
+    v_calls   bigint[];
     v_answers bigint[];
 BEGIN
-    -- Calls that were to be made of those bodies have nothing to send any more; what was answered to them are bodies themselves.
+    -- Calls of those bodies. One that somebody else asked for, too, is made of his body from now on, and its answer is his. The others have
+    -- nothing to send any more; what was answered to them are bodies themselves.
+    v_calls := ARRAY(
+        SELECT c.call_id FROM appstore.outbox AS c WHERE c.event_id = ANY (v_events) ORDER BY c.call_id FOR UPDATE);
+    UPDATE appstore.outbox AS c SET event_id = heir.event_id
+    FROM unnest(v_calls) AS call (id)
+    CROSS JOIN LATERAL (
+        SELECT min(i.event_id) AS event_id
+        FROM appstore.outbox AS asked JOIN appstore.inbox AS i ON i.event_id = ANY (asked.asked_by)
+        WHERE asked.call_id = call.id AND i.event_id <> ALL (v_events)
+    ) AS heir
+    WHERE c.call_id = call.id AND heir.event_id IS NOT NULL;
     UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
-    WHERE c.event_id = ANY (v_events) AND (c.state = 'open') IS TRUE; -- found by the event, not among all that are open
+    WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND (c.state = 'open') IS TRUE; -- found by its id
     v_answers := ARRAY(SELECT c.answer_event_id FROM appstore.outbox AS c
-                       WHERE c.event_id = ANY (v_events) AND c.answer_event_id IS NOT NULL);
+                       WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND c.answer_event_id IS NOT NULL);
     PERFORM appstore.end_posts(v_answers); -- those that wait
     v_events := v_events || v_answers;
     v_events := ARRAY( -- a locked outcome cannot be requeued
@@ -1011,6 +1050,7 @@ DECLARE
     v_periods          uuid[];         -- periods whose order may be another
     v_contracts        text[];         -- contracts that may look different
     v_claimed          text[];         -- contracts, and consumables, whose claims may be others
+    v_bare             text[];         -- contracts that may be none
     v_reclaimed        text[] := '{}'; -- those whose claims are others
     v_locked_tokens    uuid[] := '{}';
     v_locked_contracts text[] := '{}';
@@ -1022,8 +1062,8 @@ BEGIN
         PERFORM appstore.lock_books(p_environment, v_tokens, v_contracts);
         v_locked_tokens := v_locked_tokens || v_tokens;
         v_locked_contracts := v_locked_contracts || v_contracts;
-        SELECT concerned.tokens, concerned.unsure, concerned.periods, concerned.contracts, concerned.claimed
-        INTO v_tokens, v_unsure, v_periods, v_contracts, v_claimed
+        SELECT concerned.tokens, concerned.unsure, concerned.periods, concerned.contracts, concerned.claimed, concerned.bare
+        INTO v_tokens, v_unsure, v_periods, v_contracts, v_claimed, v_bare
         FROM appstore.books_concerned(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals) AS concerned;
         EXIT WHEN NOT EXISTS (SELECT unnest(v_tokens) EXCEPT SELECT unnest(v_locked_tokens))
               AND NOT EXISTS (SELECT unnest(v_contracts) EXCEPT SELECT unnest(v_locked_contracts));
@@ -1177,7 +1217,7 @@ BEGIN
             environment, contract_id, user_id, bundle_id, product_id, product_type, status, will_renew, started_at, current_transaction_id,
             current_period_start, current_period_end, revoked_at, access_until)
         SELECT p_environment, contract.id, owner.user_id, (current.charge).bundle_id,
-               coalesce((current.charge).product_id, (renewal.register).product_id, (legacy.register).product_id),
+               coalesce((current.charge).product_id, (renewal.register).product_id),
                (current.charge).product_type,
                appstore.renewal_status(renewal.register, legacy.register),
                CASE WHEN appstore.legacy_counts(renewal.register, legacy.register) THEN (legacy.register).auto_renew_status
@@ -1210,7 +1250,8 @@ BEGIN
         ) AS renewal ON true
         LEFT JOIN LATERAL (
             SELECT l AS register FROM appstore.legacy_renewals AS l
-            WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0
+            WHERE l.original_transaction_id = contract.id AND l.environment = p_environment
+              AND l.bundle_id = (current.charge).bundle_id OFFSET 0
         ) AS legacy ON true
         LEFT JOIN LATERAL (
             SELECT c.user_id FROM appstore.claims AS c
@@ -1230,6 +1271,29 @@ BEGIN
               (excluded.user_id, excluded.bundle_id, excluded.product_id, excluded.product_type, excluded.status, excluded.will_renew,
                excluded.started_at, excluded.current_transaction_id, excluded.current_period_start, excluded.current_period_end,
                excluded.revoked_at, excluded.access_until);
+    END IF;
+
+    IF cardinality(v_bare) > 0 THEN
+        -- 8. What no charge makes a contract any more, and nobody else speaks of, is none.
+        DELETE FROM appstore.member_contracts AS needless
+        WHERE needless.ctid = ANY (ARRAY(
+            SELECT known.ctid
+            FROM unnest(v_bare) AS contract (id) CROSS JOIN LATERAL (
+                SELECT m.ctid FROM appstore.member_contracts AS m
+                WHERE m.contract_id = contract.id AND m.environment = p_environment OFFSET 0
+            ) AS known
+            WHERE NOT EXISTS (SELECT FROM appstore.transactions AS t
+                              WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.confers_access OFFSET 0)
+              AND NOT EXISTS (SELECT FROM appstore.subscriptions AS s
+                              WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0)
+              AND NOT EXISTS (SELECT FROM appstore.legacy_renewals AS l
+                              WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0)
+              AND NOT EXISTS (SELECT FROM appstore.submissions AS s
+                              WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0)
+              AND NOT EXISTS (SELECT FROM appstore.receipt_submissions AS s
+                              WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0)
+              AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                              WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0)));
     END IF;
 END
 $$;
@@ -1605,8 +1669,9 @@ BEGIN
       AND (appstore.mentions(r.note, v_user) OR appstore.mentions(r.error, v_user) OR appstore.mentions(r.filter ->> 'reason', v_user));
     SELECT * INTO v_words FROM appstore.words_about(v_user);
     v_posts := ARRAY(
-        SELECT i.event_id FROM appstore.inbox AS i
-        WHERE i.source IN ('client_transaction', 'client_receipt') AND appstore.posted_by(i.body) = v_user);
+        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
+        UNION ALL
+        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_receipt' AND appstore.posted_by(i.body) = v_user);
 
     -- 2. The queue and the outcomes. Whoever writes books has what he settles locked before; so it must be here.
     PERFORM appstore.end_posts(v_posts);
@@ -2449,11 +2514,11 @@ BEGIN
     RETURN QUERY
     SELECT 'legacy_renewals', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
     FROM (
-        SELECT ROW(l.original_transaction_id, l.provenance, l.product_id, l.auto_renew_product_id, l.auto_renew_status,
+        SELECT ROW(l.original_transaction_id, l.bundle_id, l.provenance, l.product_id, l.auto_renew_product_id, l.auto_renew_status,
                    l.is_in_billing_retry_period, l.expiration_intent, l.grace_period_expires_date, l.price_increase_status,
                    l.promotional_offer_id, l.offer_code_ref_name, l.stated_at, l.fact_hash)::text AS line
         FROM appstore.legacy_renewals AS l WHERE l.environment = state_digest_parts.environment
-        ORDER BY l.original_transaction_id COLLATE "C") AS sorted;
+        ORDER BY l.original_transaction_id COLLATE "C", l.bundle_id COLLATE "C") AS sorted;
     RETURN QUERY
     SELECT 'refund_statements', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
     FROM (
@@ -2554,8 +2619,14 @@ CREATE FUNCTION appstore.timeline(environment text, original_transaction_id text
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     AS $$
-    WITH effect AS MATERIALIZED (
-        -- 1. Effects, and the event that brought each: an event that was requeued has its outcome in the history for a moment.
+    WITH charge AS MATERIALIZED (
+        -- 1. Its charges, and what each cost.
+        SELECT t.*, trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
+        FROM appstore.transactions AS t
+        WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
+    ), effect AS MATERIALIZED (
+        -- 2. Effects, and the event that brought each: an event that was requeued has its outcome in the history for a moment. What another
+        --    app's secret vouches for did not happen to this contract.
         SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
                coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS said
         FROM appstore.effects AS e
@@ -2565,11 +2636,7 @@ CREATE FUNCTION appstore.timeline(environment text, original_transaction_id text
             FROM appstore.outcome_history AS h WHERE h.event_id = e.event_id ORDER BY h.run DESC LIMIT 1
         ) AS h ON true
         WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
-    ), charge AS MATERIALIZED (
-        -- 2. Its charges, and what each cost.
-        SELECT t.*, trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
-        FROM appstore.transactions AS t
-        WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
+          AND NOT EXISTS (SELECT FROM charge AS c WHERE c.bundle_id <> e.vouched_bundle_id)
     ), told AS (
         SELECT e.occurred_at, e.learned_at, e.event_id, e.kind AS what, e.transaction_id, e.product_id, e.order_no, e.user_id,
                CASE
@@ -2630,6 +2697,31 @@ CREATE FUNCTION appstore.timeline(environment text, original_transaction_id text
             ON claim.environment = timeline.environment AND claim.original_transaction_id = s.original_transaction_id
                AND claim.evidence = 'client:' || s.transaction_id AND claim.user_id = s.user_id
         CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
+        WHERE s.environment = timeline.environment AND s.original_transaction_id = timeline.original_transaction_id
+        UNION ALL
+        SELECT s.received_at, s.received_at, s.event_id, 'receipt_submitted', nullif(s.transaction_id, ''), c.product_id, c.order_no, s.user_id,
+               CASE WHEN owner.user_id IS NULL THEN 'owner_unknown'
+                    WHEN claim.evidence LIKE 'receipt:%' THEN 'his from the purchase on: the first who named it as just made'
+                    WHEN claim.evidence IS NOT NULL THEN 'his from then on: nobody had claimed it'
+                    WHEN owner.user_id = s.user_id THEN 'his already'
+                    ELSE 'owner_conflict: it ' || CASE WHEN m.user_id = s.user_id THEN 'was ' ELSE 'is ' END || owner.user_id || '''s' END,
+               2, 0
+        FROM appstore.receipt_submissions AS s
+        LEFT JOIN charge AS c ON c.transaction_id = s.transaction_id
+        LEFT JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = c.order_no
+        LEFT JOIN appstore.member_contracts AS m ON m.environment = timeline.environment AND m.contract_id = s.original_transaction_id
+        LEFT JOIN appstore.claims AS claim
+            ON claim.environment = timeline.environment AND claim.original_transaction_id = s.original_transaction_id
+               AND claim.user_id = s.user_id
+               AND (claim.evidence = 'receipt:' || s.transaction_id
+                    OR (claim.evidence = 'restored:' || s.original_transaction_id AND claim.effective_at = s.received_at))
+        LEFT JOIN LATERAL (
+            SELECT k.user_id FROM appstore.claims AS k
+            WHERE k.environment = timeline.environment AND k.original_transaction_id = s.original_transaction_id
+              AND k.effective_at <= s.received_at
+            ORDER BY k.effective_at DESC, k.evidence COLLATE "C" DESC LIMIT 1
+        ) AS owned ON s.transaction_id = ''
+        CROSS JOIN LATERAL (SELECT coalesce(o.user_id, owned.user_id, m.user_id) AS user_id) AS owner
         WHERE s.environment = timeline.environment AND s.original_transaction_id = timeline.original_transaction_id
         UNION ALL
         SELECT l.linked_at, l.linked_at, NULL, 'linked', NULL, NULL, NULL, l.user_id, 'by ' || l.actor || coalesce(': ' || l.note, ''), 6, 0
@@ -2900,7 +2992,8 @@ CREATE TABLE appstore.effects (
     transaction_id text,
     product_id text,
     order_no uuid,
-    user_id text
+    user_id text,
+    vouched_bundle_id text
 );
 
 ALTER TABLE appstore.effects OWNER TO appstore_owner;
@@ -2958,6 +3051,7 @@ CREATE VIEW appstore.entitlement_terms AS
      LEFT JOIN appstore.products p ON ((p.product_id = m.product_id)))
      LEFT JOIN LATERAL ( SELECT r.environment,
             r.original_transaction_id,
+            r.bundle_id,
             r.provenance,
             r.product_id,
             r.auto_renew_product_id,
@@ -2971,7 +3065,7 @@ CREATE VIEW appstore.entitlement_terms AS
             r.stated_at,
             r.fact_hash
            FROM appstore.legacy_renewals r
-          WHERE ((r.original_transaction_id = m.contract_id) AND ((r.environment)::text = (m.environment)::text))
+          WHERE ((r.original_transaction_id = m.contract_id) AND ((r.environment)::text = (m.environment)::text) AND (r.bundle_id = m.bundle_id))
          OFFSET 0) l ON (true))
      CROSS JOIN LATERAL ( SELECT
                 CASE
@@ -3184,6 +3278,7 @@ CREATE TABLE appstore.outbox (
     call_key text NOT NULL,
     bundle_id text NOT NULL,
     event_id bigint,
+    asked_by bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     payload bytea,
     asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     deadline_at timestamp with time zone NOT NULL,
@@ -3227,6 +3322,7 @@ CREATE VIEW appstore.outbox_status AS
     c.state,
     c.reason,
         CASE
+            WHEN ((c.state = 'open'::text) AND (c.run_at < (statement_timestamp() - '00:01:00'::interval))) THEN 'no_worker'::text
             WHEN (c.state = 'open'::text) THEN c.last_reason
             ELSE NULL::text
         END AS waits_for,
@@ -3454,19 +3550,28 @@ CREATE VIEW appstore.unmatched AS
                     t_1.is_purchased,
                     t_1.order_no,
                     t_1.named_no,
-                    t_1.confers_access
+                    t_1.confers_access,
+                    t_1.receipt_date,
+                    t_1.receipt_hash,
+                    t_1.receipt_expires_date,
+                    t_1.receipt_revocation_date,
+                    t_1.receipt_revocation_reason,
+                    t_1.receipt_is_upgraded,
+                    t_1.left_contract
                    FROM appstore.transactions t_1
                   WHERE (((t_1.environment)::text = (n.environment)::text) AND (t_1.first_token = n.no) AND t_1.is_purchased)
                   ORDER BY t_1.purchase_date, (length(t_1.transaction_id)), (t_1.transaction_id COLLATE "C")
                  LIMIT 1) t)
              JOIN appstore.orders given ON ((((given.environment)::text = (t.environment)::text) AND (given.no = t.order_no))))
           WHERE ((n.reason IS NOT NULL) AND (given.user_id <> n.user_id) AND (given.status <> 'refunded'::text))
-        ), refused AS (
-         SELECT DISTINCT ON (s.environment, s.original_transaction_id, s.user_id) s.environment,
-            t.order_no,
-            s.user_id,
-            s.transaction_id,
+        ), posted AS (
+         SELECT s.environment,
             s.original_transaction_id,
+            s.user_id,
+            s.received_at,
+            s.event_id,
+            t.order_no,
+            t.transaction_id,
             t.product_id,
             t.purchase_date,
             owner.user_id AS owner
@@ -3475,12 +3580,46 @@ CREATE VIEW appstore.unmatched AS
              LEFT JOIN appstore.orders o ON ((((o.environment)::text = (t.environment)::text) AND (o.no = t.order_no))))
              LEFT JOIN appstore.member_contracts m ON ((((m.environment)::text = (s.environment)::text) AND (m.contract_id = s.original_transaction_id))))
              CROSS JOIN LATERAL ( SELECT COALESCE(o.user_id, m.user_id) AS user_id) owner)
-          WHERE (((owner.user_id <> s.user_id) OR ((owner.user_id IS NULL) AND (NOT t.is_purchased))) AND (NOT (EXISTS ( SELECT
+          WHERE ((owner.user_id <> s.user_id) OR ((owner.user_id IS NULL) AND (NOT t.is_purchased)))
+        UNION ALL
+         SELECT s.environment,
+            s.original_transaction_id,
+            s.user_id,
+            s.received_at,
+            s.event_id,
+            t.order_no,
+            t.transaction_id,
+            t.product_id,
+            t.purchase_date,
+            owner.user_id
+           FROM ((((appstore.receipt_submissions s
+             JOIN appstore.member_contracts m ON ((((m.environment)::text = (s.environment)::text) AND (m.contract_id = s.original_transaction_id))))
+             JOIN appstore.transactions t ON ((((t.environment)::text = (s.environment)::text) AND (t.transaction_id = COALESCE(NULLIF(s.transaction_id, ''::text), m.current_transaction_id)))))
+             LEFT JOIN appstore.orders o ON (((s.transaction_id <> ''::text) AND ((o.environment)::text = (t.environment)::text) AND (o.no = t.order_no))))
+             CROSS JOIN LATERAL ( SELECT COALESCE(o.user_id, m.user_id) AS user_id) owner)
+          WHERE ((owner.user_id <> s.user_id) AND ((s.transaction_id <> ''::text) OR (t.confers_access AND (s.user_id IS DISTINCT FROM ( SELECT c.user_id
+                   FROM appstore.claims c
+                  WHERE (((c.environment)::text = (s.environment)::text) AND (c.original_transaction_id = s.original_transaction_id) AND (c.effective_at <= s.received_at))
+                  ORDER BY c.effective_at DESC, (c.evidence COLLATE "C") DESC
+                 LIMIT 1)))))
+        ), refused AS (
+         SELECT DISTINCT ON (p.environment, p.original_transaction_id, p.user_id) p.environment,
+            p.original_transaction_id,
+            p.user_id,
+            p.received_at,
+            p.event_id,
+            p.order_no,
+            p.transaction_id,
+            p.product_id,
+            p.purchase_date,
+            p.owner
+           FROM posted p
+          WHERE ((NOT (EXISTS ( SELECT
                    FROM appstore.owner_links l
-                  WHERE (((l.environment)::text = (s.environment)::text) AND (l.original_transaction_id = s.original_transaction_id) AND (l.linked_at >= s.received_at))))) AND (NOT (EXISTS ( SELECT
+                  WHERE (((l.environment)::text = (p.environment)::text) AND (l.original_transaction_id = p.original_transaction_id) AND (l.linked_at >= p.received_at))))) AND (NOT (EXISTS ( SELECT
                    FROM appstore.orders u
-                  WHERE (((u.environment)::text = (s.environment)::text) AND (u.origin_no = s.original_transaction_id) AND (u.user_id IS NULL) AND (u.status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])))))))
-          ORDER BY s.environment, s.original_transaction_id, s.user_id, s.received_at, s.event_id
+                  WHERE (((u.environment)::text = (p.environment)::text) AND (u.origin_no = p.original_transaction_id) AND (u.user_id IS NULL) AND (u.status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])))))))
+          ORDER BY p.environment, p.original_transaction_id, p.user_id, p.received_at, p.event_id
         )
  SELECT e.environment,
     e.concerned AS no,
@@ -3578,7 +3717,7 @@ ALTER TABLE ONLY appstore.inbox_ready
     ADD CONSTRAINT inbox_ready_pkey PRIMARY KEY (event_id);
 
 ALTER TABLE ONLY appstore.legacy_renewals
-    ADD CONSTRAINT legacy_renewals_pkey PRIMARY KEY (original_transaction_id, environment);
+    ADD CONSTRAINT legacy_renewals_pkey PRIMARY KEY (original_transaction_id, environment, bundle_id);
 
 ALTER TABLE ONLY appstore.member_contracts
     ADD CONSTRAINT member_contracts_pkey PRIMARY KEY (contract_id, environment);
@@ -3642,11 +3781,17 @@ CREATE INDEX effects_by_contract ON appstore.effects USING btree (original_trans
 
 CREATE INDEX event_contracts_by_event ON appstore.event_contracts USING btree (event_id);
 
-CREATE INDEX inbox_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text]));
+CREATE INDEX inbox_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
 
-CREATE INDEX inbox_default_posted_by_idx ON appstore.inbox_default USING btree (appstore.posted_by(body)) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text]));
+CREATE INDEX inbox_default_posted_by_idx ON appstore.inbox_default USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
 
-CREATE INDEX inbox_first_posted_by_idx ON appstore.inbox_first USING btree (appstore.posted_by(body)) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text]));
+CREATE INDEX inbox_receipts_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = 'client_receipt'::text);
+
+CREATE INDEX inbox_default_posted_by_idx1 ON appstore.inbox_default USING btree (appstore.posted_by(body)) WHERE (source = 'client_receipt'::text);
+
+CREATE INDEX inbox_first_posted_by_idx ON appstore.inbox_first USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
+
+CREATE INDEX inbox_first_posted_by_idx1 ON appstore.inbox_first USING btree (appstore.posted_by(body)) WHERE (source = 'client_receipt'::text);
 
 CREATE INDEX inbox_ready_by_run_at ON appstore.inbox_ready USING btree (run_at, event_id);
 
@@ -3668,13 +3813,15 @@ CREATE INDEX orders_without_user ON appstore.orders USING btree (environment, or
 
 CREATE INDEX outbox_answered ON appstore.outbox USING btree (kind, call_key, settled_at) WHERE (state = 'answered'::text);
 
-CREATE INDEX outbox_due ON appstore.outbox USING btree (run_at, call_id) WHERE (state = 'open'::text);
+CREATE INDEX outbox_due ON appstore.outbox USING btree (bundle_id, kind, run_at, call_id) WHERE (state = 'open'::text);
 
 CREATE INDEX outbox_of_answer ON appstore.outbox USING btree (answer_event_id) WHERE (answer_event_id IS NOT NULL);
 
 CREATE INDEX outbox_of_event ON appstore.outbox USING btree (event_id) WHERE (event_id IS NOT NULL);
 
-CREATE UNIQUE INDEX outbox_open ON appstore.outbox USING btree (kind, call_key) WHERE (state = 'open'::text);
+CREATE INDEX outbox_oldest ON appstore.outbox USING btree (asked_at, call_id) WHERE (state = 'open'::text);
+
+CREATE UNIQUE INDEX outbox_open ON appstore.outbox USING btree (call_key, kind) WHERE (state = 'open'::text);
 
 CREATE INDEX outbox_settled ON appstore.outbox USING btree (settled_at, call_id) WHERE (state <> 'open'::text);
 
@@ -3714,9 +3861,13 @@ ALTER INDEX appstore.inbox_pkey ATTACH PARTITION appstore.inbox_default_pkey;
 
 ALTER INDEX appstore.inbox_by_poster ATTACH PARTITION appstore.inbox_default_posted_by_idx;
 
+ALTER INDEX appstore.inbox_receipts_by_poster ATTACH PARTITION appstore.inbox_default_posted_by_idx1;
+
 ALTER INDEX appstore.inbox_pkey ATTACH PARTITION appstore.inbox_first_pkey;
 
 ALTER INDEX appstore.inbox_by_poster ATTACH PARTITION appstore.inbox_first_posted_by_idx;
+
+ALTER INDEX appstore.inbox_receipts_by_poster ATTACH PARTITION appstore.inbox_first_posted_by_idx1;
 
 GRANT USAGE ON SCHEMA appstore TO appstore_ingest;
 GRANT USAGE ON SCHEMA appstore TO appstore_worker;
@@ -3980,7 +4131,7 @@ GRANT SELECT ON TABLE appstore.consumption_answers TO appstore_worker;
 GRANT SELECT ON TABLE appstore.consumption_answers TO appstore_operator;
 GRANT SELECT ON TABLE appstore.consumption_answers TO appstore_viewer;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE appstore.member_contracts TO appstore_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE appstore.member_contracts TO appstore_worker;
 GRANT SELECT ON TABLE appstore.member_contracts TO appstore_operator;
 GRANT SELECT ON TABLE appstore.member_contracts TO appstore_viewer;
 

@@ -23,7 +23,7 @@ package struct AuthenticNotificationV1: Sendable {
         case wrongEnvironment = "wrong_environment"
         /// The receipt is of another environment than the body.
         case environmentMismatch = "environment_mismatch"
-        /// Neither the body nor the receipt names an app.
+        /// Neither the body, where its secret is judged by it, nor the receipt names an app.
         case bundleMissing = "bundle_missing"
         /// An app that is not configured.
         case wrongBundle = "wrong_bundle"
@@ -41,7 +41,7 @@ package struct AuthenticNotificationV1: Sendable {
         guard let environment = body.environment ?? receipt.environment else { throw .environmentMissing }
         guard policy.environments?.contains(environment) ?? true else { throw .wrongEnvironment }
         guard receipt.environment.map({ $0 == environment }) ?? true else { throw .environmentMismatch }
-        guard let bundleID = body.bundleID ?? receipt.bundleID ?? body.innerBundleID else { throw .bundleMissing }
+        guard let bundleID = body.vouchedBundleID ?? receipt.bundleID else { throw .bundleMissing }
         guard policy.takes(bundleID: bundleID) else { throw .wrongBundle }
         guard receipt.bundleID.map({ $0 == bundleID }) ?? true else { throw .bundleMismatch }
         self.body = body

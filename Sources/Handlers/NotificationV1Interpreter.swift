@@ -4,14 +4,22 @@ package import Ledger
 
 /// Turns an authentic notification V1 into facts and effects. Pure: the same notification always says the same.
 ///
-/// Charges, grants and refunds are the receipt's; the renewal, which receipts do not hold, and what happened to it, are the body's.
+/// Charges, grants and refunds are the receipt's; the renewal, which receipts do not hold, and what happened to it, are the body's. Where the
+/// body names no app, the secret of another one may stand behind it: then it is believed of contracts in its receipt only.
 package enum NotificationV1Interpreter {
+    /// What is told of a body that names no app and speaks of contracts that are not in its receipt.
+    package static let renewalNotInReceipt = "renewal_not_in_receipt"
+
     /// - Parameter settings: whether Apple is asked about a receipt that cannot be verified here.
     package static func facts(of notification: AuthenticNotificationV1, eventID: Int64, settings: LegacySettings) -> EventFacts {
         let body = notification.body
         var facts = EventFacts(eventID: eventID, environment: notification.environment, notificationUUID: notification.uuid)
-        if let receipt = notification.receipt.verified { facts.take(receipt.reading(classifiedBy: body.transactions)) }
-        facts.legacyRenewals = renewals(of: notification, beside: facts.receipts)
+        if let receipt = notification.receipt.verified {
+            facts.take(receipt.reading(classifiedBy: body.vouchedBundleID == nil ? [] : body.transactions))
+        }
+        let renewals = renewals(of: notification, beside: facts.receipts)
+        facts.legacyRenewals = renewals.filter { isVouchedFor($0.contract.id, notification, facts) }
+        if facts.legacyRenewals.count < renewals.count { facts.remark = renewalNotInReceipt }
         if let problem = notification.receipt.problem { facts.unhandledReason = problem }
         if settings.asksApple(about: notification.bundleID), let call = OutboundCall.verifyReceipt(about: notification, eventID: eventID) {
             facts.calls = [call]
@@ -24,7 +32,7 @@ package enum NotificationV1Interpreter {
         if meaning.type == .refund, facts.refundStatement == nil, notification.receipt.verified != nil {
             facts.remark = "refund_not_in_receipt"
         }
-        if let effect = lifecycle(of: notification, facts) { facts.effects.append(effect) }
+        if let effect = lifecycle(of: notification, among: renewals, facts) { facts.effects.append(effect) }
         return facts
     }
 
@@ -40,7 +48,10 @@ package enum NotificationV1Interpreter {
         return renewals.compactMap { renewal in
             renewal.originalTransactionID.map { contract in
                 LegacyRenewalFact(
-                    key: LedgerKey(environment: notification.environment, id: contract),
+                    key: LegacyRenewalFact.Key(
+                        contract: LedgerKey(environment: notification.environment, id: contract),
+                        bundleID: notification.bundleID
+                    ),
                     provenance: .notificationV1,
                     renewal: renewal,
                     statedAt: statedAt,
@@ -48,6 +59,11 @@ package enum NotificationV1Interpreter {
                 )
             }
         }
+    }
+
+    /// Whether what the body says of a contract is believed: its app's secret stands behind it, or Apple's signature behind the contract.
+    private static func isVouchedFor(_ contract: String, _ notification: AuthenticNotificationV1, _ facts: EventFacts) -> Bool {
+        notification.body.vouchedBundleID != nil || facts.receipts.contains { $0.originalTransactionID == contract }
     }
 
     /// The one that the body names, else the only subscription in the receipt, else the only purchase that the body tells of.
@@ -59,16 +75,26 @@ package enum NotificationV1Interpreter {
     }
 
     /// What the notification says of a contract's life: once, however often it is delivered.
-    private static func lifecycle(of notification: AuthenticNotificationV1, _ facts: EventFacts) -> Effect? {
-        let renewal = NotificationV1Renewal(of: notification.body, among: facts.legacyRenewals)
+    ///
+    /// - Parameter renewals: all that it tells of, also those that are not believed.
+    private static func lifecycle(
+        of notification: AuthenticNotificationV1,
+        among renewals: [LegacyRenewalFact],
+        _ facts: EventFacts
+    ) -> Effect? {
+        let renewal = NotificationV1Renewal(of: notification.body, among: renewals)
         guard let kind = renewal.effect(of: notification.body.notificationType), let occurredAt = notification.statedAt else { return nil }
         let charge = facts.refundStatement.flatMap { statement in facts.receipts.first { $0.key.id == statement.transactionID } }
+        let contract = charge?.originalTransactionID ?? renewal.contract
+        guard notification.body.vouchedBundleID != nil || notification.receipt.verified != nil else { return nil }
+        if let contract, !isVouchedFor(contract, notification, facts) { return nil }
         return Effect(
             key: EffectKey(environment: notification.environment, kind: kind, subject: notification.uuid),
             occurredAt: occurredAt,
-            originalTransactionID: charge?.originalTransactionID ?? renewal.contract,
+            originalTransactionID: contract,
             transactionID: charge?.key.id,
-            productID: charge?.productID ?? renewal.productID
+            productID: charge?.productID ?? renewal.productID,
+            vouchedBundleID: notification.bundleID
         )
     }
 }

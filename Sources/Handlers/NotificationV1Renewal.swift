@@ -14,7 +14,7 @@ struct NotificationV1Renewal {
         let candidates = Self.candidates(for: body, among: renewals)
         let renewal = candidates.first?.renewal
         let isOnly = candidates.count == 1
-        contract = body.originalTransactionID ?? (isOnly ? candidates.first?.key.id : nil)
+        contract = body.originalTransactionID ?? (isOnly ? candidates.first?.contract.id : nil)
         productID = isOnly ? renewal?.productID ?? renewal?.autoRenewProductID : body.autoRenewProductID
         autoRenewStatus = body.autoRenewStatus ?? renewal?.autoRenewStatus
         gracePeriodExpiresDate = body.gracePeriodExpiresDate ?? renewal?.gracePeriodExpiresDate
@@ -36,7 +36,7 @@ struct NotificationV1Renewal {
 
     /// That of the contract that the body names; else all, or those with the plan that it names, or those that could not be charged.
     private static func candidates(for body: ResponseBodyV1, among renewals: [LegacyRenewalFact]) -> [LegacyRenewalFact] {
-        if let id = body.originalTransactionID { return renewals.filter { $0.key.id == id } }
+        if let id = body.originalTransactionID { return renewals.filter { $0.contract.id == id } }
         var candidates = renewals
         func narrow(_ isMeant: (PendingRenewalInfo) -> Bool) {
             let meant = candidates.filter { isMeant($0.renewal) }

@@ -21,7 +21,10 @@ package enum VerifyReceiptInterpreter {
         facts.legacyRenewals = response.pendingRenewalInfo.compactMap { renewal in
             renewal.originalTransactionID.map { contract in
                 LegacyRenewalFact(
-                    key: LedgerKey(environment: environment, id: contract),
+                    key: LegacyRenewalFact.Key(
+                        contract: LedgerKey(environment: environment, id: contract),
+                        bundleID: answer.bundleID
+                    ),
                     provenance: .verifyReceipt,
                     renewal: renewal,
                     statedAt: answer.askedAt,

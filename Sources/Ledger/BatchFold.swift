@@ -5,7 +5,7 @@ package struct BatchFold: Sendable {
     package let events: [EventFacts]
     package private(set) var transactions: [LedgerKey: TransactionRegister] = [:]
     package private(set) var subscriptions: [LedgerKey: SubscriptionFact] = [:]
-    package private(set) var legacyRenewals: [LedgerKey: LegacyRenewalFact] = [:]
+    package private(set) var legacyRenewals: [LegacyRenewalFact.Key: LegacyRenewalFact] = [:]
     package private(set) var submissions: [Submission.Key: Submission] = [:]
     package private(set) var receiptSubmissions: [ReceiptSubmission.Key: ReceiptSubmission] = [:]
     /// By notificationUUID.
@@ -19,7 +19,7 @@ package struct BatchFold: Sendable {
     private var leadingSubscriptions: Set<Int64> = []
     /// The same of events that tell of many, with what they led.
     private var leadingReceipts: [Int64: Set<LedgerKey>] = [:]
-    private var leadingLegacyRenewals: [Int64: Set<LedgerKey>] = [:]
+    private var leadingLegacyRenewals: [Int64: Set<LegacyRenewalFact.Key>] = [:]
 
     package init(_ events: [EventFacts]) {
         self.events = events

@@ -8,19 +8,23 @@ package struct Effect: Sendable {
     package let originalTransactionID: String?
     package let transactionID: String?
     package let productID: String?
+    /// The app whose shared secret alone vouches for it; nil of what Apple vouches for.
+    package let vouchedBundleID: String?
 
     package init(
         key: EffectKey,
         occurredAt: Timestamp,
         originalTransactionID: String?,
         transactionID: String?,
-        productID: String?
+        productID: String?,
+        vouchedBundleID: String? = nil
     ) {
         self.key = key
         self.occurredAt = occurredAt
         self.originalTransactionID = originalTransactionID
         self.transactionID = transactionID
         self.productID = productID
+        self.vouchedBundleID = vouchedBundleID
     }
 }
 

@@ -73,6 +73,6 @@ package struct EventFacts: Sendable {
     package var contracts: Set<LedgerKey> {
         let charged = receipts.lazy.filter { $0.isSubscription || $0.content.productType != .consumable }
             .map { LedgerKey(environment: $0.key.environment, id: $0.originalTransactionID) }
-        return Set(charged).union(legacyRenewals.lazy.map(\.key))
+        return Set(charged).union(legacyRenewals.lazy.map(\.contract))
     }
 }

@@ -4,12 +4,26 @@ import OpenSSL
 /// What a notification V1, or verifyReceipt's answer, says of a contract's renewal: an entry of `pending_renewal_info`, one register,
 /// replaced as a whole. Receipts do not hold it.
 package struct LegacyRenewalFact: Sendable {
-    /// Found by environment and original_transaction_id.
-    package let key: LedgerKey
+    package let key: Key
     /// When the state last changed or was asked about; then when the receipt beside it was made; then what is said.
     package let version: Version
     package let provenance: Provenance
     package let renewal: PendingRenewalInfo
+
+    /// Whose renewal it is, and which app's word that is. Nothing signed says that the contract is of that app: the charges do.
+    package struct Key: Hashable, Sendable {
+        /// Environment and original_transaction_id.
+        package let contract: LedgerKey
+        package let bundleID: String
+
+        package init(contract: LedgerKey, bundleID: String) {
+            self.contract = contract
+            self.bundleID = bundleID
+        }
+    }
+
+    /// Environment and original_transaction_id.
+    package var contract: LedgerKey { key.contract }
 
     /// Who vouches for it.
     package enum Provenance: String, Sendable {
@@ -22,7 +36,7 @@ package struct LegacyRenewalFact: Sendable {
     /// - Parameters:
     ///   - statedAt: `auto_renew_status_change_date`, else the receipt's creation; or verifyReceipt's `request_date`.
     ///   - receiptDate: When the receipt beside it was made: several bodies carry one change date, and the later receipt knows more.
-    package init(key: LedgerKey, provenance: Provenance, renewal: PendingRenewalInfo, statedAt: Timestamp, receiptDate: Timestamp?) {
+    package init(key: Key, provenance: Provenance, renewal: PendingRenewalInfo, statedAt: Timestamp, receiptDate: Timestamp?) {
         self.key = key
         self.provenance = provenance
         self.renewal = renewal

@@ -5,7 +5,7 @@ package struct MergeAnswer: Sendable {
     package var movedSubscriptions: Set<LedgerKey>
     /// Charges whose receipt half now holds this batch's fact and did not before.
     package var movedReceipts: Set<LedgerKey>
-    package var movedLegacyRenewals: Set<LedgerKey>
+    package var movedLegacyRenewals: Set<LegacyRenewalFact.Key>
     /// The event that brought each notificationUUID first, in this batch or long ago.
     package var firstEvents: [LedgerKey: Int64]
     /// The event that brought each effect, in this batch or long ago.
@@ -32,7 +32,7 @@ package struct MergeAnswer: Sendable {
         movedTransactions: Set<LedgerKey> = [],
         movedSubscriptions: Set<LedgerKey> = [],
         movedReceipts: Set<LedgerKey> = [],
-        movedLegacyRenewals: Set<LedgerKey> = [],
+        movedLegacyRenewals: Set<LegacyRenewalFact.Key> = [],
         firstEvents: [LedgerKey: Int64] = [:],
         effectEvents: [EffectKey: Int64] = [:],
         submissions: [Submission.Key: SubmittedCharge] = [:],

@@ -9,6 +9,8 @@ package enum BookKeeper {
     /// tables is the same for every batch, so that two batches cannot wait for each other.
     package static func merge(_ fold: BatchFold, in transaction: Transaction) async throws -> MergeAnswer {
         var pipeline = MergePipeline()
+        // Before the books, in the order in which appstore.forget locks them.
+        pipeline.add(fold.events.flatMap(\.calls), OutboundCallMerge.statement)
         addRegisters(of: fold, to: &pipeline)
         for environment in fold.environments {
             pipeline.add(derivation(of: fold, in: environment))
@@ -16,7 +18,6 @@ package enum BookKeeper {
         addEffects(of: fold, to: &pipeline)
         addClaims(of: fold, to: &pipeline)
         pipeline.add(fold.severalContracts, EventContractMerge.statement)
-        pipeline.add(fold.events.flatMap(\.calls), OutboundCallMerge.statement)
         var answer = try await pipeline.run(in: transaction)
         var late = MergePipeline()
         addOrigins(of: fold, beyond: answer, to: &late)
@@ -44,7 +45,8 @@ package enum BookKeeper {
             answer.movedSubscriptions.insert(try row.key("environment", "original_transaction_id"))
         }
         pipeline.add(Array(fold.legacyRenewals.values), LegacyRenewalMerge.statement) { answer, row in
-            answer.movedLegacyRenewals.insert(try row.key("environment", "original_transaction_id"))
+            let contract = try row.key("environment", "original_transaction_id")
+            answer.movedLegacyRenewals.insert(LegacyRenewalFact.Key(contract: contract, bundleID: try row.decode("bundle_id")))
         }
         pipeline.add(Array(fold.submissions.values), SubmissionMerge.statement)
         pipeline.add(Array(fold.receiptSubmissions.values), ReceiptSubmissionMerge.statement)
@@ -59,7 +61,7 @@ package enum BookKeeper {
             fold.submissions.values.filter { $0.key.charge.environment == environment }.map(\.originalTransactionID)
             + ids(fold.receiptSubmissions.keys.map(\.contract))
         let transactions = ids(fold.transactions.keys).sorted()
-        let renewals = ids(fold.subscriptions.keys).union(ids(fold.legacyRenewals.keys)).sorted()
+        let renewals = ids(fold.subscriptions.keys).union(ids(fold.legacyRenewals.keys.map(\.contract))).sorted()
         return """
             SELECT FROM appstore.derive_books(\(environment.rawValue), \(transactions), \(Set(submitted).sorted()), '{}', \(renewals))
             """
@@ -116,7 +118,7 @@ extension BatchFold {
     /// The environments in which something may have moved that orders and contracts depend on, in a fixed order.
     fileprivate var environments: [AppStoreEnvironment] {
         let charges = Array(transactions.keys) + submissions.keys.map(\.charge)
-        let contracts = Array(subscriptions.keys) + Array(legacyRenewals.keys) + receiptSubmissions.keys.map(\.contract)
+        let contracts = Array(subscriptions.keys) + legacyRenewals.keys.map(\.contract) + receiptSubmissions.keys.map(\.contract)
         return Set((charges + contracts).map(\.environment)).sorted { $0.rawValue < $1.rawValue }
     }
 

@@ -4,18 +4,20 @@ import Postgres
 
 /// How effects are recorded: those that exist stay as they are. Rows are looked up by `LATERAL (… OFFSET 0)`, which no plan turns round.
 enum EffectMerge {
-    /// Takes order and user as the books have them now. Returns environment, kind and effect_key of those that are new.
+    /// Takes order and user as the books have them now, the user of a contract only of the app that vouches for it. Returns environment, kind and effect_key of those that are new.
     static func insert(_ entries: [(effect: Effect, eventID: Int64)]) -> Statement {
         let effects = entries.map(\.effect)
         return """
             INSERT INTO appstore.effects (environment, kind, effect_key, event_id, occurred_at, original_transaction_id, transaction_id,
-                                          product_id, order_no, user_id)
+                                          product_id, order_no, user_id, vouched_bundle_id)
             SELECT u.environment, u.kind, u.effect_key, u.event_id, u.occurred_at, u.original_transaction_id, u.transaction_id,
-                   u.product_id, t.order_no, coalesce(o.user_id, m.user_id)
+                   u.product_id, t.order_no, coalesce(o.user_id, m.user_id), u.vouched_bundle_id
             FROM unnest(\(effects.map(\.key.environment.rawValue)), \(effects.map(\.key.kind.rawValue)), \(effects.map(\.key.subject)),
                         \(entries.map(\.eventID)), \(effects.map { PostgresTimestamp($0.occurredAt) }),
-                        \(effects.map(\.originalTransactionID)), \(effects.map(\.transactionID)), \(effects.map(\.productID)))
-                 AS u (environment, kind, effect_key, event_id, occurred_at, original_transaction_id, transaction_id, product_id)
+                        \(effects.map(\.originalTransactionID)), \(effects.map(\.transactionID)), \(effects.map(\.productID)),
+                        \(effects.map(\.vouchedBundleID)))
+                 AS u (environment, kind, effect_key, event_id, occurred_at, original_transaction_id, transaction_id, product_id,
+                       vouched_bundle_id)
             LEFT JOIN LATERAL (
                 SELECT t.order_no FROM appstore.transactions AS t
                 WHERE t.transaction_id = u.transaction_id AND t.environment = u.environment OFFSET 0
@@ -25,7 +27,8 @@ enum EffectMerge {
             ) AS o ON true
             LEFT JOIN LATERAL (
                 SELECT m.user_id FROM appstore.member_contracts AS m
-                WHERE m.contract_id = u.original_transaction_id AND m.environment = u.environment OFFSET 0
+                WHERE m.contract_id = u.original_transaction_id AND m.environment = u.environment
+                  AND (u.vouched_bundle_id IS NULL OR m.bundle_id = u.vouched_bundle_id) OFFSET 0
             ) AS m ON true
             ORDER BY u.effect_key, u.kind, u.environment
             ON CONFLICT (effect_key, kind, environment) DO NOTHING

@@ -53,11 +53,16 @@ extension TransactionMerge {
         "\(column) = CASE WHEN \(condition) THEN excluded.\(column) ELSE t.\(column) END"
     }
 
-    /// Of a charge that no JWS tells of, the token is the first one and the kind of charge follows its type.
+    /// Of a charge that no JWS tells of, the token is the first one and the kind of charge follows its type. A contract that is left is kept
+    /// in mind.
     private static let followed = [
         """
         app_account_token = CASE WHEN \(isNewerJWS) THEN excluded.app_account_token WHEN \(gathers) AND \(isFirstToken)
                                  THEN excluded.first_token ELSE t.app_account_token END
+        """,
+        """
+        left_contract = CASE WHEN \(takesConstants) AND excluded.original_transaction_id <> t.original_transaction_id
+                             THEN t.original_transaction_id ELSE t.left_contract END
         """,
         """
         is_subscription = CASE WHEN \(isNewerJWS) THEN excluded.is_subscription

@@ -18,7 +18,8 @@ extension EventProcessor {
                     body,
                     receipt: enclosed,
                     digest: digest,
-                    receivedAt: event.verificationTime,
+                    // Whatever the attempt: what the body says must not depend on when it is looked at.
+                    receivedAt: event.arrivalTime,
                     policy: receipts.policy
                 )
                 labels = OutcomeLabels(notification)

@@ -48,7 +48,7 @@ extension OutcomeLabels {
         if labels.originalTransactionID == nil {
             let contract =
                 facts.receipts.first { $0.key.id == charge }?.originalTransactionID
-                ?? Self.only(facts.receipts.map(\.originalTransactionID) + facts.legacyRenewals.map(\.key.id))
+                ?? Self.only(facts.receipts.map(\.originalTransactionID) + facts.legacyRenewals.map(\.contract.id))
             labels.originalTransactionID = contract?.storable
         }
         return labels

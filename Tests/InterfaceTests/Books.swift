@@ -49,6 +49,17 @@ struct Books {
         try await derive("Production", charges: [charge], contracts: [contract])
     }
 
+    /// A client posted a receipt with this contract in it, and named a charge of it as just made, or none.
+    func submitReceipt(of contract: String = "1000", naming charge: String = "", by user: String, onDay day: Double) async throws {
+        try await run(
+            """
+            INSERT INTO appstore.receipt_submissions (environment, original_transaction_id, user_id, transaction_id, received_at, event_id)
+            VALUES ('Production', \(contract), \(user), \(charge), \(timestamp(day)), 1)
+            """
+        )
+        try await derive("Production", contracts: [contract])
+    }
+
     func link(_ contract: String = "1000", to user: String, onDay day: Double) async throws {
         try await run(
             "SELECT appstore.record_owner_link('Production', \(contract), \(user), \(timestamp(day)), 'operator', 'he showed his receipt')"

@@ -84,6 +84,45 @@ struct TimelineTests {
         }
     }
 
+    @Test func `who posted a receipt with it learns what became of that`() async throws {
+        try await Books.with { books in
+            try await books.put(Charge("1000", onDay: 0))
+            try await books.submitReceipt(by: "anna", onDay: 1)
+            try await books.submitReceipt(by: "bert", onDay: 2)
+            #expect(
+                try await books.story("receipt_submitted") == [
+                    "1 1 receipt_submitted - anna: his from then on: nobody had claimed it",
+                    "2 2 receipt_submitted - bert: owner_conflict: it is anna's",
+                ]
+            )
+            try await books.put(Charge("1001", onDay: 40))
+            try await books.submitReceipt(naming: "1001", by: "bert", onDay: 40)
+            try await books.submitReceipt(naming: "1001", by: "carl", onDay: 41)
+            try await books.submitReceipt(naming: "1000", by: "anna", onDay: 41)
+            #expect(
+                try await books.story("receipt_submitted") == [
+                    "1 1 receipt_submitted - anna: his from then on: nobody had claimed it",
+                    "2 2 receipt_submitted - bert: owner_conflict: it was anna's",
+                    "40 40 receipt_submitted 1001 bert: his from the purchase on: the first who named it as just made",
+                    "41 41 receipt_submitted 1000 anna: his already",
+                    "41 41 receipt_submitted 1001 carl: owner_conflict: it is bert's",
+                ]
+            )
+        }
+    }
+
+    @Test func `what another app's notification V1 tells is not its story`() async throws {
+        try await Books.with { books in
+            try await books.put(Charge("1000", onDay: 0))
+            for (event, bundle) in [(1, "com.example.app"), (2, "com.example.other")] as [(Int64, String)] {
+                let key = "v1:\(event)"
+                try await books.happen("will_not_renew", key: key, of: "1000", onDay: 5, by: event, learnedOnDay: 5)
+                try await books.run("UPDATE appstore.effects SET vouched_bundle_id = \(bundle) WHERE effect_key = \(key)")
+            }
+            #expect(try await books.story("will_not_renew").count == 1)
+        }
+    }
+
     @Test func `a later token's claim is told with its order`() async throws {
         try await Books.with { books in
             let other = UUID()

@@ -103,6 +103,48 @@ struct UnmatchedTests {
         }
     }
 
+    @Test func `who restores what is somebody else's is listed, once, until somebody decides`() async throws {
+        try await Books.with { books in
+            try await books.makeOrder(token, user: "anna")
+            try await books.put(Charge("1000", onDay: 0, token: token), Charge("1001", onDay: 30, token: token))
+            try await books.submitReceipt(by: "anna", onDay: 31)
+            #expect(try await books.unmatched() == [])
+            try await books.submitReceipt(by: "bert", onDay: 31)
+            try await books.submitReceipt(naming: "1000", by: "bert", onDay: 32)
+            try await books.submitReceipt(naming: "1000", by: "carl", onDay: 33)
+            let found = try await books.unmatched().map { $0.replacing(/[0-9a-f-]{36}/, with: "NO") }
+            #expect(found == ["owner_conflict NO 1000 carl 1", "owner_conflict NO 1001 bert 1"])
+            #expect(try await books.resolutions().last == "It is anna's. Call link_owner, for bert or to confirm anna.")
+            try await books.link(to: "anna", onDay: 40)
+            #expect(try await books.unmatched() == [])
+        }
+    }
+
+    @Test func `who had a contract before it was another's, or has it since, was not refused it`() async throws {
+        try await Books.with { books in
+            try await books.put(Charge("1000", onDay: 0))
+            try await books.submitReceipt(naming: "1000", by: "anna", onDay: 0.5)
+            try await books.submitReceipt(by: "anna", onDay: 20)
+            try await books.submitReceipt(by: "bert", onDay: 29)
+            #expect(try await books.unmatched().count == 1)
+            try await books.put(Charge("1001", onDay: 40))
+            try await books.submitReceipt(naming: "1001", by: "bert", onDay: 40.1)
+            #expect(try await books.unmatched() == [])
+            #expect(try await books.lines("SELECT user_id FROM appstore.member_contracts") == ["bert"])
+        }
+    }
+
+    @Test func `a consumable in somebody else's receipt is no refusal, unless it is named`() async throws {
+        try await Books.with { books in
+            try await books.makeOrder(token, user: "anna", product: "coins")
+            try await books.put(Charge("coins", "Consumable", "4000", onDay: 0, token: token))
+            try await books.submitReceipt(of: "4000", by: "bert", onDay: 1)
+            #expect(try await books.unmatched() == [])
+            try await books.submitReceipt(of: "4000", naming: "4000", by: "bert", onDay: 1)
+            #expect(try await books.unmatched() == ["owner_conflict \(token.uuidString.lowercased()) 4000 bert 1"])
+        }
+    }
+
     @Test func `family members are listed when they were refused, and not before`() async throws {
         try await Books.with { books in
             try await books.put(Charge("1000", onDay: 0).with { $0.isShared = true })

@@ -74,8 +74,9 @@ struct Books {
     func state() async throws -> [String] {
         var lines: [String] = []
         for (table, hidden, order) in [
-            ("transactions", "'{}'", "environment, transaction_id"), ("subscriptions", "'{}'", "environment, original_transaction_id"),
-            ("legacy_renewals", "'{}'", "environment, original_transaction_id"),
+            ("transactions", "'{left_contract}'", "environment, transaction_id"),
+            ("subscriptions", "'{}'", "environment, original_transaction_id"),
+            ("legacy_renewals", "'{}'", "environment, original_transaction_id, bundle_id"),
             ("submissions", "'{}'", "environment, transaction_id, user_id"),
             ("receipt_submissions", "'{}'", "environment, original_transaction_id, user_id, transaction_id"),
             ("refund_statements", "'{}'", "environment, notification_uuid"),

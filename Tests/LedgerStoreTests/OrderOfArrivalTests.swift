@@ -63,6 +63,7 @@ struct OrderOfArrivalTests {
             return .legacyRenewal(
                 try Facts.legacyRenewal(
                     Bool.random(using: &generator) ? "1000" : "1001",
+                    bundle: Bool.random(using: &generator) ? "com.example.app" : "com.example.other",
                     onDay: day,
                     willRenew: Bool.random(using: &generator),
                     isInBillingRetry: isInRetry,
@@ -153,6 +154,32 @@ struct OrderOfArrivalTests {
                 #expect(state == expected, "seed \(seed), split \(split)")
                 if state != expected { return }
             }
+        }
+    }
+
+    /// Statements that contradict each other about a charge's contract: the JWS is believed, and what was made of the receipt goes.
+    @Test(arguments: [Facts.Charge("1005", onDay: 0), Facts.Charge("1005", onDay: 0).with { $0.ownership = .familyShared }])
+    func `a charge that turns out to be another contract's leaves nothing behind`(charge: Facts.Charge) async throws {
+        let elsewhere = charge.with { $0.contract = "2000" }
+        let token = UUID()
+        let renewal = Facts.Charge("1006", onDay: 30).with { $0.contract = "2000" }
+        func receipt(_ eventID: Int64, postedBy user: String?) -> Step {
+            .receipt([elsewhere.receipt(.signedReceipt, onDay: 1)], postedBy: user, naming: "1005", onDay: 1, eventID: eventID)
+        }
+        let sets: [[Step]] = [
+            [receipt(11, postedBy: nil), .charge(charge)],
+            [receipt(11, postedBy: "anna"), .charge(charge)],
+            [receipt(11, postedBy: "anna"), .charge(charge.with { ($0.signedDay, $0.token) = (2, token) }), .charge(charge)],
+            [receipt(11, postedBy: "anna"), .charge(charge.with { $0.purchaseDay = -4 })],
+            [receipt(11, postedBy: nil), .charge(charge), .charge(renewal)],
+            [.charge(elsewhere), .charge(charge.with { $0.signedDay = 1 }), .charge(renewal), .link("2000", to: "bert", onDay: 40)],
+            [.post(elsewhere, by: "anna", onDay: 1, eventID: 5), .charge(charge.with { ($0.signedDay, $0.token) = (1, token) })],
+        ]
+        for (number, steps) in sets.enumerated() {
+            let expected = try await play(steps, split: 1)
+            #expect(try await play(steps.reversed(), split: 1) == expected, "set \(number)")
+            #expect(try await play(steps, split: 100) == expected, "set \(number) in one batch")
+            #expect(try await play(steps + steps.dropLast(), split: 1) == expected, "set \(number) told twice")
         }
     }
 

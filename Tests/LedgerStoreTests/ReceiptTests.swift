@@ -2,6 +2,7 @@ import AppStore
 import FoundationEssentials
 import InboxTesting
 import Ledger
+import LedgerStore
 import LedgerTesting
 import Postgres
 import Testing
@@ -79,6 +80,67 @@ struct ReceiptTests {
             // Apple's word that the contract was revoked is stronger, even when it is older.
             try await books.merge(renewals: [Facts.subscription("1000", signedDate: Facts.day(20), status: .revoked)])
             #expect(try await books.contracts() == ["1000 - 1000 20"])
+        }
+    }
+
+    @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1]])
+    func `another app's word about a contract moves nothing`(order: [Int]) async throws {
+        try await Books.with { books in
+            let own = try Facts.legacyRenewal("1000", onDay: 31, isInBillingRetry: true, graceUntilDay: 40)
+            let foreign = try Facts.legacyRenewal(
+                "1000",
+                bundle: "com.example.other",
+                onDay: 32,
+                willRenew: false,
+                isInBillingRetry: true,
+                graceUntilDay: 46
+            )
+            let events = [
+                event(1, charge.receipt(.signedReceipt, onDay: 1)), Facts.receiptEvent(2, renewals: [own]),
+                Facts.receiptEvent(3, renewals: [foreign]),
+            ]
+            for index in order { try await books.merge([events[index]]) }
+            #expect(try await books.contracts() == ["1000 - 1000 40"])
+            let told = try await books.database.lines(
+                "SELECT concat_ws(' ', status, will_renew) FROM appstore.member_contracts"
+            )
+            #expect(told == ["4 t"])
+            let shown = try await books.database.lines(
+                "SELECT concat_ws(' ', will_renew, in_billing_retry) FROM appstore.api_subscription('Production', '1000', NULL)"
+            )
+            #expect(shown == ["t t"])
+        }
+    }
+
+    @Test func `of a contract without any charge nobody knows whose word counts`() async throws {
+        try await Books.with { books in
+            try await books.merge([Facts.receiptEvent(1, renewals: [try Facts.legacyRenewal("1000", onDay: 5)])])
+            let line = "SELECT concat_ws(' ', contract_id, product_id, status, will_renew) FROM appstore.member_contracts" as Statement
+            #expect(try await books.database.lines(line) == ["1000"])
+            try await books.merge(charge)
+            #expect(try await books.database.lines(line) == ["1000 pro.monthly t"])
+        }
+    }
+
+    @Test(arguments: [("com.example.app", "anna"), ("com.example.other", "-")])
+    func `what a notification V1 tells is its customer's only in its own app`(bundle: String, user: String) async throws {
+        try await Books.with { books in
+            try await books.merge(charge)
+            try await books.link("1000", to: "anna", onDay: 1)
+            let effect = Effect(
+                key: EffectKey(environment: .production, kind: .willNotRenew, subject: "v1:00"),
+                occurredAt: Facts.timestamp(Facts.day(2)),
+                originalTransactionID: "1000",
+                transactionID: nil,
+                productID: nil,
+                vouchedBundleID: bundle
+            )
+            var event = Facts.receiptEvent(2)
+            event.effects = [effect]
+            let fold = BatchFold([event])
+            _ = try await books.pool.withTransaction { try await BookKeeper.merge(fold, in: $0) }
+            let users = try await books.database.lines("SELECT coalesce(user_id, '-') FROM appstore.effects")
+            #expect(users == [user])
         }
     }
 

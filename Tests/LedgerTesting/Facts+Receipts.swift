@@ -40,6 +40,7 @@ extension Facts {
     /// What is said of a contract's renewal on that day.
     package static func legacyRenewal(
         _ contract: String,
+        bundle: String = "com.example.app",
         onDay day: Double,
         seenOnDay receiptDay: Double? = nil,
         willRenew: Bool = true,
@@ -54,7 +55,7 @@ extension Facts {
         ]
         if let graceUntilDay { members.append(("grace_period_expires_date_ms", .string("\(Facts.day(graceUntilDay))"))) }
         return LegacyRenewalFact(
-            key: LedgerKey(environment: .production, id: contract),
+            key: LegacyRenewalFact.Key(contract: LedgerKey(environment: .production, id: contract), bundleID: bundle),
             provenance: provenance,
             renewal: try PendingRenewalInfo(JSONObject(members)),
             statedAt: timestamp(Facts.day(day)),

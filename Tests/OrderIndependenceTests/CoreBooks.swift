@@ -6,7 +6,7 @@ import LivesTesting
 struct CoreBooks {
     private var transactions: [LedgerKey: TransactionRegister] = [:]
     private var subscriptions: [LedgerKey: SubscriptionFact] = [:]
-    private var legacyRenewals: [LedgerKey: LegacyRenewalFact] = [:]
+    private var legacyRenewals: [LegacyRenewalFact.Key: LegacyRenewalFact] = [:]
     private var submissions: [Submission.Key: Submission] = [:]
     private var receiptSubmissions: [ReceiptSubmission.Key: ReceiptSubmission] = [:]
     private var refundStatements: [LedgerKey: RefundStatement] = [:]
@@ -36,7 +36,14 @@ struct CoreBooks {
             )
         }
         lines += subscriptions.map { line("subscription", $0, versions(of: $1.version, "signed_date", "fact_hash")) }
-        lines += legacyRenewals.map { line("legacy_renewal", $0, versions(of: $1.version, "stated_at", "fact_hash")) }
+        lines += legacyRenewals.map { key, fact in
+            BookLine.text(
+                "legacy_renewal",
+                key.contract.environment.rawValue,
+                "\(key.contract.id) \(key.bundleID)",
+                versions(of: fact.version, "stated_at", "fact_hash")
+            )
+        }
         lines += receiptSubmissions.map { key, submission in
             BookLine.text(
                 "receipt_submission",

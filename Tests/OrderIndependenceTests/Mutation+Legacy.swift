@@ -3,7 +3,7 @@ import Ledger
 
 /// The rules of the legacy half.
 extension Mutation {
-    static let legacy = halves + renewals + receiptOwners
+    static let legacy = halves + renewals + bodies + receiptOwners
 
     private static let halves = [
         Mutation(
@@ -83,15 +83,40 @@ extension Mutation {
         ),
     ]
 
+    /// What a body may say, and of which contracts.
+    private static let bodies = [
+        Mutation(rule: "a receipt that is not genuine moves no charge", way: .belief),
+        Mutation(
+            rule: "a body without a genuine receipt moves renewal state",
+            way: .facts { facts in if facts.unhandledReason?.hasPrefix("receipt:") == true { facts.legacyRenewals = [] } }
+        ),
+        Mutation(
+            rule: "each of several contracts in a body has a renewal of its own",
+            way: .facts { facts in facts.legacyRenewals = Array(facts.legacyRenewals.prefix(1)) }
+        ),
+        Mutation(
+            rule: "what another app's secret vouches for counts for nothing",
+            way: .function(
+                "derive_books",
+                says: "ORDER BY l.stated_at DESC LIMIT 1",
+                insteadOf: "AND l.bundle_id = (current.charge).bundle_id"
+            )
+        ),
+        Mutation(
+            rule: "an event is about all of its contracts",
+            way: .insertion("event_contracts", "IF new.original_transaction_id LIKE '%6' THEN RETURN NULL; END IF")
+        ),
+    ]
+
     private static let receiptOwners = [
         Mutation(
             rule: "a posted receipt claims a purchase of the last 72 hours only",
             way: .function(
                 "claims_of",
-                says: "s.transaction_id <> ''",
+                says: "AND NOT EXISTS (SELECT FROM appstore.transactions",
                 insteadOf: """
-                    s.transaction_id <> ''
-                               AND s.received_at <= charge.purchase_date + interval '72 hours'
+                    AND s.received_at <= charge.purchase_date + interval '72 hours'
+                               AND NOT EXISTS (SELECT FROM appstore.transactions
                     """
             )
         ),

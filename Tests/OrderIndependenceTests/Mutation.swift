@@ -13,8 +13,12 @@ struct Mutation: Sendable, CustomTestStringConvertible {
         case function(String, says: String, insteadOf: String)
         /// A trigger spoils each row of the transactions' register as it is written again.
         case trigger(String)
+        /// The same of another table, which is named first: each row as it is inserted.
+        case insertion(String, String)
         /// What an event says is spoilt before it is merged.
         case facts(@Sendable (inout EventFacts) -> Void)
+        /// Receipts count as genuine that are not.
+        case belief
     }
 
     /// The rule as it should be.
@@ -49,9 +53,21 @@ struct Mutation: Sendable, CustomTestStringConvertible {
                     CREATE TRIGGER spoil BEFORE UPDATE ON appstore.transactions FOR EACH ROW EXECUTE FUNCTION public.spoil();
                     """
                 )
-            case .facts: break
+            case .insertion(let table, let body):
+                try await connection.runScript(
+                    """
+                    CREATE FUNCTION public.spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \(body); RETURN new; END $$;
+                    CREATE TRIGGER spoil BEFORE INSERT ON appstore.\(table) FOR EACH ROW EXECUTE FUNCTION public.spoil();
+                    """
+                )
+            case .facts, .belief: break
             }
         }
+    }
+
+    var believesReceipts: Bool {
+        guard case .belief = way else { return false }
+        return true
     }
 
     /// What an event says where the rule is broken.

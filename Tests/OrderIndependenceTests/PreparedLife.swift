@@ -8,9 +8,15 @@ struct PreparedLife: Sendable {
     let facts: [EventFacts]
     let model: ReferenceModel
 
-    init(seed: UInt64, index: Int, receiptText: (@Sendable (AppReceipt) throws -> String)? = nil) throws {
+    /// - Parameter believesReceipts: whether the facts are those of somebody who believes every receipt, as the model does not.
+    init(
+        seed: UInt64,
+        index: Int,
+        receiptText: (@Sendable (AppReceipt, ReceiptHand) throws -> String)? = nil,
+        believesReceipts: Bool = false
+    ) throws {
         history = try History(seed: seed, index: index, receiptText: receiptText)
-        facts = try UnsignedFacts.facts(of: history.events)
+        facts = try UnsignedFacts.facts(of: history.events, believesReceipts: believesReceipts)
         model = ReferenceModel([history])
     }
 
@@ -18,11 +24,12 @@ struct PreparedLife: Sendable {
     static func make(
         _ indices: some Sequence<Int>,
         seed: UInt64 = Seed.current,
-        receiptText: (@Sendable (AppReceipt) throws -> String)? = nil
+        receiptText: (@Sendable (AppReceipt, ReceiptHand) throws -> String)? = nil,
+        believesReceipts: Bool = false
     ) async throws -> [PreparedLife] {
         var lives: [PreparedLife] = []
         for index in indices {
-            lives.append(try PreparedLife(seed: seed, index: index, receiptText: receiptText))
+            lives.append(try PreparedLife(seed: seed, index: index, receiptText: receiptText, believesReceipts: believesReceipts))
             await Task.yield()
         }
         return lives

@@ -1,5 +1,6 @@
 import AppStore
 import FoundationEssentials
+import Handlers
 import InboxTesting
 import Ledger
 import LedgerStore
@@ -10,63 +11,77 @@ import StoreSimulator
 import Testing
 
 /// What a receipt costs: the number of SQL statements does not grow with the number of purchases in it.
-struct ReceiptStatementTests {
-    @Test func `a receipt with 187 purchases takes as many statements as one with a single purchase`() async throws {
-        let cluster = try await TestCluster.startPrivate(settings: [
-            "shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "top",
-        ])
-        let database = try await InboxDatabase.make(in: cluster)
-        _ = try await database.withConnection { try await $0.execute("CREATE EXTENSION pg_stat_statements") }
-        let workers = try database.pool(user: "appstore_worker", connections: 1)
-        var counts: [Int] = []
-        var rows: [Int64] = []
-        // The first receipt opens the connection and is not counted.
-        for (number, purchases) in [1, 1, 187, 187].enumerated() {
-            let fold = BatchFold(try UnsignedFacts.facts(of: [try Self.event(number, purchases: purchases)]))
-            _ = try await database.withConnection { try await $0.query("SELECT pg_stat_statements_reset()") }
-            _ = try await workers.withTransaction { try await BookKeeper.merge(fold, in: $0) }
-            let called = try await database.lines(
-                """
-                SELECT sum(calls)::text FROM pg_stat_statements AS s JOIN pg_roles AS r ON r.oid = s.userid
-                WHERE r.rolname = 'appstore_worker' AND s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
-                """
-            )
-            counts += called.compactMap { Int($0) }
-            rows.append(Int64(try await database.lines("SELECT count(*)::text FROM appstore.transactions")[0]) ?? 0)
+@Suite(.serialized) struct ReceiptStatementTests {
+    @Test(arguments: [1, 3]) func `a receipt with 187 purchases takes as many statements as a small one`(subscriptions: Int) async throws {
+        let apple = LegacySettings(mode: .apple, appsWithSecret: [HistoryAuthor.app.bundleID])
+        let counter = try await StatementCounter.open()
+        var counts: [[Int]] = []
+        // The first receipts open the connection and are not counted.
+        for (number, purchases) in [1, subscriptions, 187, 187].enumerated() {
+            counts.append([])
+            for settings in [LegacySettings.local, apple] {
+                let event = try Self.event(2 * number + counts[number].count, purchases: purchases, subscriptions: subscriptions)
+                let fold = BatchFold(try UnsignedFacts.facts(of: [event], settings: settings))
+                counts[number].append(try await counter.statements(toMerge: fold))
+            }
         }
-        #expect(rows == [1, 2, 189, 376])
-        #expect(counts.count == 4)
+        #expect(try await counter.rows("transactions") == 2 * (1 + subscriptions + 187 + 187))
+        #expect(try await counter.rows("outbox") == 4)
+        // A receipt with one contract is found by its outcome; one with several has a row for each of them.
+        #expect(try await counter.rows("event_contracts") == (subscriptions > 1 ? 2 * 3 * subscriptions : 0))
         #expect(Set(counts.dropFirst()).count == 1, "\(counts)")
-        // BEGIN and COMMIT, the registers, the books, the effects, and who posted what first.
-        #expect((1...12).contains(counts[1]), "\(counts)")
-        await workers.close()
-        await cluster.stop()
+        // BEGIN and COMMIT, the registers, the books, the effects, and who posted what first; then the contracts, and the question to Apple.
+        let (local, asking) = (counts[1][0], counts[1][1])
+        #expect((1...12).contains(local) && asking == local + 1, "\(counts)")
+        try await counter.close()
     }
 
-    /// A posted receipt of somebody who bought so many things, half of them periods of one subscription.
-    private static func event(_ number: Int, purchases: Int) throws -> LifeEvent {
-        var store = SimulatedStore(
-            app: HistoryAuthor.app,
-            seed: UInt64(number),
-            now: Timestamp(millisecondsSince1970: 1_400_000_000_000)
-        )
-        var life = store.makeCustomer()
-        life.numberCharges(from: UInt64(1 + number) * 1_000_000, step: 1)
-        let once = try #require(life.catalogue.oneTimeProducts.first { $0.type == .consumable })
-        _ = try life.subscribe()
-        while life.transactionCount < purchases {
-            if life.transactionCount % 2 == 0 { _ = try life.renew() } else { _ = try life.buy(once) }
+    @Test func `several contracts take one statement more than one`() async throws {
+        let counter = try await StatementCounter.open()
+        var counts: [Int] = []
+        for (number, subscriptions) in [1, 1, 2, 3].enumerated() {
+            let fold = BatchFold(try UnsignedFacts.facts(of: [try Self.event(number, purchases: 187, subscriptions: subscriptions)]))
+            counts.append(try await counter.statements(toMerge: fold))
         }
-        let transactions = life.oneTimeCharges + (life.subscription?.transactions ?? [])
+        #expect(counts[2] == counts[1] + 1 && counts[3] == counts[2], "\(counts)")
+        try await counter.close()
+    }
+
+    /// A posted receipt of somebody who bought so many things: periods of subscriptions, and as many consumables.
+    ///
+    /// - Parameter subscriptions: of how many subscription groups, as far as the purchases suffice.
+    private static func event(_ number: Int, purchases: Int, subscriptions: Int) throws -> LifeEvent {
+        let first = UInt64(1 + number) * 1_000_000
+        var lives = try (0..<subscriptions).map { group in
+            var store = SimulatedStore(
+                app: HistoryAuthor.app,
+                seed: UInt64(number * 10 + group),
+                now: Timestamp(millisecondsSince1970: 1_400_000_000_000)
+            )
+            var life = store.makeCustomer()
+            life.numberCharges(from: first + UInt64(group) * 100_000, step: 1)
+            _ = try life.subscribe()
+            return life
+        }
+        let once = try #require(lives[0].catalogue.oneTimeProducts.first { $0.type == .consumable })
+        while lives.reduce(0, { $0 + $1.transactions.count }) < purchases {
+            for index in lives.indices { _ = try lives[index].renew() }
+            _ = try lives[0].buy(once)
+        }
+        // One of each contract comes first.
+        let transactions = lives.map { $0.transactions[0] } + lives.flatMap { $0.transactions.dropFirst() }
+        let now = try #require(lives.map(\.now).max())
         let receipt = LifeReceipt(
-            receipt: SimulatedReceipt.receipt(of: HistoryAuthor.app, holding: Array(transactions.prefix(purchases)), madeAt: life.now),
-            text: "receipt"
+            receipt: SimulatedReceipt.receipt(of: HistoryAuthor.app, holding: Array(transactions.prefix(purchases)), madeAt: now),
+            text: "receipt-\(number)"
         )
-        let post = ReceiptPost(receipt: receipt, app: HistoryAuthor.app, user: "anna", transactionID: transactions.last?.transactionID)
-        return LifeEvent(id: Int64(number) + 1, receivedAt: life.now, content: .receipt(post))
+        let named = transactions[purchases - 1].transactionID
+        let post = ReceiptPost(receipt: receipt, app: HistoryAuthor.app, user: "anna", transactionID: named)
+        return LifeEvent(id: Int64(number) + 1, receivedAt: now, content: .receipt(post))
     }
 }
 
 extension CustomerLife {
-    fileprivate var transactionCount: Int { oneTimeCharges.count + (subscription?.transactions.count ?? 0) }
+    /// The subscription's first.
+    fileprivate var transactions: [SimulatedTransaction] { (subscription?.transactions ?? []) + oneTimeCharges }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import LivesTesting
 import Testing
 
 /// Where the randomness of a run comes from: a fresh seed each time, or the one of a run that is to be repeated.
@@ -25,5 +26,5 @@ enum Seed {
 func index(ofLine line: String) -> Int? {
     let words = line.split { " |:".contains($0) }
     guard let number = words.lazy.dropFirst().compactMap({ Int($0) }).first else { return nil }
-    return number % 1_000_000 / 4
+    return number % 1_000_000 / Int(HistoryAuthor.customersAtMost)
 }

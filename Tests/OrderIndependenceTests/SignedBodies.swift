@@ -16,6 +16,8 @@ struct SignedBodies {
     /// Its certificates are valid for as long as lives last.
     private let authority: TestAuthority
     private let receiptAuthority: ReceiptAuthority
+    /// Calls itself by the same names.
+    private let strangeAuthority: ReceiptAuthority
     private let signer: NotificationSigner
 
     private init() throws {
@@ -24,29 +26,31 @@ struct SignedBodies {
         (options.rootValidity, options.intermediateValidity, options.leafValidity) = (decades, decades, decades)
         authority = try TestAuthority.generate(options)
         receiptAuthority = try ReceiptAuthority.generate(options)
+        strangeAuthority = try ReceiptAuthority.generate(options)
         signer = NotificationSigner(authority: authority)
     }
 
     /// A receipt as a client holds it, of one generation or the other, in one encoding or the other.
-    func text(of receipt: AppReceipt) throws -> String {
+    func text(of receipt: AppReceipt, by hand: ReceiptHand) throws -> String {
         let second = (receipt.creationDate?.millisecondsSince1970 ?? 0) / 1000
         let generation: ReceiptAuthority.Generation = second % 2 == 0 ? .sha1 : .sha256
         let encoding: ReceiptEncoding = second % 3 == 0 ? .indefinite : .der
-        return try ReceiptSigner(authority: receiptAuthority, generation: generation, encoding: encoding).base64(receipt)
+        let authority = hand == .store ? receiptAuthority : strangeAuthority
+        return try ReceiptSigner(authority: authority, generation: generation, encoding: encoding).base64(receipt)
     }
 
-    /// Trusts this store, and one app.
+    /// Trusts this store, and the apps of the lives.
     func verifier() throws -> Verifier {
         Verifier(
             policy: VerificationPolicy(
-                apps: [App(bundleID: HistoryAuthor.app.bundleID, appAppleID: HistoryAuthor.app.appAppleID)],
+                apps: HistoryAuthor.trustedApps,
                 environments: nil,
                 roots: [try TrustedRoot(authority.root, environments: nil)]
             )
         )
     }
 
-    /// Trusts this store's receipts of the same app.
+    /// Trusts this store's receipts of the same apps.
     func receiptVerifier() throws -> ReceiptVerifier {
         let roots = [try TrustedRoot(receiptAuthority.root, environments: nil)]
         return ReceiptVerifier(policy: ReceiptPolicy(try verifier().policy, roots: roots))

@@ -9,9 +9,19 @@ import Testing
 /// The facts of events as verification and handlers make them, without the signatures: those cost most of the time and are tested
 /// elsewhere, and with the real worker here.
 enum UnsignedFacts {
-    static func facts(of events: [LifeEvent]) throws -> [EventFacts] { try events.map(facts) }
+    /// - Parameters:
+    ///   - settings: whether Apple is asked about receipts.
+    ///   - believesReceipts: whether every receipt in a notification V1 counts as genuine, as it must not.
+    static func facts(
+        of events: [LifeEvent],
+        settings: LegacySettings = .local,
+        believesReceipts: Bool = false
+    ) throws -> [EventFacts] {
+        try events.compactMap { try facts(of: $0, settings, believesReceipts) }
+    }
 
-    private static func facts(of event: LifeEvent) throws -> EventFacts {
+    /// Nil of what is refused.
+    private static func facts(of event: LifeEvent, _ settings: LegacySettings, _ believesReceipts: Bool) throws -> EventFacts? {
         switch event.content {
         case .notification(let notification): try facts(of: notification, in: event)
         case .post(let post):
@@ -27,41 +37,71 @@ enum UnsignedFacts {
                 receivedAt: event.receivedAt
             )
         case .legacy(let notification):
-            NotificationV1Interpreter.facts(
-                of: try AuthenticNotificationV1(
-                    ResponseBodyV1(notification.body),
-                    receipt: .verified(verified(notification.receipt, notification.app)),
-                    digest: notification.digest.hexadecimal,
-                    receivedAt: event.receivedAt,
-                    policy: anything
-                ),
-                eventID: event.id,
-                settings: .local
-            )
+            try facts(of: notification, in: event, settings, believesReceipts)
         case .receipt(let post):
-            ClientReceiptInterpreter.facts(
-                of: verified(post.receipt, post.app),
-                in: try ClientReceipt(
-                    receiptData: post.receipt.text,
-                    user: post.user,
-                    transactionID: post.transactionID,
-                    environment: post.app.environment,
-                    bundleIDs: nil
-                ),
-                eventID: event.id,
-                receivedAt: event.receivedAt,
-                settings: .local
-            )
+            post.receipt.isGenuine ? try facts(of: post, in: event, settings) : nil
         case .answer(let answer):
             VerifyReceiptInterpreter.facts(
-                of: try ReceiptAnswer(VerifyReceiptResponse(answer.json), receivedAt: event.receivedAt, policy: anything),
-                latest: answer.latest.map { verified($0, answer.app) },
+                of: try ReceiptAnswer(VerifyReceiptResponse(answer.json), receivedAt: event.receivedAt, policy: policy),
+                latest: answer.latest.flatMap { $0.isGenuine ? verified($0, answer.app) : nil },
                 eventID: event.id
             )
         }
     }
 
-    private static let anything = ReceiptPolicy(apps: nil, environments: nil)
+    private static let policy = ReceiptPolicy(apps: HistoryAuthor.trustedApps, environments: nil)
+
+    private static func facts(
+        of notification: LegacyNotification,
+        in event: LifeEvent,
+        _ settings: LegacySettings,
+        _ believesReceipts: Bool
+    ) throws -> EventFacts? {
+        let body = try ResponseBodyV1(notification.body)
+        let authentic: AuthenticNotificationV1
+        do throws(AuthenticNotificationV1.Refusal) {
+            authentic = try AuthenticNotificationV1(
+                body,
+                receipt: enclosed(notification.receipt, notification.app, believesReceipts),
+                digest: notification.digest.hexadecimal,
+                receivedAt: event.receivedAt,
+                policy: policy
+            )
+        } catch {
+            return nil
+        }
+        return NotificationV1Interpreter.facts(of: authentic, eventID: event.id, settings: settings)
+    }
+
+    private static func enclosed(_ receipt: LifeReceipt, _ app: SimulatedApp, _ believesReceipts: Bool) -> EnclosedReceipt {
+        switch receipt.state {
+        case .genuine: .verified(verified(receipt, app))
+        case .missing: .absent
+        case .forged, .cutOff:
+            believesReceipts
+                ? .verified(verified(receipt, app))
+                : .refused(ReceiptRejection(receipt.state == .forged ? .untrustedRoot : .malformed))
+        case .foreign where HistoryAuthor.trustedApps.contains { $0.bundleID == receipt.receipt.bundleID }:
+            .verified(verified(receipt, app))
+        case .foreign: .refused(ReceiptRejection(.wrongBundle, receipt: receipt.receipt))
+        }
+    }
+
+    private static func facts(of post: ReceiptPost, in event: LifeEvent, _ settings: LegacySettings) throws -> EventFacts {
+        ClientReceiptInterpreter.facts(
+            of: verified(post.receipt, post.app),
+            in: try ClientReceipt(
+                receiptData: post.receipt.text,
+                user: post.user,
+                transactionID: post.transactionID,
+                environment: post.app.environment,
+                bundleIDs: nil
+            ),
+            eventID: event.id,
+            receivedAt: event.receivedAt,
+            settings: settings
+        )
+    }
 
     private static func facts(of notification: SimulatedNotification, in event: LifeEvent) throws -> EventFacts {
         let outer = SignedValue(
@@ -93,10 +133,15 @@ enum UnsignedFacts {
         VerifiedReceipt(
             receipt: receipt.receipt,
             environment: app.environment,
-            bundleID: app.bundleID,
+            bundleID: receipt.receipt.bundleID ?? app.bundleID,
             creationDate: receipt.madeAt,
-            contentHash: [],
+            contentHash: Array(receipt.text.utf8),
             digest: .sha256
         )
     }
+}
+
+extension HistoryAuthor {
+    /// The apps of one publisher.
+    static let trustedApps = [App(bundleID: app.bundleID, appAppleID: app.appAppleID), App(bundleID: neighbourBundleID)]
 }

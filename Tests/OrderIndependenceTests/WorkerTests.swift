@@ -20,6 +20,12 @@ struct WorkerTests {
         var testDescription: String { "\(batchesAtOnce) at once\(crashes ? ", with crashes" : "")" }
     }
 
+    /// Why something of what comes in is refused: it is another app's, nobody's, or a post of a receipt that is not genuine.
+    static let reasons: Set<String> = [
+        "wrong_bundle", "bundle_mismatch", "bundle_missing", "untrusted_root", "certificate_signature_invalid", "receipt_malformed",
+        "receipt_not_base64", "not_a_receipt",
+    ]
+
     static let fates = [
         Fate(batchesAtOnce: 1, crashes: false, part: 0), Fate(batchesAtOnce: 4, crashes: false, part: 1),
         Fate(batchesAtOnce: 1, crashes: true, part: 2), Fate(batchesAtOnce: 4, crashes: true, part: 3),
@@ -51,9 +57,9 @@ struct WorkerTests {
             "SELECT DISTINCT result || coalesce(' ' || last_error, '') FROM appstore.outcomes ORDER BY 1"
         )
         #expect(Set(results).isSubset(of: ["applied", "superseded", "duplicate", "no_effect", "unhandled", "rejected"]), "\(results)")
-        #expect(
-            try await hall.database.lines("SELECT DISTINCT reason FROM appstore.outcomes WHERE result = 'rejected'") == ["wrong_bundle"]
-        )
+        let reasons = try await hall.database.lines("SELECT DISTINCT reason FROM appstore.outcomes WHERE result = 'rejected'")
+        #expect(reasons.contains("wrong_bundle"))
+        #expect(Set(reasons).isSubset(of: Self.reasons), "\(reasons)")
         try await hall.close()
     }
 }

@@ -65,8 +65,9 @@ enum PlanScene {
         SELECT 'Production', 'refund ' || n, 'asked', n::text, n::text, '2026-01-03' FROM customers(n);
         INSERT INTO appstore.effects (environment, kind, effect_key, event_id, occurred_at, original_transaction_id, transaction_id, user_id)
         SELECT 'Production', 'granted', n::text, n, '2026-01-02', n::text, n::text, 'user ' || n FROM customers(n);
-        INSERT INTO appstore.legacy_renewals (environment, original_transaction_id, provenance, auto_renew_status, stated_at, fact_hash)
-        SELECT 'Production', n::text, 'v1', 1, '2026-01-01', '\\x01' FROM customers(n);
+        INSERT INTO appstore.legacy_renewals (environment, original_transaction_id, bundle_id, provenance, auto_renew_status, stated_at,
+                                              fact_hash)
+        SELECT 'Production', n::text, 'b', 'v1', 1, '2026-01-01', '\\x01' FROM customers(n);
         INSERT INTO appstore.receipt_submissions (environment, original_transaction_id, user_id, received_at, event_id)
         SELECT 'Production', n::text, 'user ' || n, '2026-01-02', n FROM customers(n);
         INSERT INTO appstore.event_contracts (environment, original_transaction_id, event_id)

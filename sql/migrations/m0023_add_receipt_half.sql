@@ -15,6 +15,9 @@ ALTER TABLE appstore.transactions
     ADD COLUMN receipt_revocation_date   timestamptz,
     ADD COLUMN receipt_revocation_reason integer,
     ADD COLUMN receipt_is_upgraded       boolean,
+    -- The contract that the charge was of until a statement said otherwise, so that the books of that one are looked at, too; null in all that
+    -- Apple has been seen to say. It depends on the order of arrival and is no part of the state.
+    ADD COLUMN left_contract             text,
     DROP CONSTRAINT transactions_first_not_after_last,
     ADD CONSTRAINT transactions_first_not_after_last CHECK (first_signed_date <= greatest(signed_date, receipt_date)),
     ADD CONSTRAINT transactions_said_by_somebody CHECK (signed_date IS NOT NULL OR receipt_date IS NOT NULL),
@@ -35,11 +38,16 @@ SET effect_key = e.transaction_id || '/' || (floor(extract(epoch FROM e.occurred
 WHERE e.kind IN ('refunded', 'revoked')
   AND e.effect_key <> e.transaction_id || '/' || (floor(extract(epoch FROM e.occurred_at)) * 1000)::bigint;
 
+-- The app whose shared secret alone vouches for what happened: a notification V1's. Null of what Apple vouches for.
+ALTER TABLE appstore.effects ADD COLUMN vouched_bundle_id text;
+
 -- What notifications V1 and verifyReceipt say of a contract's renewal: pending_renewal_info, one register, replaced as a whole. Beside that of
--- the JWS and never mixed with it; who of the two counts is said in m0024.
+-- the JWS and never mixed with it; who of the two counts is said in m0024. Each app has a register of its own, for its secret is good for no
+-- other one's contracts: what counts is that of the app whose charges the contract has.
 CREATE TABLE appstore.legacy_renewals (
     environment                appstore.environment NOT NULL,
     original_transaction_id    text        NOT NULL,
+    bundle_id                  text        NOT NULL,   -- whose word it is
     provenance                 text        NOT NULL,   -- v1: only a shared secret vouches for it; verify_receipt: Apple's own answer
     product_id                 text,
     auto_renew_product_id      text,
@@ -52,7 +60,7 @@ CREATE TABLE appstore.legacy_renewals (
     offer_code_ref_name        text,
     stated_at                  timestamptz NOT NULL,   -- auto_renew_status_change_date, else receipt_creation_date; or request_date
     fact_hash                  bytea       NOT NULL,
-    PRIMARY KEY (original_transaction_id, environment),
+    PRIMARY KEY (original_transaction_id, environment, bundle_id),
     CONSTRAINT legacy_renewals_provenance_is_known CHECK (provenance IN ('v1', 'verify_receipt'))
 ) WITH (fillfactor = 80);
 

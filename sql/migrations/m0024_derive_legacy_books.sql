@@ -80,11 +80,12 @@ CREATE OR REPLACE FUNCTION appstore.claims_of(p_environment text, p_contract tex
         (SELECT DISTINCT ON (s.transaction_id) 'receipt:' || s.transaction_id, s.user_id, charge.purchase_date
          FROM appstore.receipt_submissions AS s
          CROSS JOIN LATERAL (
-             SELECT t.purchase_date FROM appstore.transactions AS t
+             SELECT t.purchase_date, t.original_transaction_id FROM appstore.transactions AS t
              WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL
                AND t.transaction_reason IS DISTINCT FROM 'RENEWAL' OFFSET 0
          ) AS charge
          WHERE s.original_transaction_id = p_contract AND s.environment = p_environment AND s.transaction_id <> ''
+           AND charge.original_transaction_id = p_contract
            AND s.received_at <= charge.purchase_date + interval '72 hours'
            AND NOT EXISTS (SELECT FROM appstore.transactions AS before
                            WHERE before.original_transaction_id = p_contract AND before.environment = p_environment
@@ -97,10 +98,10 @@ CREATE OR REPLACE FUNCTION appstore.claims_of(p_environment text, p_contract tex
     SELECT 'client:' || s.transaction_id AS evidence, s.user_id, charge.purchase_date AS effective_at, s.received_at, s.event_id
      FROM appstore.submissions AS s
      CROSS JOIN LATERAL (
-         SELECT t.purchase_date FROM appstore.transactions AS t
+         SELECT t.purchase_date, t.original_transaction_id FROM appstore.transactions AS t
          WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL OFFSET 0
      ) AS charge
-     WHERE s.environment = p_environment AND s.original_transaction_id = p_contract
+     WHERE s.environment = p_environment AND s.original_transaction_id = p_contract AND charge.original_transaction_id = p_contract
        AND s.received_at <= charge.purchase_date + interval '72 hours'
        AND NOT EXISTS (SELECT FROM stated WHERE stated.effective_at <= charge.purchase_date)
     UNION ALL
@@ -124,7 +125,8 @@ CREATE OR REPLACE FUNCTION appstore.books_named(p_environment text, p_transactio
         SELECT found.*
         FROM unnest(p_transaction_ids) AS moved (id)
         CROSS JOIN LATERAL (
-            SELECT t.original_transaction_id, t.first_token, t.named_no, t.app_account_token, t.is_purchased, t.confers_access
+            SELECT t.original_transaction_id, t.left_contract, t.first_token, t.named_no, t.app_account_token, t.is_purchased,
+                   t.confers_access
             FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
         ) AS found
     )
@@ -137,10 +139,15 @@ CREATE OR REPLACE FUNCTION appstore.books_named(p_environment text, p_transactio
            ARRAY(SELECT unnest(p_contract_ids) AS id
                  UNION
                  SELECT charge.original_transaction_id FROM charge WHERE charge.confers_access
+                 UNION
+                 SELECT charge.left_contract FROM charge
+                 WHERE EXISTS (SELECT FROM appstore.member_contracts AS m
+                               WHERE m.contract_id = charge.left_contract AND m.environment = p_environment OFFSET 0)
                  ORDER BY id)
 $$;
 
-CREATE OR REPLACE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[])
+DROP FUNCTION appstore.books_concerned(text, text[], text[], uuid[], text[]);
+CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], bare text[])
     LANGUAGE sql STABLE ROWS 1
     AS $$
     WITH charge AS MATERIALIZED (
@@ -148,7 +155,7 @@ CREATE OR REPLACE FUNCTION appstore.books_concerned(p_environment text, p_transa
         FROM unnest(p_transaction_ids) AS moved (id)
         CROSS JOIN LATERAL (
             SELECT t.period_no, t.first_token, t.named_no, t.order_no, t.app_account_token, t.is_purchased, t.confers_access,
-                   t.original_transaction_id
+                   t.original_transaction_id, t.left_contract
             FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
         ) AS found
     ), moved AS MATERIALIZED (
@@ -205,11 +212,13 @@ CREATE OR REPLACE FUNCTION appstore.books_concerned(p_environment text, p_transa
             WHERE t.period_no = period.no AND t.environment = p_environment OFFSET 0
         ) AS found ON true
     ), contract AS MATERIALIZED (
-        -- 5. The contracts. A consumable has none, unless somebody said whose it is.
+        -- 5. The contracts. A consumable has none, unless somebody said whose it is; one that a charge has left is looked at without it.
         SELECT unnest(p_contract_ids || p_renewals) AS id
         UNION
         SELECT found.id
         FROM (SELECT charge.original_transaction_id, charge.confers_access FROM charge
+              UNION
+              SELECT charge.left_contract, false FROM charge WHERE charge.left_contract IS NOT NULL
               UNION
               SELECT elsewhere.original_transaction_id, elsewhere.confers_access FROM elsewhere) AS found (id, confers_access)
         WHERE found.confers_access
@@ -223,6 +232,8 @@ CREATE OR REPLACE FUNCTION appstore.books_concerned(p_environment text, p_transa
         WHERE charge.first_token IS NULL
            OR charge.named_no IS DISTINCT FROM CASE WHEN charge.is_purchased THEN charge.first_token END
            OR charge.app_account_token <> charge.first_token
+        UNION
+        SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
         UNION
         SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
         UNION
@@ -244,7 +255,11 @@ CREATE OR REPLACE FUNCTION appstore.books_concerned(p_environment text, p_transa
            ARRAY(SELECT unsure.no FROM unsure ORDER BY unsure.no),
            ARRAY(SELECT moved.no FROM moved UNION SELECT elsewhere.no FROM elsewhere ORDER BY no),
            ARRAY(SELECT contract.id FROM contract ORDER BY contract.id),
-           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id)
+           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id),
+           -- 7. Contracts that may be none any more.
+           ARRAY(SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
+                 UNION
+                 SELECT charge.original_transaction_id FROM charge WHERE NOT charge.confers_access)
 $$;
 
 CREATE OR REPLACE FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS void
@@ -260,6 +275,7 @@ DECLARE
     v_periods          uuid[];         -- periods whose order may be another
     v_contracts        text[];         -- contracts that may look different
     v_claimed          text[];         -- contracts, and consumables, whose claims may be others
+    v_bare             text[];         -- contracts that may be none
     v_reclaimed        text[] := '{}'; -- those whose claims are others
     v_locked_tokens    uuid[] := '{}';
     v_locked_contracts text[] := '{}';
@@ -271,8 +287,8 @@ BEGIN
         PERFORM appstore.lock_books(p_environment, v_tokens, v_contracts);
         v_locked_tokens := v_locked_tokens || v_tokens;
         v_locked_contracts := v_locked_contracts || v_contracts;
-        SELECT concerned.tokens, concerned.unsure, concerned.periods, concerned.contracts, concerned.claimed
-        INTO v_tokens, v_unsure, v_periods, v_contracts, v_claimed
+        SELECT concerned.tokens, concerned.unsure, concerned.periods, concerned.contracts, concerned.claimed, concerned.bare
+        INTO v_tokens, v_unsure, v_periods, v_contracts, v_claimed, v_bare
         FROM appstore.books_concerned(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals) AS concerned;
         EXIT WHEN NOT EXISTS (SELECT unnest(v_tokens) EXCEPT SELECT unnest(v_locked_tokens))
               AND NOT EXISTS (SELECT unnest(v_contracts) EXCEPT SELECT unnest(v_locked_contracts));
@@ -426,7 +442,7 @@ BEGIN
             environment, contract_id, user_id, bundle_id, product_id, product_type, status, will_renew, started_at, current_transaction_id,
             current_period_start, current_period_end, revoked_at, access_until)
         SELECT p_environment, contract.id, owner.user_id, (current.charge).bundle_id,
-               coalesce((current.charge).product_id, (renewal.register).product_id, (legacy.register).product_id),
+               coalesce((current.charge).product_id, (renewal.register).product_id),
                (current.charge).product_type,
                appstore.renewal_status(renewal.register, legacy.register),
                CASE WHEN appstore.legacy_counts(renewal.register, legacy.register) THEN (legacy.register).auto_renew_status
@@ -459,7 +475,8 @@ BEGIN
         ) AS renewal ON true
         LEFT JOIN LATERAL (
             SELECT l AS register FROM appstore.legacy_renewals AS l
-            WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0
+            WHERE l.original_transaction_id = contract.id AND l.environment = p_environment
+              AND l.bundle_id = (current.charge).bundle_id OFFSET 0
         ) AS legacy ON true
         LEFT JOIN LATERAL (
             SELECT c.user_id FROM appstore.claims AS c
@@ -479,6 +496,29 @@ BEGIN
               (excluded.user_id, excluded.bundle_id, excluded.product_id, excluded.product_type, excluded.status, excluded.will_renew,
                excluded.started_at, excluded.current_transaction_id, excluded.current_period_start, excluded.current_period_end,
                excluded.revoked_at, excluded.access_until);
+    END IF;
+
+    IF cardinality(v_bare) > 0 THEN
+        -- 8. What no charge makes a contract any more, and nobody else speaks of, is none.
+        DELETE FROM appstore.member_contracts AS needless
+        WHERE needless.ctid = ANY (ARRAY(
+            SELECT known.ctid
+            FROM unnest(v_bare) AS contract (id) CROSS JOIN LATERAL (
+                SELECT m.ctid FROM appstore.member_contracts AS m
+                WHERE m.contract_id = contract.id AND m.environment = p_environment OFFSET 0
+            ) AS known
+            WHERE NOT EXISTS (SELECT FROM appstore.transactions AS t
+                              WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.confers_access OFFSET 0)
+              AND NOT EXISTS (SELECT FROM appstore.subscriptions AS s
+                              WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0)
+              AND NOT EXISTS (SELECT FROM appstore.legacy_renewals AS l
+                              WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0)
+              AND NOT EXISTS (SELECT FROM appstore.submissions AS s
+                              WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0)
+              AND NOT EXISTS (SELECT FROM appstore.receipt_submissions AS s
+                              WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0)
+              AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                              WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0)));
     END IF;
 END
 $$;
@@ -540,7 +580,7 @@ LEFT JOIN appstore.subscriptions AS s ON s.environment = m.environment AND s.ori
 LEFT JOIN appstore.products AS p ON p.product_id = m.product_id
 LEFT JOIN LATERAL (
     SELECT r.* FROM appstore.legacy_renewals AS r
-    WHERE r.original_transaction_id = m.contract_id AND r.environment = m.environment OFFSET 0
+    WHERE r.original_transaction_id = m.contract_id AND r.environment = m.environment AND r.bundle_id = m.bundle_id OFFSET 0
 ) AS l ON true
 CROSS JOIN LATERAL (
     SELECT CASE
@@ -550,6 +590,115 @@ CROSS JOIN LATERAL (
     END AS until
 ) AS term
 WHERE m.product_id IS NOT NULL AND (c.confers_access OR c.transaction_id IS NULL);
+
+-- What is paid and nobody's, or refused to somebody: as in m0009, with who posted a receipt of somebody else's purchase (owner_conflict).
+CREATE OR REPLACE VIEW appstore.unmatched AS
+WITH unowned AS (
+    -- 1. Contracts with periods that are nobody's. An order that the shop should know goes first: it may settle all others.
+    SELECT DISTINCT ON (o.environment, o.origin_no)
+           o.environment, o.no, o.period_no, o.trade_no, o.origin_no, o.paid_product_id, o.paid_at,
+           count(*) OVER (PARTITION BY o.environment, o.origin_no) AS periods
+    FROM appstore.orders AS o
+    WHERE o.user_id IS NULL AND o.status IN ('paid', 'partly_refunded')
+    ORDER BY o.environment, o.origin_no, o.no = o.period_no, o.paid_at, length(o.trade_no), o.trade_no COLLATE "C"
+), explained AS (
+    SELECT u.*, coalesce(named.no, u.no) AS concerned, named.product_id AS ordered_product, named.bundle_id AS ordered_bundle,
+           coalesce(named.user_id, posted.user_id) AS user_id,
+           CASE WHEN u.no <> u.period_no THEN 'order_unknown'
+                WHEN named.product_id <> t.product_id THEN 'product_mismatch'
+                WHEN named.bundle_id <> t.bundle_id THEN 'bundle_mismatch'
+                WHEN named.no IS NOT NULL THEN 'order_paid_before'
+                WHEN posted.user_id IS NOT NULL THEN 'too_late'
+                ELSE 'no_user' END AS reason
+    FROM unowned AS u
+    LEFT JOIN appstore.transactions AS t ON t.environment = u.environment AND t.transaction_id = u.trade_no
+    LEFT JOIN appstore.orders AS named ON u.no = u.period_no AND named.environment = u.environment AND named.no = t.first_token
+    LEFT JOIN LATERAL (
+        SELECT s.user_id FROM appstore.submissions AS s
+        WHERE u.no = u.period_no AND s.environment = u.environment AND s.original_transaction_id = u.origin_no
+        ORDER BY s.received_at, s.event_id LIMIT 1
+    ) AS posted ON true
+), unpaid AS (
+    -- 2. Orders whose payment went to another account, for they are for something else.
+    SELECT n.environment, n.no, n.user_id, n.product_id AS ordered_product, n.bundle_id AS ordered_bundle, t.transaction_id,
+           t.original_transaction_id, t.product_id, t.purchase_date, given.user_id AS given_to,
+           CASE WHEN n.product_id <> t.product_id THEN 'product_mismatch' ELSE 'bundle_mismatch' END AS reason
+    FROM appstore.orders AS n
+    CROSS JOIN LATERAL (
+        SELECT t.* FROM appstore.transactions AS t
+        WHERE t.environment = n.environment AND t.first_token = n.no AND t.is_purchased
+        ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id COLLATE "C" LIMIT 1
+    ) AS t
+    JOIN appstore.orders AS given ON given.environment = t.environment AND given.no = t.order_no
+    WHERE n.reason IS NOT NULL AND given.user_id <> n.user_id AND given.status <> 'refunded'
+), posted AS (
+    -- 3. Posts of charges that are somebody else's, or a family member's and came too late.
+    SELECT s.environment, s.original_transaction_id, s.user_id, s.received_at, s.event_id, t.order_no, t.transaction_id, t.product_id,
+           t.purchase_date, owner.user_id AS owner
+    FROM appstore.submissions AS s
+    JOIN appstore.transactions AS t ON t.environment = s.environment AND t.transaction_id = s.transaction_id
+    LEFT JOIN appstore.orders AS o ON o.environment = t.environment AND o.no = t.order_no
+    LEFT JOIN appstore.member_contracts AS m ON m.environment = s.environment AND m.contract_id = s.original_transaction_id
+    CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
+    WHERE owner.user_id <> s.user_id OR (owner.user_id IS NULL AND NOT t.is_purchased)
+    UNION ALL
+    -- 4. Posts of receipts with somebody else's purchase in them: the one named as just made, else what was somebody else's then and is so
+    --    still. A consumable that nobody names is in receipts by the way.
+    SELECT s.environment, s.original_transaction_id, s.user_id, s.received_at, s.event_id, t.order_no, t.transaction_id, t.product_id,
+           t.purchase_date, owner.user_id
+    FROM appstore.receipt_submissions AS s
+    JOIN appstore.member_contracts AS m ON m.environment = s.environment AND m.contract_id = s.original_transaction_id
+    JOIN appstore.transactions AS t
+        ON t.environment = s.environment AND t.transaction_id = coalesce(nullif(s.transaction_id, ''), m.current_transaction_id)
+    LEFT JOIN appstore.orders AS o ON s.transaction_id <> '' AND o.environment = t.environment AND o.no = t.order_no
+    CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
+    WHERE owner.user_id <> s.user_id
+      AND (s.transaction_id <> '' OR (t.confers_access AND s.user_id IS DISTINCT FROM (
+               SELECT c.user_id FROM appstore.claims AS c
+               WHERE c.environment = s.environment AND c.original_transaction_id = s.original_transaction_id
+                 AND c.effective_at <= s.received_at
+               ORDER BY c.effective_at DESC, c.evidence COLLATE "C" DESC LIMIT 1)))
+), refused AS (
+    -- 5. Once for each contract and poster. A link made after the post has settled it, whoever it names.
+    SELECT DISTINCT ON (p.environment, p.original_transaction_id, p.user_id) p.*
+    FROM posted AS p
+    WHERE NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                      WHERE l.environment = p.environment AND l.original_transaction_id = p.original_transaction_id
+                        AND l.linked_at >= p.received_at)
+      AND NOT EXISTS (SELECT FROM appstore.orders AS u
+                      WHERE u.environment = p.environment AND u.origin_no = p.original_transaction_id AND u.user_id IS NULL
+                        AND u.status IN ('paid', 'partly_refunded'))
+    ORDER BY p.environment, p.original_transaction_id, p.user_id, p.received_at, p.event_id
+)
+SELECT e.environment, e.concerned AS no, e.reason, e.trade_no AS transaction_id, e.origin_no AS original_transaction_id,
+       e.paid_product_id AS product_id, e.paid_at AS purchase_date,
+       CASE e.reason
+           WHEN 'order_unknown' THEN 'Call create_order with this number.'
+           WHEN 'no_user' THEN 'The app posts it within 72 hours of the purchase, or call link_owner.'
+           WHEN 'too_late' THEN 'Call link_owner if it is ' || e.user_id || '''s, or refund.'
+           WHEN 'order_paid_before' THEN 'One token pays once. Call link_owner if it is ' || coalesce(e.user_id || '''s', 'somebody''s')
+                || ', or refund.'
+           ELSE 'The order is for ' || e.ordered_product || coalesce(' of ' || e.ordered_bundle, '')
+                || '. Call link_owner if this will do for ' || e.user_id || ', or refund.'
+       END AS resolution,
+       e.user_id, e.periods
+FROM explained AS e
+UNION ALL
+SELECT u.environment, u.no, u.reason, u.transaction_id, u.original_transaction_id, u.product_id, u.purchase_date,
+       'The order is for ' || u.ordered_product || coalesce(' of ' || u.ordered_bundle, '') || '; what was bought went to ' || u.given_to
+       || ', whose contract it is. Call link_owner if it is ' || u.user_id || '''s, or refund.',
+       u.user_id, 1
+FROM unpaid AS u
+WHERE NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                  WHERE l.environment = u.environment AND l.original_transaction_id = u.original_transaction_id
+                    AND l.linked_at >= u.purchase_date)
+UNION ALL
+SELECT r.environment, r.order_no, CASE WHEN r.owner IS NULL THEN 'too_late' ELSE 'owner_conflict' END, r.transaction_id,
+       r.original_transaction_id, r.product_id, r.purchase_date,
+       CASE WHEN r.owner IS NULL THEN 'Call link_owner if it is ' || r.user_id || '''s.'
+            ELSE 'It is ' || r.owner || '''s. Call link_owner, for ' || r.user_id || ' or to confirm ' || r.owner || '.' END,
+       r.user_id, 1
+FROM refused AS r;
 
 CREATE OR REPLACE FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) RETURNS TABLE(user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamp with time zone, will_renew boolean, renews_as text, expiration_intent integer, in_billing_retry boolean, grace_ends_at timestamp with time zone, started_at timestamp with time zone, period_started_at timestamp with time zone, period_ends_at timestamp with time zone, revoked_at timestamp with time zone, transaction_id text)
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -568,7 +717,7 @@ CREATE OR REPLACE FUNCTION appstore.api_subscription(environment text, original_
     LEFT JOIN appstore.subscriptions AS s ON s.environment = m.environment AND s.original_transaction_id = m.contract_id
     LEFT JOIN LATERAL (
         SELECT r.* FROM appstore.legacy_renewals AS r
-        WHERE r.original_transaction_id = m.contract_id AND r.environment = m.environment OFFSET 0
+        WHERE r.original_transaction_id = m.contract_id AND r.environment = m.environment AND r.bundle_id = m.bundle_id OFFSET 0
     ) AS l ON true
     CROSS JOIN LATERAL appstore.legacy_counts(s, l) AS legacy
     WHERE m.environment = api_subscription.environment AND m.contract_id = api_subscription.original_transaction_id
@@ -614,11 +763,11 @@ BEGIN
     RETURN QUERY
     SELECT 'legacy_renewals', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
     FROM (
-        SELECT ROW(l.original_transaction_id, l.provenance, l.product_id, l.auto_renew_product_id, l.auto_renew_status,
+        SELECT ROW(l.original_transaction_id, l.bundle_id, l.provenance, l.product_id, l.auto_renew_product_id, l.auto_renew_status,
                    l.is_in_billing_retry_period, l.expiration_intent, l.grace_period_expires_date, l.price_increase_status,
                    l.promotional_offer_id, l.offer_code_ref_name, l.stated_at, l.fact_hash)::text AS line
         FROM appstore.legacy_renewals AS l WHERE l.environment = state_digest_parts.environment
-        ORDER BY l.original_transaction_id COLLATE "C") AS sorted;
+        ORDER BY l.original_transaction_id COLLATE "C", l.bundle_id COLLATE "C") AS sorted;
     RETURN QUERY
     SELECT 'refund_statements', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
     FROM (
@@ -661,8 +810,14 @@ CREATE OR REPLACE FUNCTION appstore.timeline(environment text, original_transact
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     AS $$
-    WITH effect AS MATERIALIZED (
-        -- 1. Effects, and the event that brought each: an event that was requeued has its outcome in the history for a moment.
+    WITH charge AS MATERIALIZED (
+        -- 1. Its charges, and what each cost.
+        SELECT t.*, trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
+        FROM appstore.transactions AS t
+        WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
+    ), effect AS MATERIALIZED (
+        -- 2. Effects, and the event that brought each: an event that was requeued has its outcome in the history for a moment. What another
+        --    app's secret vouches for did not happen to this contract.
         SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
                coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS said
         FROM appstore.effects AS e
@@ -672,11 +827,7 @@ CREATE OR REPLACE FUNCTION appstore.timeline(environment text, original_transact
             FROM appstore.outcome_history AS h WHERE h.event_id = e.event_id ORDER BY h.run DESC LIMIT 1
         ) AS h ON true
         WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
-    ), charge AS MATERIALIZED (
-        -- 2. Its charges, and what each cost.
-        SELECT t.*, trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
-        FROM appstore.transactions AS t
-        WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
+          AND NOT EXISTS (SELECT FROM charge AS c WHERE c.bundle_id <> e.vouched_bundle_id)
     ), told AS (
         SELECT e.occurred_at, e.learned_at, e.event_id, e.kind AS what, e.transaction_id, e.product_id, e.order_no, e.user_id,
                CASE
@@ -739,6 +890,31 @@ CREATE OR REPLACE FUNCTION appstore.timeline(environment text, original_transact
         CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
         WHERE s.environment = timeline.environment AND s.original_transaction_id = timeline.original_transaction_id
         UNION ALL
+        SELECT s.received_at, s.received_at, s.event_id, 'receipt_submitted', nullif(s.transaction_id, ''), c.product_id, c.order_no, s.user_id,
+               CASE WHEN owner.user_id IS NULL THEN 'owner_unknown'
+                    WHEN claim.evidence LIKE 'receipt:%' THEN 'his from the purchase on: the first who named it as just made'
+                    WHEN claim.evidence IS NOT NULL THEN 'his from then on: nobody had claimed it'
+                    WHEN owner.user_id = s.user_id THEN 'his already'
+                    ELSE 'owner_conflict: it ' || CASE WHEN m.user_id = s.user_id THEN 'was ' ELSE 'is ' END || owner.user_id || '''s' END,
+               2, 0
+        FROM appstore.receipt_submissions AS s
+        LEFT JOIN charge AS c ON c.transaction_id = s.transaction_id
+        LEFT JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = c.order_no
+        LEFT JOIN appstore.member_contracts AS m ON m.environment = timeline.environment AND m.contract_id = s.original_transaction_id
+        LEFT JOIN appstore.claims AS claim
+            ON claim.environment = timeline.environment AND claim.original_transaction_id = s.original_transaction_id
+               AND claim.user_id = s.user_id
+               AND (claim.evidence = 'receipt:' || s.transaction_id
+                    OR (claim.evidence = 'restored:' || s.original_transaction_id AND claim.effective_at = s.received_at))
+        LEFT JOIN LATERAL (
+            SELECT k.user_id FROM appstore.claims AS k
+            WHERE k.environment = timeline.environment AND k.original_transaction_id = s.original_transaction_id
+              AND k.effective_at <= s.received_at
+            ORDER BY k.effective_at DESC, k.evidence COLLATE "C" DESC LIMIT 1
+        ) AS owned ON s.transaction_id = ''
+        CROSS JOIN LATERAL (SELECT coalesce(o.user_id, owned.user_id, m.user_id) AS user_id) AS owner
+        WHERE s.environment = timeline.environment AND s.original_transaction_id = timeline.original_transaction_id
+        UNION ALL
         SELECT l.linked_at, l.linked_at, NULL, 'linked', NULL, NULL, NULL, l.user_id, 'by ' || l.actor || coalesce(': ' || l.note, ''), 6, 0
         FROM appstore.owner_links AS l
         WHERE l.environment = timeline.environment AND l.original_transaction_id = timeline.original_transaction_id
@@ -779,6 +955,7 @@ $$;
 ALTER FUNCTION appstore.api_entitlements(text, text, text[]) SET enable_seqscan = off SET jit = off;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA appstore FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION appstore.legacy_counts(appstore.subscriptions, appstore.legacy_renewals),
+GRANT DELETE ON appstore.member_contracts TO appstore_worker;
+GRANT EXECUTE ON FUNCTION appstore.books_concerned(text, text[], text[], uuid[], text[]), appstore.legacy_counts(appstore.subscriptions, appstore.legacy_renewals),
     appstore.renewal_status(appstore.subscriptions, appstore.legacy_renewals),
     appstore.access_until(appstore.transactions, appstore.subscriptions, appstore.legacy_renewals) TO appstore_worker;

@@ -80,9 +80,9 @@ CREATE OR REPLACE FUNCTION appstore.api_event(event_id bigint, with_submission b
     WHERE coalesce(o.source, i.source) IN ('client_transaction', 'client_receipt')
 $$;
 
--- All that a user posted, receipts too.
-DROP INDEX appstore.inbox_by_poster;
-CREATE INDEX inbox_by_poster ON appstore.inbox (appstore.posted_by(body)) WHERE source IN ('client_transaction', 'client_receipt');
+-- The receipts that a user posted. An index beside inbox_by_poster and not a wider one in its place: there are none yet, so that this reads no
+-- body while it holds the lock.
+CREATE INDEX inbox_receipts_by_poster ON appstore.inbox (appstore.posted_by(body)) WHERE source = 'client_receipt';
 
 CREATE OR REPLACE FUNCTION appstore.contracts_of(user_id text) RETURNS TABLE(environment text, id text, is_his boolean)
     LANGUAGE sql STABLE
@@ -152,13 +152,25 @@ DECLARE
             SELECT e.event_id FROM appstore.event_contracts AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
         ) AS e);
+    v_calls   bigint[];
     v_answers bigint[];
 BEGIN
-    -- Calls that were to be made of those bodies have nothing to send any more; what was answered to them are bodies themselves.
+    -- Calls of those bodies. One that somebody else asked for, too, is made of his body from now on, and its answer is his. The others have
+    -- nothing to send any more; what was answered to them are bodies themselves.
+    v_calls := ARRAY(
+        SELECT c.call_id FROM appstore.outbox AS c WHERE c.event_id = ANY (v_events) ORDER BY c.call_id FOR UPDATE);
+    UPDATE appstore.outbox AS c SET event_id = heir.event_id
+    FROM unnest(v_calls) AS call (id)
+    CROSS JOIN LATERAL (
+        SELECT min(i.event_id) AS event_id
+        FROM appstore.outbox AS asked JOIN appstore.inbox AS i ON i.event_id = ANY (asked.asked_by)
+        WHERE asked.call_id = call.id AND i.event_id <> ALL (v_events)
+    ) AS heir
+    WHERE c.call_id = call.id AND heir.event_id IS NOT NULL;
     UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
-    WHERE c.event_id = ANY (v_events) AND (c.state = 'open') IS TRUE; -- found by the event, not among all that are open
+    WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND (c.state = 'open') IS TRUE; -- found by its id
     v_answers := ARRAY(SELECT c.answer_event_id FROM appstore.outbox AS c
-                       WHERE c.event_id = ANY (v_events) AND c.answer_event_id IS NOT NULL);
+                       WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND c.answer_event_id IS NOT NULL);
     PERFORM appstore.end_posts(v_answers); -- those that wait
     v_events := v_events || v_answers;
     v_events := ARRAY( -- a locked outcome cannot be requeued
@@ -262,8 +274,9 @@ BEGIN
       AND (appstore.mentions(r.note, v_user) OR appstore.mentions(r.error, v_user) OR appstore.mentions(r.filter ->> 'reason', v_user));
     SELECT * INTO v_words FROM appstore.words_about(v_user);
     v_posts := ARRAY(
-        SELECT i.event_id FROM appstore.inbox AS i
-        WHERE i.source IN ('client_transaction', 'client_receipt') AND appstore.posted_by(i.body) = v_user);
+        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
+        UNION ALL
+        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_receipt' AND appstore.posted_by(i.body) = v_user);
 
     -- 2. The queue and the outcomes. Whoever writes books has what he settles locked before; so it must be here.
     PERFORM appstore.end_posts(v_posts);

@@ -1,12 +1,16 @@
 /// A notification V1, of any year; its `password` is never decoded.
 ///
-/// Nothing in it is signed but the receipts.
+/// Nothing in it is signed but the receipts. What nobody uses (`cancellation_date`, `web_order_line_item_id`, the unified receipt's
+/// `status`) is not read, so that nothing in it can make a notification unreadable.
 package struct ResponseBodyV1: PayloadObject {
     package let notificationType: NotificationTypeV1?
     /// Of the body itself; ``environment`` asks its parts as well.
     package let declaredEnvironment: AppStoreEnvironment?
     /// `bid`.
     package let bundleID: String?
+    /// The app whose shared secret vouches for the body: the one that ``NotificationV1Body`` reads from the same bytes. Nil when it names
+    /// none, and the secret of any app was good enough.
+    package let vouchedBundleID: String?
     /// Missing in most: the parts name the contracts.
     package let originalTransactionID: String?
     package let autoRenewProductID: String?
@@ -16,8 +20,6 @@ package struct ResponseBodyV1: PayloadObject {
     package let expirationIntent: ExpirationIntent?
     package let gracePeriodExpiresDate: Timestamp?
     package let priceConsentStatus: PriceIncreaseStatus?
-    package let cancellationDate: Timestamp?
-    package let webOrderLineItemID: String?
     /// Since 2019.
     package let unifiedReceipt: UnifiedReceipt?
     /// In base64: an app receipt, or, in older ones, the receipt of a transaction. Only until 2021 beside the unified one.
@@ -38,8 +40,6 @@ package struct ResponseBodyV1: PayloadObject {
         case expirationIntent = "expiration_intent"
         case gracePeriodExpiresDate = "grace_period_expires_date"
         case priceConsentStatus = "price_consent_status"
-        case cancellationDate = "cancellation_date"
-        case webOrderLineItemID = "web_order_line_item_id"
         case unifiedReceipt = "unified_receipt"
         case latestReceipt = "latest_receipt"
         case latestReceiptInfo = "latest_receipt_info"
@@ -52,6 +52,7 @@ package struct ResponseBodyV1: PayloadObject {
         notificationType = try members.value(.notificationType)
         declaredEnvironment = try members.text(.environment).map(AppStoreEnvironment.init(legacy:))
         bundleID = try members.text(.bundleID)
+        vouchedBundleID = Self.vouchedBundleID(in: json)
         originalTransactionID = try members.text(.originalTransactionID)
         autoRenewProductID = try members.text(.autoRenewProductID)
         autoRenewStatus = try members.flag(.autoRenewStatus).map { $0 ? .on : .off }
@@ -60,8 +61,6 @@ package struct ResponseBodyV1: PayloadObject {
         expirationIntent = try members.value(.expirationIntent)
         gracePeriodExpiresDate = try members.date(.gracePeriodExpiresDate)
         priceConsentStatus = try members.value(.priceConsentStatus)
-        cancellationDate = try members.date(.cancellationDate)
-        webOrderLineItemID = try members.text(.webOrderLineItemID)
         unifiedReceipt = try members.object(.unifiedReceipt)
         latestReceipt = try members.text(.latestReceipt)
         latestReceiptInfo = members.readableObjects(.latestReceiptInfo)
@@ -74,8 +73,19 @@ extension ResponseBodyV1 {
     /// What the body says, else the receipt in it.
     package var environment: AppStoreEnvironment? { declaredEnvironment ?? unifiedReceipt?.environment }
 
-    /// The app that the purchases outside the unified receipt name: until 2019 no other place did.
-    package var innerBundleID: String? { (latestReceiptInfo + latestExpiredReceiptInfo).lazy.compactMap(\.bundleID).first }
+    /// `bid`, else that of the first purchase outside the unified receipt: until 2019 no other place named the app.
+    private static func vouchedBundleID(in json: JSONObject) -> String? {
+        func named(_ object: JSONObject) -> String? {
+            guard case .string(let text)? = object[Member.bundleID.rawValue], !text.isEmpty else { return nil }
+            return text
+        }
+        let purchases = [Member.latestReceiptInfo.rawValue, Member.latestExpiredReceiptInfo.rawValue]
+        return named(json)
+            ?? json.members.lazy.compactMap { member in
+                guard case .object(let purchase) = member.value, purchases.contains(member.name) else { return nil }
+                return named(purchase)
+            }.first
+    }
 
     /// The receipt to verify, in base64: the newest that is there.
     package var receiptData: String? { unifiedReceipt?.latestReceipt ?? latestReceipt ?? latestExpiredReceipt }
@@ -105,11 +115,9 @@ package struct UnifiedReceipt: PayloadObject {
     package let latestReceipt: String?
     package let latestReceiptInfo: [ReceiptTransaction]
     package let pendingRenewalInfo: [PendingRenewalInfo]
-    /// 0 in all that can be used. Text that is no number, as has been seen, is passed over.
-    package let status: VerifyReceiptStatus?
 
     package enum Member: String, CaseIterable {
-        case environment, status
+        case environment
         case latestReceipt = "latest_receipt"
         case latestReceiptInfo = "latest_receipt_info"
         case pendingRenewalInfo = "pending_renewal_info"
@@ -121,6 +129,5 @@ package struct UnifiedReceipt: PayloadObject {
         latestReceipt = try members.text(.latestReceipt)
         latestReceiptInfo = members.readableObjects(.latestReceiptInfo)
         pendingRenewalInfo = try members.objects(.pendingRenewalInfo)
-        status = try members.text(.status).flatMap { Int32($0) }.map(VerifyReceiptStatus.init)
     }
 }

@@ -47,20 +47,15 @@ package struct VerifyReceiptResponse: PayloadObject {
     package var reaction: VerifyReceiptStatus.Reaction { (status ?? .internalDataAccessError).reaction(isRetryable: isRetryable ?? false) }
 }
 
-/// The receipt that verifyReceipt was asked about, in its words.
+/// The receipt that verifyReceipt was asked about, in its words; what nobody uses (`app_item_id`, `original_purchase_date`,
+/// `expiration_date`, the versions of the app) is not read, so that nothing in it can make an answer unreadable.
 package struct VerifiedReceiptContent: PayloadObject {
     package let receiptType: ReceiptType?
     package let bundleID: String?
-    /// The app's number in the App Store; 0 in the sandbox.
-    package let appItemID: Int64?
-    package let applicationVersion: String?
-    package let originalApplicationVersion: String?
     /// The version of what is in ``inApp``.
     package let creationDate: Timestamp?
     /// When verifyReceipt was asked: the version of `latest_receipt_info` and `pending_renewal_info`.
     package let requestDate: Timestamp?
-    package let originalPurchaseDate: Timestamp?
-    package let expirationDate: Timestamp?
     /// The purchases in that receipt, as they were when it was made.
     package let inApp: [ReceiptTransaction]
     /// The purchase itself, where the receipt is of a single one: the iOS 6 style, which has no dates of its own.
@@ -70,13 +65,8 @@ package struct VerifiedReceiptContent: PayloadObject {
         case receiptType = "receipt_type"
         case bundleID = "bundle_id"
         case bundleIDOfOldReceipts = "bid"
-        case appItemID = "app_item_id"
-        case applicationVersion = "application_version"
-        case originalApplicationVersion = "original_application_version"
         case creationDate = "receipt_creation_date"
         case requestDate = "request_date"
-        case originalPurchaseDate = "original_purchase_date"
-        case expirationDate = "expiration_date"
         case inApp = "in_app"
         case transactionID = "transaction_id"
     }
@@ -86,13 +76,8 @@ package struct VerifiedReceiptContent: PayloadObject {
         receiptType = try members.value(.receiptType)
         let bundleIDOfOldReceipts = try members.text(.bundleIDOfOldReceipts)
         bundleID = try members.text(.bundleID) ?? bundleIDOfOldReceipts
-        appItemID = try members.integer(.appItemID)
-        applicationVersion = try members.text(.applicationVersion)
-        originalApplicationVersion = try members.text(.originalApplicationVersion)
         creationDate = try members.date(.creationDate)
         requestDate = try members.date(.requestDate)
-        originalPurchaseDate = try members.date(.originalPurchaseDate)
-        expirationDate = try members.date(.expirationDate)
         inApp = try members.objects(.inApp)
         transaction = try members.text(.transactionID) == nil ? nil : ReceiptTransaction(json)
     }

@@ -36,6 +36,20 @@ struct ResponseBodyV1Tests {
         #expect(body.transactions.first?.bundleID == "com.example.app" && body.receiptData == "ewo=")
     }
 
+    /// Otherwise the secret of one app would vouch for what is said of another one.
+    @Test(
+        arguments: [
+            #"{"bid":"a","latest_receipt_info":{"bid":"b"}}"#, #"{"latest_receipt_info":{"bid":"b"}}"#, #"{"bid":7}"#, #"{"bid":""}"#,
+            #"{"latest_expired_receipt_info":{"bid":"a"},"latest_receipt_info":{"bid":"b"}}"#, #"{"latest_receipt_info":[{"bid":"b"}]}"#,
+            #"{"latest_receipt_info":{"bid":""},"latest_expired_receipt_info":{"bid":"a"}}"#, #"{"latest_receipt_info":{"bid":7}}"#,
+            #"{"unified_receipt":{"bid":"a","latest_receipt_info":[{"bid":"b"}]}}"#, #"{"\u0062id":"a"}"#,
+        ]
+    ) func `the app is the one whose secret was asked for`(members: String) throws {
+        let text = #"{"notification_type":"CANCEL","# + members.dropFirst()
+        let body = try ResponseBodyV1(JSONParser().parseObject(Array(text.utf8)))
+        #expect(try body.vouchedBundleID == NotificationV1Body(Array(text.utf8)).bundleID)
+    }
+
     @Test func `a body with a unified receipt names its contracts there, each once`() throws {
         let body = try ResponseBodyV1(
             [
@@ -48,8 +62,30 @@ struct ResponseBodyV1Tests {
             ]
         )
         #expect(body.originalTransactionIDs == ["1", "2", "3"])
-        #expect(body.unifiedReceipt?.status == nil && body.receiptData == "MII=")
+        #expect(body.receiptData == "MII=")
         #expect(body.autoRenewStatusChangeDate?.millisecondsSince1970 == 1_574_275_890_000)
+    }
+
+    @Test(arguments: ["cancellation_date", "cancellation_date_ms", "web_order_line_item_id", "adam_id", "app_item_id", "deprecation"])
+    func `what nobody uses cannot make a notification unreadable`(member: String) throws {
+        for value: JSONValue in ["soon", ["x"], ["x": 1], .bool(true), "99999999999999999999"] {
+            var json: JSONObject = ["notification_type": "CANCEL", "unified_receipt": ["latest_receipt": "MII=", "status": value]]
+            json[member] = value
+            let body = try ResponseBodyV1(json)
+            #expect(body.notificationType == .cancel && body.receiptData == "MII=")
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["auto_renew_status": "2"], "auto_renew_status"),
+            (["auto_renew_status_change_date_ms": "soon"], "auto_renew_status_change_date_ms"),
+            (["grace_period_expires_date": "soon"], "grace_period_expires_date"), (["bid": true], "bid"),
+            (["unified_receipt": ["pending_renewal_info": [1]]], "unified_receipt.pending_renewal_info[0]"),
+        ] as [(JSONObject, String)]
+    ) func `what is used must be readable`(json: JSONObject, path: String) {
+        let error = #expect(throws: MalformedPayload.self) { try ResponseBodyV1(json) }
+        #expect(error?.path == path)
     }
 
     @Test func `the password is decoded nowhere`() {

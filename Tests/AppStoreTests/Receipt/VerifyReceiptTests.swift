@@ -35,7 +35,6 @@ struct VerifyReceiptTests {
         #expect(response.reaction == .accept && response.environment == .sandbox)
         #expect(response.receipt?.creationDate?.millisecondsSince1970 == 1_588_789_729_000)
         #expect(response.receipt?.requestDate?.millisecondsSince1970 == 1_588_789_729_123)
-        #expect(response.receipt?.applicationVersion == "3")
         #expect(response.receipt?.inApp.first?.cancellationDate?.millisecondsSince1970 == 1_588_789_729_000)
         #expect(response.receipt?.inApp.first?.expiresDate == nil)
         #expect(response.latestReceiptInfo.first?.transactionID == "2" && response.latestReceiptInfo.first?.isUpgraded == true)
@@ -45,10 +44,28 @@ struct VerifyReceiptTests {
         #expect(response.pendingRenewalInfo.first?.isInBillingRetryPeriod == false)
     }
 
+    @Test(arguments: [
+        "app_item_id", "original_purchase_date", "original_purchase_date_ms", "expiration_date", "expiration_date_ms",
+        "application_version",
+        "original_application_version", "adam_id", "download_id", "version_external_identifier",
+    ])
+    func `what nobody uses cannot make an answer unreadable`(member: String) throws {
+        for value: JSONValue in ["soon", ["x"], ["x": 1], .bool(true), "99999999999999999999"] {
+            var receipt: JSONObject = ["bundle_id": "com.example.app", "request_date_ms": "1588789729123"]
+            receipt[member] = value
+            let response = try VerifyReceiptResponse(["status": 0, "receipt": .object(receipt)])
+            #expect(response.receipt?.bundleID == "com.example.app")
+            #expect(response.receipt?.requestDate?.millisecondsSince1970 == 1_588_789_729_123)
+        }
+    }
+
     @Test(
         arguments: [
             (["latest_receipt_info": [["expires_date_ms": "soon"]]], "latest_receipt_info[0].expires_date_ms"),
             (["latest_receipt_info": [1]], "latest_receipt_info[0]"), (["receipt": ["in_app": "none"]], "receipt.in_app"),
+            (["receipt": ["request_date": "soon"]], "receipt.request_date"), (["receipt": ["bundle_id": true]], "receipt.bundle_id"),
+            // In the purchase itself, as the iOS 6 style has it, the date is used.
+            (["receipt": ["transaction_id": "1", "original_purchase_date": "soon"]], "receipt.original_purchase_date"),
             (["pending_renewal_info": [["auto_renew_status": "2"]]], "pending_renewal_info[0].auto_renew_status"),
             (["status": "x"], "status"),
             (["latest_receipt_info": [["cancellation_date": "yesterday"]]], "latest_receipt_info[0].cancellation_date"),

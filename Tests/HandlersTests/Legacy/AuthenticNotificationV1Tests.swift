@@ -82,6 +82,22 @@ struct AuthenticNotificationV1Tests {
         #expect(throws: AuthenticNotificationV1.Refusal.wrongBundle) { try SignedScene.authentic(body(of: "com.example.other")) }
     }
 
+    @Test func `a receipt of another app than the purchase names is nobody's word`() throws {
+        let shelf = try Shelf(Self.other)
+        let change: SignedScene.Change = { body in
+            body["bid"] = nil
+            body["latest_receipt_info"] = ["bid": .string(SignedScene.app.bundleID)]
+        }
+        #expect(try Self.refusal(shelf, change) == .bundleMismatch)
+        // A list is no purchase of the old form: whose secret it was, nobody knows.
+        let list: SignedScene.Change = { body in
+            body["bid"] = nil
+            body["unified_receipt"] = nil
+            body["latest_receipt_info"] = [["bid": .string(SignedScene.app.bundleID)]]
+        }
+        #expect(try Self.refusal(Shelf(), list) == .bundleMissing)
+    }
+
     @Test func `what nobody signed vouches for nothing`() throws {
         let shelf = try Shelf()
         let change: SignedScene.Change = { body in

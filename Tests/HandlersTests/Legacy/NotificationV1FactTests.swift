@@ -70,7 +70,7 @@ struct NotificationV1FactTests {
             }
         )
         #expect(facts.receipts.count == 3 && facts.unhandledReason == nil)
-        #expect(facts.legacyRenewals.map(\.key.id) == [shelf.transactions[0].originalTransactionID])
+        #expect(facts.legacyRenewals.map(\.contract.id) == [shelf.transactions[0].originalTransactionID])
     }
 
     @Test func `a refund is the charge that was refunded last, an upgrade none`() throws {

@@ -24,7 +24,7 @@ struct NotificationV1RenewalTests {
                 }
             }
         ).legacyRenewals
-        #expect(facts.map(\.key.id) == ["11", "12"] && facts.map(\.renewal.autoRenewStatus) == [.off, .on])
+        #expect(facts.map(\.contract.id) == ["11", "12"] && facts.map(\.renewal.autoRenewStatus) == [.off, .on])
         #expect(facts.allSatisfy { $0.version.signedDate == shelf.madeAt && $0.provenance == .notificationV1 })
     }
 
@@ -64,7 +64,7 @@ struct NotificationV1RenewalTests {
                     body["auto_renew_status_change_date_ms"] = .string("\(Self.changed.millisecondsSince1970)")
                     change(&body)
                 }
-            ).legacyRenewals.map { "\($0.key.id) \($0.renewal.autoRenewStatus?.rawValue ?? 9)" }
+            ).legacyRenewals.map { "\($0.contract.id) \($0.renewal.autoRenewStatus?.rawValue ?? 9)" }
         }
         #expect(try renewal { $0["original_transaction_id"] = "77" } == ["77 1"])
         #expect(try renewal { _ in } == ["\(contract) 1"])
@@ -83,6 +83,44 @@ struct NotificationV1RenewalTests {
             } == []
         )
         #expect(try renewal { ($0["auto_renew_status"], $0["auto_renew_product_id"]) = (nil, nil) } == [])
+    }
+
+    /// Any configured app's secret was good enough for it: Apple's signature is what is left.
+    @Test func `a body without an app is believed of contracts in its receipt only`() throws {
+        let shelf = try Shelf()
+        let own = shelf.transactions[0].originalTransactionID
+        func facts(_ entries: [JSONValue], _ outer: [String: JSONValue] = [:]) throws -> EventFacts {
+            try SignedScene.facts(
+                ofV1: shelf.notification(.didChangeRenewalStatus) { body in
+                    for member in ["bid", "auto_renew_status", "auto_renew_product_id"] { body[member] = nil }
+                    for (name, value) in outer { body[name] = value }
+                    body.change("unified_receipt") { $0["pending_renewal_info"] = .array(entries) }
+                }
+            )
+        }
+        let mine: JSONValue = ["original_transaction_id": .string(own), "auto_renew_product_id": "a", "auto_renew_status": "0"]
+        let theirs: JSONValue = ["original_transaction_id": "11", "auto_renew_product_id": "b", "auto_renew_status": "0"]
+        let both = try facts([mine, theirs])
+        #expect(both.legacyRenewals.map(\.contract.id) == [own] && both.remark == "renewal_not_in_receipt")
+        #expect(both.legacyRenewals.map(\.key.bundleID) == [SignedScene.app.bundleID])
+        #expect(try facts([mine]).others.map(\.originalTransactionID) == [own])
+        #expect(try facts([theirs]).others.isEmpty && facts([theirs]).legacyRenewals.isEmpty)
+        #expect(try facts([mine, theirs], ["auto_renew_product_id": "b"]).others.isEmpty)
+        #expect(try facts([mine], ["original_transaction_id": "11"]).others.isEmpty)
+        #expect(try facts([mine], ["bid": .string(SignedScene.app.bundleID)]).remark == nil)
+    }
+
+    @Test func `a body without an app does not say what kind of cancellation is in its receipt`() throws {
+        let shelf = try Shelf { life in _ = try life.refund() }
+        for (bid, upgrades) in [(JSONValue.string(SignedScene.app.bundleID), 1), (nil, 0)] {
+            let facts = try SignedScene.facts(
+                ofV1: shelf.notification(.refund) { body in
+                    body["bid"] = bid
+                    body.change("unified_receipt") { $0.changeEach("latest_receipt_info") { $0["is_upgraded"] = "true" } }
+                }
+            )
+            #expect(facts.receipts.filter(\.content.isUpgraded).count == upgrades)
+        }
     }
 
     @Test func `without any date there is no fact, and no effect`() throws {

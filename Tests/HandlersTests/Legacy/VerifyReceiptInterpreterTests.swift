@@ -124,7 +124,7 @@ struct VerifyReceiptInterpreterTests {
         let facts = VerifyReceiptInterpreter.facts(of: try Self.answer(json), latest: nil, eventID: 5)
         #expect(facts.receipts.count == 2 && facts.money == ["granted 1/2"])
         let renewal = try #require(facts.legacyRenewals.first)
-        #expect(renewal.key.id == "1" && renewal.renewal.autoRenewStatus == .off && renewal.renewal.isInBillingRetryPeriod == true)
+        #expect(renewal.contract.id == "1" && renewal.renewal.autoRenewStatus == .off && renewal.renewal.isInBillingRetryPeriod == true)
         #expect(facts.legacyRenewals.count == 1 && renewal.version.signedDate == SignedScene.now)
     }
 }

@@ -69,7 +69,7 @@ package enum BookReader {
         ),
         select(
             "legacy_renewal",
-            "original_transaction_id",
+            "original_transaction_id || ' ' || bundle_id",
             [
                 text("provenance"), text("product_id"), text("auto_renew_product_id"), text("auto_renew_status"),
                 text("is_in_billing_retry_period"), text("expiration_intent"), milliseconds("grace_period_expires_date"),
@@ -95,6 +95,7 @@ package enum BookReader {
             from: "refund_statements"
         ),
         select("consumption", "transaction_id", [milliseconds("asked_at"), text("open")], from: "consumption_requests"),
+        select("event_contract", "original_transaction_id || ' ' || event_id", [], from: "event_contracts"),
     ]
 
     /// What gives no access has an owner and nothing else that counts.

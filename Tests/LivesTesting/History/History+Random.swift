@@ -6,8 +6,9 @@ package import StoreSimulator
 extension History {
     /// A random history; the same seed and index always give the same one, and those of different indices share nothing but products.
     ///
-    /// - Parameter receiptText: gives a receipt's text in base64; nil where nobody looks inside, and a name is enough.
-    package init(seed: UInt64, index: Int, receiptText: ((AppReceipt) throws -> String)? = nil) throws {
+    /// - Parameter receiptText: gives a receipt's text in base64, by the hand that signs it; nil where nobody looks inside, and a name is
+    ///   enough.
+    package init(seed: UInt64, index: Int, receiptText: ((AppReceipt, ReceiptHand) throws -> String)? = nil) throws {
         var author = HistoryAuthor(seed: seed, index: index, receiptText: receiptText)
         try author.write()
         self.init(seed: seed, index: index, events: author.events, commands: author.commands)
@@ -18,18 +19,25 @@ extension History {
 /// and `+Legacy`, and at the commands in `+Commands`.
 package struct HistoryAuthor {
     package static let app = SimulatedApp(bundleID: "com.example.lives", appAppleID: 1_234_567_890)
+    /// Another app of the same publisher.
+    package static let neighbourBundleID = "com.example.neighbour"
+    /// Somebody else's.
+    static let foreignBundleID = "com.example.another"
     /// 1998-01-01: so long ago that the longest life is over by now, for nobody believes a signature of the future.
     static let beginning = Timestamp(millisecondsSince1970: 883_612_800_000)
+
+    /// Nobody has more Apple IDs and subscription groups in one history.
+    package static let customersAtMost: UInt64 = 8
 
     let index: Int
     var generator: SeededGenerator
     var events: [LifeEvent] = []
     var commands: [LifeCommand] = []
     private var customers: UInt64 = 0
-    private let receiptText: ((AppReceipt) throws -> String)?
+    private let receiptText: ((AppReceipt, ReceiptHand) throws -> String)?
     private var receipts = 0
 
-    init(seed: UInt64, index: Int, receiptText: ((AppReceipt) throws -> String)?) {
+    init(seed: UInt64, index: Int, receiptText: ((AppReceipt, ReceiptHand) throws -> String)?) {
         self.index = index
         self.receiptText = receiptText
         generator = SeededGenerator(seed: seed &+ UInt64(index) &* 0xd1b5_4a32_d192_ed03)
@@ -64,11 +72,17 @@ package struct HistoryAuthor {
     }
 
     /// An Apple ID with numbers of its own, which soon have one digit more.
-    private mutating func customer(_ environment: AppStoreEnvironment, isFamily: Bool = false) -> CustomerLife {
+    ///
+    /// - Parameter catalogue: what the store sells; the usual when nil.
+    private mutating func customer(
+        _ environment: AppStoreEnvironment,
+        isFamily: Bool = false,
+        _ catalogue: SimulatedCatalogue? = nil
+    ) -> CustomerLife {
         var app = Self.app
         app.environment = environment
         let now = Self.beginning.advanced(by: .seconds(Int64.random(in: 0...86_400 * 365, using: &generator)))
-        var store = SimulatedStore(app: app, seed: generator.next(), now: now)
+        var store = SimulatedStore(app: app, catalogue: catalogue, seed: generator.next(), now: now)
         var life = store.makeCustomer()
         if isFamily { life = store.makeFamilyMember(of: life) }
         number(&life, from: oneIn(2) ? 5 : UInt64.random(in: 1...99, using: &generator), as: customers)
@@ -80,7 +94,7 @@ package struct HistoryAuthor {
     /// The last digits tell histories and the customers in them apart.
     private func number(_ life: inout CustomerLife, from first: UInt64, as customer: UInt64) {
         let step: UInt64 = 1_000_000
-        life.numberCharges(from: step * first + UInt64(index) * 4 + customer, step: step)
+        life.numberCharges(from: step * first + UInt64(index) * Self.customersAtMost + customer, step: step)
     }
 
     /// Lets somebody live and writes down what the store tells of it, or most of that.
@@ -90,9 +104,11 @@ package struct HistoryAuthor {
         let shape: PayloadShape = oneIn(6) ? .year2021 : .current
         life.tokensAtHand += oneIn(3) ? [generator.uuid()] : []
         var shelf = oneIn(3) ? LegacyShelf(hasFractions: oneIn(2)) : nil
+        var lives = [life] + (shelf == nil ? [] : otherGroups(of: life))
         for _ in 0..<count {
-            let misfortune = shelf == nil ? nil : try misfortune(&life)
-            guard var notification = try misfortune ?? life.live(notifications: 1).first else { continue }
+            let turn = turn(of: lives)
+            let misfortune = shelf == nil ? nil : try misfortune(&lives[turn])
+            guard var notification = try misfortune ?? lives[turn].live(notifications: 1).first else { continue }
             notification.shape = shape
             // What Apple may send tomorrow.
             if oneIn(50) { (notification.type, notification.subtype) = (NotificationTypeV2(rawValue: "TOMORROW"), nil) }
@@ -103,15 +119,54 @@ package struct HistoryAuthor {
             if shelf?.hasFractions == true { notification.addFraction() }
             if shelf == nil ? !oneIn(8) : oneIn(2) { add(notification) }
             if let state = notification.state, shelf == nil || oneIn(2) { addPosts(about: state, of: notification.app) }
-            if let told = shelf { shelf = try addLegacyEvents(after: notification, in: life, told) }
+            if let told = shelf {
+                let others = lives.indices.filter { $0 != turn }.map { lives[$0] }
+                shelf = try addLegacyEvents(after: notification, in: lives[turn], beside: others, told)
+            }
+        }
+        life = lives[0]
+    }
+
+    /// What the same Apple ID subscribes to in other subscription groups: contracts of their own, told of in the same receipts and bodies.
+    private mutating func otherGroups(of life: CustomerLife) -> [CustomerLife] {
+        let count = oneIn(2) ? oneIn(3) ? 2 : 1 : 0
+        return (0..<count).map { group in
+            let catalogue = SimulatedCatalogue.ofGroup(group, bundleID: life.app.bundleID)
+            var other = customer(life.app.environment, isFamily: life.ownership == .familyShared, catalogue)
+            other.tokensAtHand = life.tokensAtHand
+            other.advance(to: life.now)
+            return other
         }
     }
 
-    /// A receipt as the store makes it.
-    mutating func sign(_ receipt: AppReceipt) throws -> LifeReceipt {
+    /// Whose turn it is to live: of several at once most often the one that is behind.
+    private mutating func turn(of lives: [CustomerLife]) -> Int {
+        guard lives.count > 1 else { return 0 }
+        if oneIn(3) { return Int.random(in: lives.indices, using: &generator) }
+        return lives.indices.min { lives[$0].now < lives[$1].now } ?? 0
+    }
+
+    /// A receipt as the store makes it, or somebody who is not the store.
+    mutating func sign(_ receipt: AppReceipt, as state: LifeReceipt.State = .genuine) throws -> LifeReceipt {
         receipts += 1
-        return LifeReceipt(receipt: receipt, text: try receiptText?(receipt) ?? "receipt-\(index)-\(receipts)")
+        let hand: ReceiptHand = state == .forged ? .stranger : .store
+        let text = try receiptText?(receipt, hand) ?? "receipt-\(index)-\(receipts)"
+        return LifeReceipt(receipt: receipt, text: text, state: state)
     }
 
     mutating func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &generator) == 0 }
+}
+
+extension SimulatedCatalogue {
+    /// Two plans of another subscription group than that of the sample, and nothing else.
+    fileprivate static func ofGroup(_ number: Int, bundleID: String) -> SimulatedCatalogue {
+        let (name, group) = ("\(bundleID).group\(number)", "2175281\(5 + number)")
+        return SimulatedCatalogue(
+            plans: [
+                .subscription("\(name).monthly", every: .months(1), price: 1990, group: group, level: 2),
+                .subscription("\(name).weekly", every: .weeks(1), price: 790, group: group, level: 1),
+            ],
+            oneTimeProducts: []
+        )
+    }
 }

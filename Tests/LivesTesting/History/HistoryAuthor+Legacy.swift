@@ -6,8 +6,10 @@ import StoreSimulator
 struct LegacyShelf {
     /// What the store knows of the customer at one moment.
     struct Snapshot {
+        /// Those of the contract that is told of come last.
         let transactions: [SimulatedTransaction]
-        let renewal: SimulatedRenewalInfo?
+        /// That of the contract that is told of comes first.
+        let renewals: [SimulatedRenewalInfo]
         let status: Status?
     }
 
@@ -22,25 +24,33 @@ struct LegacyShelf {
 /// What comes in from the old App Store.
 extension HistoryAuthor {
     /// Receipts, answers and notifications V1 about the state after a notification V2, or about one before it.
+    ///
+    /// - Parameter others: what the same customer has in other subscription groups.
     mutating func addLegacyEvents(
         after notification: SimulatedNotification,
         in life: CustomerLife,
+        beside others: [CustomerLife],
         _ told: LegacyShelf
     ) throws -> LegacyShelf {
         var shelf = told
         // Consumables leave receipts when the app has finished with them.
         let keepsConsumables = oneIn(2)
         let once = life.oneTimeCharges.filter { keepsConsumables || $0.product.type != .consumable }
-        let transactions = once + (life.subscription?.transactions ?? [])
+        // What goes on beside has a clock of its own; what will be bought is not told of. A charge may be a day ahead of its period.
+        let tomorrow = notification.signedDate.advanced(by: .seconds(86_400))
+        let beside = others.flatMap { $0.oneTimeCharges + ($0.subscription?.transactions ?? []) }.filter { $0.purchaseDate <= tomorrow }
+        let begun = others.compactMap(\.subscription).filter { $0.originalPurchaseDate <= tomorrow }
         shelf.snapshots.append(
             LegacyShelf.Snapshot(
-                transactions: transactions,
-                renewal: life.subscription?.renewalInfo,
+                transactions: beside + once + (life.subscription?.transactions ?? []),
+                renewals: ([life.subscription].compactMap(\.self) + begun).map(\.renewalInfo),
                 status: life.subscription?.status
             )
         )
         if oneIn(2) { try addLegacyNotification(after: notification, &shelf) }
-        if oneIn(3) { try addReceiptPosts(after: notification, &shelf) }
+        if oneIn(12) { try addNeighboursNotification(after: notification, shelf) }
+        // Of a charge that was late nothing but its JWS says that nobody's app made it.
+        if notification.subtype == .billingRecovery || oneIn(3) { try addReceiptPosts(after: notification, &shelf) }
         if oneIn(3) { try addAnswer(after: notification, &shelf) }
         if oneIn(6) { addPostOfThatSecond(of: notification.app, shelf) }
         return shelf
@@ -68,7 +78,7 @@ extension HistoryAuthor {
             return grace
         }
         let stale = oneIn(8) ? shelf.snapshots.randomElement(using: &generator) : nil
-        return stale ?? shelf.snapshots.last ?? LegacyShelf.Snapshot(transactions: [], renewal: nil, status: nil)
+        return stale ?? shelf.snapshots.last ?? LegacyShelf.Snapshot(transactions: [], renewals: [], status: nil)
     }
 
     /// A receipt made now, or an older one that was kept; not all of them have what others have.
@@ -95,6 +105,7 @@ extension HistoryAuthor {
         if oneIn(3) { layout.insert(.withoutUpgrades) }
         if oneIn(3) { layout.insert(.withoutOwnership) }
         if isBody, renewal != nil, oneIn(4) { layout.insert(.renewalOutside) }
+        if isBody, oneIn(8) { layout.insert(.withoutBundle) }
         return layout
     }
 
@@ -102,35 +113,69 @@ extension HistoryAuthor {
         let now = notification.signedDate
         let type = legacyType(of: notification)
         let snapshot = snapshot(shelf)
-        let receipt = try receipt(of: notification.app, at: now, snapshot, &shelf)
+        var receipt = try receipt(of: notification.app, at: now, snapshot, &shelf)
+        if oneIn(4) { receipt = try spoil(receipt) }
         var answer = VerifyReceiptAnswer(
             app: notification.app,
             receipt: receipt.receipt,
             requestDate: now,
             transactions: snapshot.transactions
         )
-        answer.renewals = snapshot.renewal.map { [$0] } ?? []
-        answer.latestReceipt = receipt.text
+        answer.renewals = snapshot.renewals
+        answer.latestReceipt = receipt.sentText
         let isChange = type == .didChangeRenewalStatus && !oneIn(8)
         if isChange { shelf.changes.append(now) }
+        // Of a contract in another group it may even be yet to come.
         let older = oneIn(3) ? shelf.changes.randomElement(using: &generator) : nil
-        var layout = layout(snapshot.renewal, isBody: true)
-        let namedID = namedID(type, notification, snapshot.renewal)
+        let renewal = snapshot.renewals.first
+        var layout = layout(renewal, isBody: true)
+        let namedID = namedID(type, notification, renewal)
         // What the body says itself it says of the contract that it names.
-        if let namedID, namedID != snapshot.renewal?.originalTransactionID { layout.remove(.renewalOutside) }
+        if let namedID, namedID != renewal?.originalTransactionID { layout.remove(.renewalOutside) }
         var legacy = LegacyNotification(
             type,
             answer,
             receipt: receipt,
             changeDate: isChange || oneIn(12) ? now : older,
             namedID: namedID,
-            layout: layout
+            layout: layout,
+            firstEntry: snapshot.renewals.indices.randomElement(using: &generator) ?? 0
         )
         receive(.legacy(legacy), after: now)
         while oneIn(4) {
             legacy.spelling = Int.random(in: 0...5, using: &generator)
             receive(.legacy(legacy), after: now)
         }
+    }
+
+    /// A body about the customer's contracts that the secret of another app vouches for: its word counts for nothing here.
+    private mutating func addNeighboursNotification(after notification: SimulatedNotification, _ shelf: LegacyShelf) throws {
+        var app = notification.app
+        (app.bundleID, app.appAppleID) = (Self.neighbourBundleID, nil)
+        let now = notification.signedDate.advanced(by: .seconds(Int64.random(in: 0...86_400, using: &generator)))
+        let snapshot = shelf.snapshots.randomElement(using: &generator) ?? snapshot(shelf)
+        var receipt = try sign(SimulatedReceipt.receipt(of: app, holding: [], madeAt: now))
+        if oneIn(2) {
+            receipt = LifeReceipt(receipt: receipt.receipt, text: receipt.text, state: .missing)
+        } else if oneIn(2), let own = shelf.receipts.randomElement(using: &generator) {
+            receipt = LifeReceipt(receipt: own.receipt, text: own.text, state: .foreign)
+        }
+        var answer = VerifyReceiptAnswer(app: app, receipt: receipt.receipt, requestDate: now, transactions: snapshot.transactions)
+        answer.renewals = snapshot.renewals
+        answer.latestReceipt = receipt.sentText
+        var layout = layout(snapshot.renewals.first, isBody: true)
+        // Without a name it would be the receipt's app's.
+        if !receipt.isGenuine { layout.remove(.withoutBundle) }
+        let types: [NotificationTypeV1] = [.didChangeRenewalStatus, .didFailToRenew, .refund, .cancel, .didRenew]
+        let legacy = LegacyNotification(
+            types.randomElement(using: &generator) ?? .didRenew,
+            answer,
+            receipt: receipt,
+            changeDate: oneIn(4) ? nil : now,
+            namedID: oneIn(2) ? snapshot.renewals.first?.originalTransactionID : nil,
+            layout: layout
+        )
+        receive(.legacy(legacy), after: now)
     }
 
     private mutating func namedID(
@@ -169,9 +214,11 @@ extension HistoryAuthor {
     /// Somebody's app hands a receipt over: after the purchase that it names, or at any time, when it restores what was bought.
     private mutating func addReceiptPosts(after notification: SimulatedNotification, _ shelf: inout LegacyShelf) throws {
         let snapshot = snapshot(shelf)
-        let receipt = try receipt(of: notification.app, at: notification.signedDate, snapshot, &shelf)
+        var receipt = try receipt(of: notification.app, at: notification.signedDate, snapshot, &shelf)
+        if oneIn(8) { receipt = try spoil(receipt, asPost: true) }
         for _ in 0..<Int.random(in: 1...2, using: &generator) {
-            let bought = oneIn(2) ? snapshot.transactions.last : snapshot.transactions.randomElement(using: &generator)
+            let isLate = notification.subtype == .billingRecovery
+            let bought = isLate || oneIn(2) ? snapshot.transactions.last : snapshot.transactions.randomElement(using: &generator)
             let post = ReceiptPost(
                 receipt: receipt,
                 app: notification.app,
@@ -202,10 +249,11 @@ extension HistoryAuthor {
             requestDate: dates.compactMap(\.self).randomElement(using: &generator) ?? now,
             transactions: oneIn(6) ? nil : snapshot.transactions
         )
-        answer.renewals = snapshot.renewal.map { [$0] } ?? []
-        let latest = oneIn(2) ? try self.receipt(of: notification.app, at: answer.requestDate, snapshot, &shelf) : nil
-        answer.latestReceipt = latest?.text
-        let about = AnsweredReceipt(answer, about: receipt, latest: latest, layout: layout(snapshot.renewal, isBody: false))
+        answer.renewals = snapshot.renewals.shuffled(using: &generator)
+        var latest = oneIn(2) ? try self.receipt(of: notification.app, at: answer.requestDate, snapshot, &shelf) : nil
+        if oneIn(6) { latest = try latest.map { try spoil($0) } }
+        answer.latestReceipt = latest?.sentText
+        let about = AnsweredReceipt(answer, about: receipt, latest: latest, layout: layout(snapshot.renewals.first, isBody: false))
         receive(.answer(about), after: answer.requestDate)
     }
 

@@ -2,21 +2,6 @@ package import AppStore
 import OpenSSL
 package import StoreSimulator
 
-/// A receipt that the store made, and what goes by that name in what clients and the store send.
-package struct LifeReceipt: Sendable {
-    package let receipt: AppReceipt
-    /// In base64; a name that stands for it where nobody looks inside.
-    package let text: String
-
-    package init(receipt: AppReceipt, text: String) {
-        self.receipt = receipt
-        self.text = text
-    }
-
-    /// The version of everything in it.
-    package var madeAt: Timestamp { receipt.creationDate ?? Timestamp(millisecondsSince1970: 0) }
-}
-
 /// What the JSON of the old App Store has, and has not, in some year.
 package struct LegacyLayout: OptionSet, Hashable, Sendable {
     package let rawValue: Int
@@ -31,6 +16,8 @@ package struct LegacyLayout: OptionSet, Hashable, Sendable {
     package static let withoutOwnership = LegacyLayout(rawValue: 2)
     /// No `pending_renewal_info`: the body's own members say it, of the only contract there is.
     package static let renewalOutside = LegacyLayout(rawValue: 4)
+    /// No `bid`: the receipt names the app.
+    package static let withoutBundle = LegacyLayout(rawValue: 8)
 
     /// The members of each entry that this layout lacks are taken out.
     func entries(in object: JSONObject) -> JSONObject {
@@ -55,6 +42,9 @@ package struct LegacyNotification: Sendable {
     package let receipt: LifeReceipt
     /// The customer's transactions as `latest_receipt_info` has them; none of them counts.
     package let transactions: [SimulatedTransaction]
+    /// The customer's contracts, in the order of `pending_renewal_info`.
+    package let renewals: [SimulatedRenewalInfo]
+    /// The one that it is about, whose plan and status the body's own members say.
     package let renewal: SimulatedRenewalInfo?
     /// `auto_renew_status_change_date`, in whole seconds.
     package let changeDate: Timestamp?
@@ -67,26 +57,33 @@ package struct LegacyNotification: Sendable {
     package let digest: [UInt8]
     /// How often it was written otherwise; see ``bytes``.
     package var spelling = 0
+    /// When this delivery of it came in.
+    package var receivedAt = Timestamp(millisecondsSince1970: 0)
 
+    /// - Parameters:
+    ///   - answer: what would be answered about the receipt; the first of its renewals is what the notification is about.
+    ///   - firstEntry: which of them is the first in `pending_renewal_info`; those before it follow at the end.
     package init(
         _ type: NotificationTypeV1,
         _ answer: VerifyReceiptAnswer,
         receipt: LifeReceipt,
         changeDate: Timestamp? = nil,
         namedID: String? = nil,
-        layout: LegacyLayout = []
+        layout: LegacyLayout = [],
+        firstEntry: Int = 0
     ) {
         self.type = type
         self.app = answer.app
         self.receipt = receipt
         self.transactions = answer.transactions ?? []
-        self.renewal = answer.renewals.first
+        renewals = Array(answer.renewals[firstEntry...] + answer.renewals[..<firstEntry])
+        renewal = answer.renewals.first
         self.changeDate = changeDate.map(\.inWholeSeconds)
         self.namedID = namedID
         self.layout = layout
         var told = SimulatedNotificationV1(type: type, password: "", answer: answer)
         told.autoRenewStatusChangeDate = changeDate
-        body = Self.laidOut(told.body, namedID, layout)
+        body = Self.laidOut(told.body, namedID, layout, firstEntry: firstEntry)
         digest = Digest.sha256(CanonicalJSON.text(ofNotificationV1: body))
     }
 
@@ -96,28 +93,31 @@ package struct LegacyNotification: Sendable {
         "grace_period_expires_date_ms", "price_consent_status",
     ]
 
-    private static func laidOut(_ body: JSONObject, _ namedID: String?, _ layout: LegacyLayout) -> JSONObject {
+    private static func laidOut(_ body: JSONObject, _ namedID: String?, _ layout: LegacyLayout, firstEntry: Int) -> JSONObject {
         var body = body
+        if layout.contains(.withoutBundle) { body["bid"] = nil }
         if let namedID { body["original_transaction_id"] = .string(namedID) }
         guard case .object(let unified)? = body["unified_receipt"] else { return body }
         var inner = layout.entries(in: unified)
         if layout.contains(.renewalOutside) {
-            if let entry = inner.renewalEntry {
+            if let entry = inner.renewalEntries.first {
                 for name in renewalMembers { body[name] = entry[name] ?? body[name] }
             }
             inner["pending_renewal_info"] = nil
+        } else if case .array(let entries)? = inner["pending_renewal_info"] {
+            inner["pending_renewal_info"] = .array(Array(entries[firstEntry...] + entries[..<firstEntry]))
         }
         body["unified_receipt"] = .object(inner)
         return body
     }
 
-    /// What the body says of the renewal, as an entry of `pending_renewal_info`.
-    var renewalEntry: JSONObject? {
+    /// What the body says of the renewals, as entries of `pending_renewal_info`; its own members are one.
+    var renewalEntries: [JSONObject] {
         guard layout.contains(.renewalOutside) else {
-            guard case .object(let unified)? = body["unified_receipt"] else { return nil }
-            return unified.renewalEntry
+            guard case .object(let unified)? = body["unified_receipt"] else { return [] }
+            return unified.renewalEntries
         }
-        return JSONObject(Self.renewalMembers.compactMap { name in body[name].map { (name, $0) } })
+        return [JSONObject(Self.renewalMembers.compactMap { name in body[name].map { (name, $0) } })]
     }
 
     /// The body as it is stored: secrets are taken out before, whatever they were; a retry may be written otherwise and means the same.
@@ -132,10 +132,13 @@ package struct LegacyNotification: Sendable {
 }
 
 extension JSONObject {
-    /// The first entry of `pending_renewal_info`.
-    var renewalEntry: JSONObject? {
-        guard case .array(let entries)? = self["pending_renewal_info"], case .object(let entry)? = entries.first else { return nil }
-        return entry
+    /// The entries of `pending_renewal_info`.
+    var renewalEntries: [JSONObject] {
+        guard case .array(let entries)? = self["pending_renewal_info"] else { return [] }
+        return entries.compactMap { entry in
+            guard case .object(let object) = entry else { return nil }
+            return object
+        }
     }
 }
 

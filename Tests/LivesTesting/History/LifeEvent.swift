@@ -29,7 +29,7 @@ package struct LifeEvent: Sendable {
     package init(id: Int64, receivedAt: Timestamp, content: Content) {
         self.id = id
         self.receivedAt = receivedAt
-        self.content = content
+        self.content = content.received(at: receivedAt)
         switch content {
         case .notification(let notification):
             let (app, shape) = (notification.app, notification.shape)
@@ -78,6 +78,15 @@ package struct LifeEvent: Sendable {
             bytes = JSONSerializer.serialize(json)
             self.signedDate = signedDate
         }
+    }
+}
+
+extension LifeEvent.Content {
+    /// Only of notifications V1 it is said in themselves: some of it is not believed before its time.
+    fileprivate func received(at instant: Timestamp) -> LifeEvent.Content {
+        guard case .legacy(var notification) = self else { return self }
+        notification.receivedAt = instant
+        return .legacy(notification)
     }
 }
 

@@ -25,7 +25,8 @@ package struct AnsweredReceipt: Sendable {
     package let latest: LifeReceipt?
     /// As new as ``requestDate``; nil when it was asked without the shared secret.
     package let transactions: [SimulatedTransaction]?
-    package let renewal: SimulatedRenewalInfo?
+    /// The customer's contracts, in the order of `pending_renewal_info`.
+    package let renewals: [SimulatedRenewalInfo]
     package let requestDate: Timestamp
     package let app: SimulatedApp
     package let layout: LegacyLayout
@@ -35,7 +36,7 @@ package struct AnsweredReceipt: Sendable {
         self.receipt = receipt
         self.latest = answer.transactions == nil ? nil : latest
         transactions = answer.transactions
-        renewal = answer.transactions == nil ? nil : answer.renewals.first
+        renewals = answer.transactions == nil ? [] : answer.renewals
         requestDate = answer.requestDate
         app = answer.app
         self.layout = layout

@@ -6,8 +6,10 @@ extension LegacyNotification {
     /// It has no number of its own: what it says is its name.
     var name: String { "v1:\(digest.hexadecimal)" }
 
+    /// Nothing of what cannot be dated, nor of a contract that it may not speak of.
     var lifecycle: String? {
-        switch type.rawValue {
+        guard isTaken, statedAt != nil, lifecycleContract.map(maySpeak) ?? true else { return nil }
+        return switch type.rawValue {
         case "DID_CHANGE_RENEWAL_STATUS": renewal.map { $0.autoRenews ? "will_renew" : "will_not_renew" }
         case "DID_FAIL_TO_RENEW": renewal?.gracePeriodExpiresDate == nil ? "billing_retry_started" : "grace_period_started"
         case "DID_CHANGE_RENEWAL_PREF": "plan_changed"
@@ -15,6 +17,12 @@ extension LegacyNotification {
         case "CONSUMPTION_REQUEST": "consumption_asked"
         default: nil
         }
+    }
+
+    /// What it is about: nil of what names no contract at all.
+    private var lifecycleContract: String? {
+        let told = layout.contains(.renewalOutside) ? contractOutside : renewal?.originalTransactionID
+        return refundStatement?.contract ?? namedID ?? told
     }
 
     private var consent: String {

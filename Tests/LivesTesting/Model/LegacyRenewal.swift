@@ -2,9 +2,18 @@ import AppStore
 import Ledger
 import StoreSimulator
 
-/// What a notification V1 or an answer says of a contract's renewal. The latest statement counts as a whole.
+/// What a notification V1 or an answer says of a contract's renewal. The latest statement of one app counts as a whole.
 struct LegacyRenewal {
-    let key: Key
+    /// The contract, and the app whose secret vouches for what is said.
+    struct Name: Hashable {
+        let contract: Key
+        let bundle: String
+
+        /// As the books' lines name it.
+        var words: String { "\(contract.id) \(bundle)" }
+    }
+
+    let name: Name
     let provenance: String
     /// Milliseconds since 1970.
     let statedAt: Int64
@@ -34,13 +43,13 @@ struct LegacyRenewal {
             return nil
         }
         let fact = LegacyRenewalFact(
-            key: LedgerKey(environment: app.environment, id: contract),
+            key: LegacyRenewalFact.Key(contract: LedgerKey(environment: app.environment, id: contract), bundleID: app.bundleID),
             provenance: provenance,
             renewal: info,
             statedAt: statedAt,
             receiptDate: receiptDate
         )
-        key = Key(app.environment.rawValue, contract)
+        name = Name(contract: Key(app.environment.rawValue, contract), bundle: app.bundleID)
         self.provenance = provenance.rawValue
         self.statedAt = statedAt.millisecondsSince1970
         hash = fact.version.hash
@@ -70,42 +79,65 @@ struct LegacyRenewal {
 }
 
 extension LegacyNotification {
-    /// What it may say of a renewal, whose it is and since when that is known.
-    var legacyRenewal: LegacyRenewal? {
-        guard let renewal, let entry = renewalEntry else { return nil }
-        let contract: String?
-        if layout.contains(.renewalOutside) {
-            let subscriptions = Set(receipt.entries.filter(\.isOfSubscription).map(\.contract))
-            let candidates = subscriptions.isEmpty ? Set(entries.map(\.contract)) : subscriptions
-            contract = namedID ?? (candidates.count == 1 ? candidates.first : nil)
-        } else {
-            contract = renewal.originalTransactionID
+    var namesApp: Bool { !layout.contains(.withoutBundle) }
+
+    /// Whether it is one of an app's: a receipt of another app in it makes it nobody's, and where nothing names the app so does the lack of
+    /// a genuine one.
+    var isTaken: Bool { receipt.state != .foreign && (namesApp || receipt.isGenuine) }
+
+    /// The version of what it says itself; nil when nothing dates it. A change that is to come, but for what clocks differ by, does not.
+    var statedAt: Timestamp? {
+        let change = changeDate.flatMap { $0 <= receivedAt.advanced(by: .seconds(300)) ? $0 : nil }
+        return [change, receipt.isGenuine ? receipt.madeAt : nil].compactMap(\.self).max()
+    }
+
+    /// Whether it may say something of that contract: one that names no app only speaks of what is in its receipt.
+    func maySpeak(of contract: String) -> Bool { namesApp || receipt.entries.contains { $0.contract == contract } }
+
+    /// What it may say of renewals, whose they are and since when that is known.
+    var legacyRenewals: [LegacyRenewal] {
+        guard let statedAt else { return [] }
+        let told: [(SimulatedRenewalInfo, String)] =
+            if layout.contains(.renewalOutside) {
+                [renewal].compactMap { renewal in renewal.flatMap { told in contractOutside.map { (told, $0) } } }
+            } else {
+                renewals.map { ($0, $0.originalTransactionID) }
+            }
+        return zip(told, renewalEntries).compactMap { told, entry in
+            guard maySpeak(of: told.1) else { return nil }
+            return LegacyRenewal(
+                told.0,
+                of: told.1,
+                in: app,
+                entry: entry,
+                provenance: .notificationV1,
+                statedAt: statedAt,
+                receiptDate: receipt.isGenuine ? receipt.madeAt : nil
+            )
         }
-        guard let contract else { return nil }
-        return LegacyRenewal(
-            renewal,
-            of: contract,
-            in: app,
-            entry: entry,
-            provenance: .notificationV1,
-            statedAt: max(changeDate ?? receipt.madeAt, receipt.madeAt),
-            receiptDate: receipt.madeAt
-        )
+    }
+
+    /// Whose renewal the body's own members are about.
+    var contractOutside: String? {
+        let subscriptions = Set(receipt.entries.filter(\.isOfSubscription).map(\.contract))
+        let candidates = subscriptions.isEmpty ? Set(entries.map(\.contract)) : subscriptions
+        return namedID ?? (candidates.count == 1 ? candidates.first : nil)
     }
 }
 
 extension AnsweredReceipt {
-    /// What it says of a renewal; an answer without secret says nothing.
-    var legacyRenewal: LegacyRenewal? {
-        guard let renewal, let entry = json.renewalEntry else { return nil }
-        return LegacyRenewal(
-            renewal,
-            of: renewal.originalTransactionID,
-            in: app,
-            entry: entry,
-            provenance: .verifyReceipt,
-            statedAt: requestDate,
-            receiptDate: receipt.madeAt
-        )
+    /// What it says of renewals; an answer without secret says nothing.
+    var legacyRenewals: [LegacyRenewal] {
+        zip(renewals, json.renewalEntries).compactMap { renewal, entry in
+            LegacyRenewal(
+                renewal,
+                of: renewal.originalTransactionID,
+                in: app,
+                entry: entry,
+                provenance: .verifyReceipt,
+                statedAt: requestDate,
+                receiptDate: receipt.madeAt
+            )
+        }
     }
 }

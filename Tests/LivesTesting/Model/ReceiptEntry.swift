@@ -54,6 +54,9 @@ struct ReceiptEntry {
         purchase.productType.map { $0 == .autoRenewableSubscription } ?? (purchase.webOrderLineItemID != nil || purchase.expiresDate != nil)
     }
 
+    /// Only a signed receipt says of which type a product is.
+    var isOfConsumable: Bool { form == .signedReceipt && purchase.productType == .consumable }
+
     /// Whether another plan took its place: who cancelled it bought another product of the contract within a minute.
     func isReplaced(by others: [ReceiptEntry]) -> Bool {
         guard let cancelled = cancellationDate?.millisecondsSince1970 else { return false }

@@ -3,8 +3,8 @@ import Ledger
 import StoreSimulator
 
 extension LifeReceipt {
-    /// What a signed receipt says, as every client can read it.
-    var entries: [ReceiptEntry] { receipt.purchases.map { ReceiptEntry($0, form: .signedReceipt) } }
+    /// What a signed receipt says, as every client can read it: nothing, if it is not what it should be.
+    var entries: [ReceiptEntry] { isGenuine ? receipt.purchases.map { ReceiptEntry($0, form: .signedReceipt) } : [] }
 }
 
 extension [ReceiptEntry] {
@@ -28,18 +28,24 @@ extension ReceiptEntry {
 }
 
 extension LegacyNotification {
-    /// Only its receipt says anything of charges; its other half may say that a cancellation there was an upgrade.
+    /// Only its receipt says anything of charges; its other half may say that a cancellation there was an upgrade, when it names the app
+    /// whose secret vouches for it.
     var receiptAssertions: [Assertion] {
-        receipt.entries.assertions(of: app, statedAt: receipt.madeAt, classifiedBy: entries)
+        receipt.entries.assertions(of: app, statedAt: receipt.madeAt, classifiedBy: namesApp ? entries : [])
     }
 
     var entries: [ReceiptEntry] { transactions.map { ReceiptEntry($0, layout: layout) } }
 }
 
 extension AnsweredReceipt {
+    /// Of what was bought latest; none without the shared secret.
+    var latestEntries: [ReceiptEntry] { (transactions ?? []).map { ReceiptEntry($0, layout: layout) } }
+
+    /// Of the receipt that was asked about, in the store's words: that it is the store's it has said by answering.
+    var inApp: [ReceiptEntry] { receipt.receipt.purchases.map { ReceiptEntry($0, form: .inApp) } }
+
     var assertions: [Assertion] {
-        let latestEntries = (transactions ?? []).map { ReceiptEntry($0, layout: layout) }
-        let inApp = receipt.receipt.purchases.map { ReceiptEntry($0, form: .inApp) }
+        let latestEntries = latestEntries
         var assertions = inApp.assertions(of: app, statedAt: receipt.madeAt, classifiedBy: latestEntries)
         assertions += latestEntries.assertions(of: app, statedAt: requestDate)
         if let latest {

@@ -51,17 +51,17 @@ extension ReferenceModel {
     /// The days of grace that only a shared secret vouches for: given while nothing that Apple signed is newer or says that the charge was
     /// taken back.
     private func legacyGrace(_ current: Charge) -> Int64? {
-        guard let legacy = legacyRenewal(thatCountsFor: current.key), legacy.isInBillingRetry, current.revocationDate == nil,
+        guard let legacy = legacyRenewal(thatCountsFor: current), legacy.isInBillingRetry, current.revocationDate == nil,
             let grace = legacy.grace, let end = current.expiresDate, grace <= end + 30 * 86_400_000
         else { return nil }
         if let renewal = renewals[current.key], renewal.status == .revoked, renewal.signed >= current.firstSigned { return nil }
         return grace
     }
 
-    /// What notifications V1 and answers say last of a contract's renewal, if nothing signed is as new.
-    func legacyRenewal(thatCountsFor contract: Key) -> LegacyRenewal? {
-        guard let legacy = legacyRenewals[contract] else { return nil }
-        guard let renewal = renewals[contract] else { return legacy }
+    /// What notifications V1 and answers of a charge's own app say last of its contract's renewal, if nothing signed is as new.
+    func legacyRenewal(thatCountsFor current: Charge) -> LegacyRenewal? {
+        guard let legacy = legacyRenewals[LegacyRenewal.Name(contract: current.key, bundle: current.bundle)] else { return nil }
+        guard let renewal = renewals[current.key] else { return legacy }
         return legacy.statedAt > renewal.signed ? legacy : nil
     }
 }

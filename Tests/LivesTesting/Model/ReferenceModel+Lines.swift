@@ -15,6 +15,7 @@ extension ReferenceModel {
         lines += posts.map(postLine) + receiptPosts.map(receiptPostLine)
         lines += effects().map { "effect \($0)" }
         lines += refundStatements().map(refundLine) + consumptionLines()
+        lines += eventContracts.flatMap(\.lines)
         return lines.sorted()
     }
 
@@ -24,7 +25,7 @@ extension ReferenceModel {
         lines += renewals.map { BookLine.text("subscription", $0.environment, $0.id, versions(of: $1)) }
         lines += legacyRenewals.values.map { renewal in
             let versions = [("stated_at", String(renewal.statedAt)), ("fact_hash", renewal.hash.hexadecimal)]
-            return BookLine.text("legacy_renewal", renewal.key.environment, renewal.key.id, versions)
+            return BookLine.text("legacy_renewal", renewal.name.contract.environment, renewal.name.words, versions)
         }
         lines += posts.map(postLine) + receiptPosts.map(receiptPostLine)
         lines += effects().map { "effect \($0)" }
@@ -63,7 +64,7 @@ extension ReferenceModel {
     }
 
     private func legacyRenewalLine(_ renewal: LegacyRenewal) -> String {
-        BookLine.text("legacy_renewal", renewal.key.environment, renewal.key.id, renewal.fields)
+        BookLine.text("legacy_renewal", renewal.name.contract.environment, renewal.name.words, renewal.fields)
     }
 
     private func fields(_ columns: [BookColumns.Column], _ assertion: Assertion) -> [(String, String?)] {
@@ -81,14 +82,14 @@ extension ReferenceModel {
 
     private func contractLines(_ claims: [Key: [Claim]]) -> [String] {
         // Of a renewal alone there is a contract, and of what somebody said is his; of a consumable there is none.
-        let spokenOf = linked.union(renewals.keys).union(legacyRenewals.keys)
+        let spokenOf = linked.union(renewals.keys).union(legacyRenewals.keys.map(\.contract))
         return chargesByContract().compactMap { key, charges in
             let owner = owner(claims[key] ?? [])
             guard let current = current(of: charges), current.givesAccess else {
                 guard spokenOf.contains(key) else { return nil }
                 return BookLine.text("contract", key.environment, key.id, [("user_id", owner)])
             }
-            let legacy = legacyRenewal(thatCountsFor: key)
+            let legacy = legacyRenewal(thatCountsFor: current)
             let autoRenews = renewals[key]?.number("autoRenewStatus").map { $0 == 1 }
             let willRenew = legacy.map(\.renewal.autoRenews) ?? autoRenews
             return BookLine.text(

@@ -9,8 +9,8 @@ package struct ReferenceModel {
     let charges: [Charge]
     /// Renewal info and status of each contract.
     let renewals: [Key: Assertion]
-    /// What notifications V1 and answers say of each contract's renewal.
-    let legacyRenewals: [Key: LegacyRenewal]
+    /// What notifications V1 and answers say of each contract's renewal, each app's by itself.
+    let legacyRenewals: [LegacyRenewal.Name: LegacyRenewal]
     /// What the shop said, by order number.
     let shopOrders: [String: ShopOrder]
     let links: [OwnerLink]
@@ -20,6 +20,8 @@ package struct ReferenceModel {
     let receiptPosts: [PostedContract]
     let notifications: [SimulatedNotification]
     let legacyNotifications: [LegacyNotification]
+    /// The contracts of each event that is about several.
+    let eventContracts: [EventContracts]
 
     package init(_ histories: [History]) {
         self.init(events: histories.flatMap(\.events), commands: histories.flatMap(\.commands))
@@ -35,6 +37,7 @@ package struct ReferenceModel {
         receiptPosts = PostedContract.first(of: statements.receiptPosts)
         notifications = statements.notifications
         legacyNotifications = statements.legacyNotifications
+        eventContracts = events.compactMap(EventContracts.init)
         var shopOrders: [String: ShopOrder] = [:]
         var links: [OwnerLink] = []
         for command in commands {
@@ -50,7 +53,7 @@ package struct ReferenceModel {
     /// The charges of each contract that anything is known of.
     func chargesByContract() -> [Key: [Charge]] {
         var contracts = Dictionary(grouping: charges, by: \.key)
-        for key in Array(renewals.keys) + Array(legacyRenewals.keys) + Array(linked) { contracts[key, default: []] += [] }
+        for key in Array(renewals.keys) + legacyRenewals.keys.map(\.contract) + Array(linked) { contracts[key, default: []] += [] }
         return contracts
     }
 
@@ -64,7 +67,7 @@ package struct ReferenceModel {
 private struct Statements {
     var charges: [Key: [Assertion]] = [:]
     var renewals: [Key: [Assertion]] = [:]
-    var legacyRenewals: [Key: [LegacyRenewal]] = [:]
+    var legacyRenewals: [LegacyRenewal.Name: [LegacyRenewal]] = [:]
     var posts: [Post] = []
     var receiptPosts: [PostedContract] = []
     var notifications: [SimulatedNotification] = []
@@ -83,15 +86,16 @@ private struct Statements {
         case .post(let post):
             if let user = post.user { posts.append(Post(of: post, by: user, in: event)) }
         case .legacy(let notification):
+            guard notification.isTaken else { return }
             legacyNotifications.append(notification)
             take(notification.receiptAssertions)
-            take(notification.legacyRenewal)
+            take(notification.legacyRenewals)
         case .receipt(let post):
             take(post.receipt.entries.assertions(of: post.app, statedAt: post.receipt.madeAt))
             receiptPosts += PostedContract.all(of: post, in: event)
         case .answer(let answer):
             take(answer.assertions)
-            take(answer.legacyRenewal)
+            take(answer.legacyRenewals)
         }
     }
 
@@ -101,7 +105,7 @@ private struct Statements {
         }
     }
 
-    private mutating func take(_ renewal: LegacyRenewal?) {
-        if let renewal { legacyRenewals[renewal.key, default: []].append(renewal) }
+    private mutating func take(_ renewals: [LegacyRenewal]) {
+        for renewal in renewals { legacyRenewals[renewal.name, default: []].append(renewal) }
     }
 }

@@ -65,6 +65,33 @@ struct NotificationV1OutcomeTests {
         #expect(desk.facts?.legacyRenewals.count == 1)
     }
 
+    @Test func `without app and receipt a body says nothing, and is kept with its reason`() throws {
+        let desk = try Desk(
+            Shelf().notification(.didChangeRenewalStatus) { body in
+                body["bid"] = nil
+                body["auto_renew_status_change_date_ms"] = .string("\(SignedScene.now.millisecondsSince1970)")
+                body.change("unified_receipt") { $0["latest_receipt"] = "?" }
+            },
+            source: Self.source
+        )
+        // What has a type is not junk: it stays as long as any body.
+        #expect(desk.outcome == "rejected bundle_missing" && desk.labels == "DID_CHANGE_RENEWAL_STATUS - Production - - -")
+    }
+
+    @Test func `of a genuine receipt that is not ours nothing is believed beside it`() throws {
+        let other = try Shelf(SimulatedApp(bundleID: SignedScene.app.bundleID, appAppleID: 43)).signed()
+        let desk = try Desk(
+            Shelf().notification(.didChangeRenewalStatus) { body in
+                body["bid"] = nil
+                body["auto_renew_status_change_date_ms"] = .string("\(SignedScene.now.millisecondsSince1970)")
+                body.change("unified_receipt") { $0["latest_receipt"] = .string(other) }
+            },
+            source: Self.source
+        )
+        #expect(desk.outcome == "merge receipt:wrong_app_apple_id")
+        #expect(desk.facts?.legacyRenewals.isEmpty == true && desk.facts?.effects.isEmpty == true)
+    }
+
     @Test func `an iOS 6 style receipt is asked about, when there is a secret`() throws {
         let receipt = Base64.encode(Array(#"{ "signature" = "YQ=="; "purchase-info" = "eyB9"; }"#.utf8))
         let body = try Shelf().notification(.renewal) { $0.change("unified_receipt") { $0["latest_receipt"] = .string(receipt) } }
