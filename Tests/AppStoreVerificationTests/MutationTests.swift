@@ -15,12 +15,13 @@ struct MutationTests {
     }
 
     @Test(arguments: [true, false])
-    func `a changed byte is noticed wherever it is`(isRemembered: Bool) throws {
+    func `a changed byte is noticed wherever it is`(isRemembered: Bool) async throws {
         var generator = SeededGenerator(seed: seed)
         let verifier = Verifier(policy: try store.policy())
         if isRemembered { #expect(isValid(genuine, verifier)) }
         // Every region gets its share: each step of seven bytes is hit in one of them.
         for start in stride(from: 0, to: genuine.count, by: 7) {
+            await Task.yield()
             var bytes = genuine
             let index = min(start + Int.random(in: 0..<7, using: &generator), bytes.count - 1)
             bytes[index] ^= UInt8.random(in: 1...255, using: &generator)
@@ -28,13 +29,14 @@ struct MutationTests {
         }
     }
 
-    @Test func `a changed byte below the base64 is noticed wherever it is`() throws {
+    @Test func `a changed byte below the base64 is noticed wherever it is`() async throws {
         var generator = SeededGenerator(seed: seed)
         let verifier = Verifier(policy: try store.policy())
         let parts = genuine.split(separator: UInt8(ascii: "."))
         for part in parts.indices {
             let decoded = try #require(Base64URL.decode(parts[part]))
             for _ in 0..<400 {
+                await Task.yield()
                 var bytes = decoded
                 bytes[Int.random(in: bytes.indices, using: &generator)] ^= UInt8.random(in: 1...255, using: &generator)
                 var changed = parts
@@ -44,10 +46,11 @@ struct MutationTests {
         }
     }
 
-    @Test func `cut, doubled and moved pieces are noticed`() throws {
+    @Test func `cut, doubled and moved pieces are noticed`() async throws {
         var generator = SeededGenerator(seed: seed)
         let verifier = Verifier(policy: try store.policy())
         for _ in 0..<500 {
+            await Task.yield()
             let first = Int.random(in: 0..<genuine.count, using: &generator)
             let second = Int.random(in: first..<genuine.count, using: &generator) + 1
             let without = Array(genuine[..<first] + genuine[second...])
@@ -56,10 +59,11 @@ struct MutationTests {
         }
     }
 
-    @Test func `noise is refused`() throws {
+    @Test func `noise is refused`() async throws {
         var generator = SeededGenerator(seed: seed)
         let verifier = Verifier(policy: try store.policy())
         for _ in 0..<500 {
+            await Task.yield()
             let count = Int.random(in: 0..<300, using: &generator)
             let noise = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
             #expect(!isValid(noise, verifier), "seed \(seed)")

@@ -58,9 +58,10 @@ struct CertificateTests {
         #expect(throws: OpenSSLError.self) { try Certificate.single(pem: root.pem + root.pem) }
     }
 
-    @Test func `every change of one byte is refused or chains to nothing`() throws {
+    @Test func `every change of one byte is refused or chains to nothing`() async throws {
         let leaf = try Self.builder("Leaf").issued(for: try PrivateKey.generate(.p256).publicKey, by: root, key: rootKey)
         for index in leaf.der.indices {
+            await Task.yield()
             var der = leaf.der
             der[index] ^= 0x41
             do {

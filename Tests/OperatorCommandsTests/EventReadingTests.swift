@@ -98,7 +98,10 @@ struct EventReadingTests {
     @Test func `Apple's answer is told as such`() throws {
         let explanation = try Self.explanation(JSONSerializer.serialize(Shelf().answer().json), source: "verify_receipt")
         #expect(explanation.meaning == .receiptAnswer && explanation.standings.receipts.count == 9)
-        #expect(explanation.text.contains("an answer over TLS") && explanation.text.contains("verify_receipt, version"))
+        #expect(
+            explanation.text.contains("an answer over TLS")
+                && explanation.text.contains("verify_receipt of \(SignedScene.app.bundleID), version")
+        )
     }
 
     @Test(arguments: ["notification_v1", "client_receipt", "verify_receipt", "carrier_pigeon"])
