@@ -38,9 +38,11 @@ package struct Migration: Sendable {
         Migration(21, "m0021_bound_repairs", PackageResources.m0021_bound_repairs_sql),
         Migration(22, "m0022_forget_in_phases", PackageResources.m0022_forget_in_phases_sql),
         Migration(23, "m0023_add_receipt_half", PackageResources.m0023_add_receipt_half_sql),
-        Migration(24, "m0024_derive_legacy_books", PackageResources.m0024_derive_legacy_books_sql),
-        Migration(25, "m0025_create_outbox", PackageResources.m0025_create_outbox_sql),
-        Migration(26, "m0026_open_legacy_doors", PackageResources.m0026_open_legacy_doors_sql),
+        Migration(24, "m0024_state_legacy_rules", PackageResources.m0024_state_legacy_rules_sql),
+        Migration(25, "m0025_derive_legacy_books", PackageResources.m0025_derive_legacy_books_sql),
+        Migration(26, "m0026_show_legacy_books", PackageResources.m0026_show_legacy_books_sql),
+        Migration(27, "m0027_create_outbox", PackageResources.m0027_create_outbox_sql),
+        Migration(28, "m0028_open_legacy_doors", PackageResources.m0028_open_legacy_doors_sql),
     ]
 
     /// Creates the cluster's roles and their time-outs; safe to run again.

@@ -1,5 +1,5 @@
 -- Where facts of the legacy App Store go: the receipt half of a transaction, the legacy register of a renewal, who posted which receipt, and
--- which contracts an event is about beyond the one in its outcome. derive_books reads them from m0024 on.
+-- which contracts an event is about beyond the one in its outcome. derive_books reads them from m0025 on.
 
 -- A transaction has two halves. What was always called so is what counts: its constants are those of the JWS half where there is one, else the
 -- receipt half's; expires_date, revocation_* and is_upgraded are those of the half with the later date, the JWS half's on a tie. signed_date
