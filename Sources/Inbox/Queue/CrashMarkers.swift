@@ -39,12 +39,7 @@ final class CrashMarkers: Sendable {
             return
         }
         do {
-            try await commit([
-                """
-                INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
-                VALUES (\(lane), \(events.map(\.eventID)), \(isSuspect), clock_timestamp())
-                """
-            ])
+            try await commit([Self.insert(events.map(\.eventID), lane: lane, isSuspect: isSuspect)])
         } catch let error as PostgresError {
             // Said once, not for each batch.
             if !isAway.exchange(true, ordering: .relaxed) {
@@ -92,6 +87,20 @@ final class CrashMarkers: Sendable {
             forgotten.withLock { $0.formUnion(lanes) }
             throw error
         }
+    }
+
+    /// A marker is for the death of this process, which PostgreSQL outlives: it need not be on the disk before the batch goes on. Only that of
+    /// a suspect waits, for it may take the machine with it.
+    private static func insert(_ ids: [Int64], lane: ClaimedBatch.Lane, isSuspect: Bool) -> Statement {
+        isSuspect
+            ? """
+            INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
+            VALUES (\(lane), \(ids), true, clock_timestamp())
+            """
+            : """
+            INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
+            SELECT \(lane), \(ids), false, clock_timestamp() FROM set_config('synchronous_commit', 'off', true)
+            """
     }
 
     private static func remove(_ lanes: [ClaimedBatch.Lane]) -> Statement {
