@@ -13,19 +13,25 @@ package final class RawClient {
     }
 
     /// Connects over TCP to this machine.
-    package static func connect(port: Int) async throws -> RawClient {
-        try await connect { $0.connect(host: "127.0.0.1", port: port) }
+    ///
+    /// - Parameter first: sent as soon as there is a connection, on its event loop: a task that sends may come too late for a server with a
+    ///   deadline, where the cores are busy with other tests.
+    package static func connect(port: Int, sending first: String = "") async throws -> RawClient {
+        try await connect(sending: first) { $0.connect(host: "127.0.0.1", port: port) }
     }
 
     /// Connects to a Unix socket.
     package static func connect(unixSocket path: String) async throws -> RawClient {
-        try await connect { $0.connect(unixDomainSocketPath: path) }
+        try await connect(sending: "") { $0.connect(unixDomainSocketPath: path) }
     }
 
-    private static func connect(_ connect: (ClientBootstrap) -> EventLoopFuture<any Channel>) async throws -> RawClient {
+    private static func connect(
+        sending first: String,
+        _ connect: (ClientBootstrap) -> EventLoopFuture<any Channel>
+    ) async throws -> RawClient {
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).channelInitializer { channel in
-            channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Receiver(continuation)) }
+            channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Receiver(continuation, first: first)) }
         }
         return RawClient(channel: try await connect(bootstrap).get(), input: stream)
     }
@@ -69,10 +75,17 @@ package final class RawClient {
 
     private final class Receiver: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
         private let continuation: AsyncThrowingStream<ByteBuffer, any Error>.Continuation
+        private let first: String
 
-        init(_ continuation: AsyncThrowingStream<ByteBuffer, any Error>.Continuation) {
+        init(_ continuation: AsyncThrowingStream<ByteBuffer, any Error>.Continuation, first: String) {
             self.continuation = continuation
+            self.first = first
+        }
+
+        func channelActive(context: ChannelHandlerContext) {
+            if !first.isEmpty { context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: first)), promise: nil) }
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -92,7 +92,9 @@ struct BookHall {
             }
         case .linkOwner(let link):
             let linkedAt = PostgresTimestamp(microsecondsSince2000: link.linkedAt - 946_684_800_000_000)
-            try await shop.withConnection { connection in
+            try await shop.withTransaction { connection in
+                // Who links a purchase has seen it: what a batch is about to commit, the link waits for.
+                try await connection.execute("LOCK TABLE appstore.transactions IN SHARE MODE")
                 _ = try await connection.execute(
                     """
                     SELECT appstore.record_owner_link(\(link.environment.rawValue), \(link.contract), \(link.user), \(linkedAt), 'tests',

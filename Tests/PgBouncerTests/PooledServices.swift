@@ -84,14 +84,12 @@ struct PooledServices {
 
     /// One request to the interface, as the shop's backend makes it.
     func exchange(_ method: String, _ target: String, key: APIKey, json: String = "") async throws -> RawResponse {
-        let client = try await RawClient.connect(port: apiPort)
-        defer { client.close() }
-        try await client.send(
-            """
+        let request = """
             \(method) \(target) HTTP/1.1\r\nHost: shop\r\nAuthorization: Bearer \(key.text)\r\nContent-Type: application/json\r
             Content-Length: \(json.utf8.count)\r\n\r\n\(json)
             """
-        )
+        let client = try await RawClient.connect(port: apiPort, sending: request)
+        defer { client.close() }
         return try await client.response()
     }
 }

@@ -237,8 +237,7 @@ struct ReceiptTests {
             let fields = "Host: shop\r\nContent-Length: 1048576\r\nExpect: 100-continue\r\n\r\n"
             var clients: [RawClient] = []
             for _ in 1...20 {
-                let client = try await RawClient.connect(port: api.port)
-                try await client.send("POST /v1/receipts HTTP/1.1\r\n" + fields)
+                let client = try await RawClient.connect(port: api.port, sending: "POST /v1/receipts HTTP/1.1\r\n" + fields)
                 #expect(try await client.response().status == 100)
                 clients.append(client)
             }

@@ -19,8 +19,7 @@ struct AdminServerTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private func get(_ path: String, _ port: Int) async throws -> RawResponse {
-        let client = try await RawClient.connect(port: port)
-        try await client.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+        let client = try await RawClient.connect(port: port, sending: "GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
         let response = try await client.response()
         client.close()
         return response

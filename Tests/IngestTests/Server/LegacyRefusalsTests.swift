@@ -102,8 +102,7 @@ struct LegacyRefusalsTests {
             secrets: SampleLegacyNotification.secrets,
             server: { $0.limits.requestDeadline = .milliseconds(100) }
         ) { server in
-            let client = try await server.connect()
-            try await client.send(head(Self.json + "Content-Length: 4000000\r\n") + "{")
+            let client = try await server.connect(sending: head(Self.json + "Content-Length: 4000000\r\n") + "{")
             try expectProblem(try await client.response(), 408, "request-timeout")
         }
     }

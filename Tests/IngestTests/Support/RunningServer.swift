@@ -78,14 +78,13 @@ struct RunningServer {
         await group.triggerGracefulShutdown()
     }
 
-    func connect() async throws -> RawClient {
-        try await RawClient.connect(port: port)
+    func connect(sending first: String = "") async throws -> RawClient {
+        try await RawClient.connect(port: port, sending: first)
     }
 
     /// Sends one request on a connection of its own and returns the answer.
     func exchange(_ request: String, port: Int? = nil) async throws -> RawResponse {
-        let client = try await RawClient.connect(port: port ?? self.port)
-        try await client.send(request)
+        let client = try await RawClient.connect(port: port ?? self.port, sending: request)
         let response = try await client.response(toHead: request.hasPrefix("HEAD"))
         client.close()
         return response

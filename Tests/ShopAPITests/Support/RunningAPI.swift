@@ -88,8 +88,7 @@ struct RunningAPI {
         var request = "\(method) \(target) HTTP/1.1\r\nHost: shop\r\n"
         if let authorization = authorization ?? key.map({ "Bearer \($0.text)" }) { request += "Authorization: \(authorization)\r\n" }
         if let json { request += fields + "Content-Length: \(announced ?? json.utf8.count)\r\n" }
-        let client = try await RawClient.connect(port: port)
-        try await client.send(request + "\r\n" + (json ?? ""))
+        let client = try await RawClient.connect(port: port, sending: request + "\r\n" + (json ?? ""))
         let response = try await client.response(toHead: method == "HEAD")
         client.close()
         try APIDescription.served.expectDescribed(method, target, response, sourceLocation: sourceLocation)
