@@ -259,12 +259,18 @@ CREATE FUNCTION appstore.age_calls() RETURNS bigint
     SET lock_timeout TO '1s'
     AS $$
 DECLARE
+    v_awaited  bigint[];
     v_given_up bigint;
     v_deleted  bigint;
 BEGIN
     IF NOT appstore.keep_house() THEN
         RETURN 0;
     END IF;
+    v_awaited := ARRAY(SELECT c.call_id FROM appstore.outbox AS c
+                       WHERE c.state = 'open' AND c.fallback_source IS NOT NULL AND c.fallback_event_id IS NULL
+                         AND c.asked_at < statement_timestamp() - interval '1 minute'
+                       ORDER BY c.asked_at, c.call_id LIMIT 500 FOR UPDATE SKIP LOCKED);
+    PERFORM appstore.fall_back(v_awaited);
     UPDATE appstore.outbox AS c
     SET state = 'given_up', reason = 'no_worker', settled_at = clock_timestamp(), is_leased = false
     WHERE c.call_id = ANY (ARRAY(SELECT old.call_id FROM appstore.outbox AS old
@@ -277,7 +283,7 @@ BEGIN
                                  WHERE old.state <> 'open' AND old.settled_at < clock_timestamp() - interval '30 days'
                                  ORDER BY old.settled_at, old.call_id LIMIT 500 FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_deleted = ROW_COUNT;
-    RETURN v_given_up + v_deleted;
+    RETURN cardinality(v_awaited) + v_given_up + v_deleted;
 END
 $$;
 
@@ -449,6 +455,22 @@ CREATE FUNCTION appstore.api_receipt_charges(environment text, transaction_ids t
 $$;
 
 ALTER FUNCTION appstore.api_receipt_charges(environment text, transaction_ids text[], user_id text, bundle_ids text[]) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.api_receipt_question(call_key text) RETURNS TABLE(is_open boolean, denied_because text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE WHEN coalesce(c.fallback_event_id, c.answer_event_id) IS NOT NULL
+                THEN NOT EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id IN (c.answer_event_id, c.fallback_event_id))
+                ELSE c.state = 'open' END,
+           CASE WHEN c.state = 'refused' AND c.fallback_event_id IS NULL THEN c.reason END
+    FROM appstore.outbox AS c
+    WHERE c.call_key = api_receipt_question.call_key AND c.kind = 'verify_receipt'
+    ORDER BY c.call_id DESC
+    LIMIT 1
+$$;
+
+ALTER FUNCTION appstore.api_receipt_question(call_key text) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) RETURNS TABLE(user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamp with time zone, will_renew boolean, renews_as text, expiration_intent integer, in_billing_retry boolean, grace_ends_at timestamp with time zone, started_at timestamp with time zone, period_started_at timestamp with time zone, period_ends_at timestamp with time zone, revoked_at timestamp with time zone, transaction_id text)
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -1010,7 +1032,7 @@ DECLARE
     v_answers bigint[];
 BEGIN
     -- Calls of those bodies. One that somebody else asked for, too, is made of his body from now on, and its answer is his. The others have
-    -- nothing to send any more; what was answered to them are bodies themselves.
+    -- nothing to send any more; what was answered to them, and what spoke in an answer's place, are bodies themselves.
     v_calls := ARRAY(
         SELECT c.call_id FROM appstore.outbox AS c WHERE c.event_id = ANY (v_events) ORDER BY c.call_id FOR UPDATE);
     UPDATE appstore.outbox AS c SET event_id = heir.event_id
@@ -1023,8 +1045,9 @@ BEGIN
     WHERE c.call_id = call.id AND heir.event_id IS NOT NULL;
     UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
     WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND (c.state = 'open') IS TRUE; -- found by its id
-    v_answers := ARRAY(SELECT c.answer_event_id FROM appstore.outbox AS c
-                       WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND c.answer_event_id IS NOT NULL);
+    v_answers := ARRAY(SELECT spoken.event_id
+                       FROM appstore.outbox AS c CROSS JOIN LATERAL unnest(ARRAY[c.answer_event_id, c.fallback_event_id]) AS spoken (event_id)
+                       WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND spoken.event_id IS NOT NULL);
     PERFORM appstore.end_posts(v_answers); -- those that wait
     v_events := v_events || v_answers;
     v_events := ARRAY( -- a locked outcome cannot be requeued
@@ -1495,6 +1518,30 @@ $_$;
 
 ALTER FUNCTION appstore.drop_aged_partition() OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    IF state IS NULL OR state NOT IN ('refused', 'given_up') THEN
+        RAISE EXCEPTION 'state % is no end of a call without an answer', quote_nullable(state) USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    UPDATE appstore.outbox AS c
+    SET state = end_call.state, reason = end_call.reason, settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1
+    WHERE c.call_id = end_call.call_id AND c.epoch = end_call.epoch AND c.state = 'open';
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF falls_back THEN
+        PERFORM appstore.fall_back(ARRAY[end_call.call_id]);
+    END IF;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.end_posts(posts bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1553,6 +1600,46 @@ CREATE FUNCTION appstore.events_not_exactly_once() RETURNS SETOF bigint
 $$;
 
 ALTER FUNCTION appstore.events_not_exactly_once() OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.fall_back(calls bigint[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_call  record;
+    v_event bigint;
+BEGIN
+    FOR v_call IN
+        SELECT c.call_id, c.fallback_source, c.event_id FROM appstore.outbox AS c
+        WHERE c.call_id = ANY (fall_back.calls) AND c.fallback_source IS NOT NULL AND c.fallback_event_id IS NULL
+        ORDER BY c.call_id FOR UPDATE
+    LOOP
+        WITH stored AS (
+            INSERT INTO appstore.inbox (source, received_at, body)
+            SELECT v_call.fallback_source, clock_timestamp(),
+                   convert_to(json_build_object('receiptData', convert_from(i.body, 'UTF8')::json ->> 'receiptData')::text, 'UTF8')
+            FROM appstore.inbox AS i WHERE i.event_id = v_call.event_id
+            RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
+        )
+        INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+        SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
+        RETURNING inbox_ready.event_id INTO v_event;
+        UPDATE appstore.outbox AS c SET fallback_event_id = v_event WHERE c.call_id = v_call.call_id;
+    END LOOP;
+END
+$$;
+
+ALTER FUNCTION appstore.fall_back(calls bigint[]) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.fall_back_from(answers bigint[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT appstore.fall_back(ARRAY(SELECT c.call_id FROM appstore.outbox AS c WHERE c.answer_event_id = ANY (fall_back_from.answers)))
+$$;
+
+ALTER FUNCTION appstore.fall_back_from(answers bigint[]) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.find_repair(action text, filter jsonb, max_events integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
@@ -1971,6 +2058,26 @@ END
 $$;
 
 ALTER FUNCTION appstore.posted_by(body bytea) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE appstore.outbox AS c
+    SET is_leased = false, run_at = clock_timestamp() + postpone_call.delay, attempts = c.attempts + 1,
+        repeats = CASE WHEN c.last_reason = postpone_call.reason THEN c.repeats + 1 ELSE 1 END, last_reason = postpone_call.reason
+    WHERE c.call_id = postpone_call.call_id AND c.epoch = postpone_call.epoch AND c.state = 'open';
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM appstore.fall_back(ARRAY[postpone_call.call_id]);
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.prepare_partitions() RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3292,7 +3399,11 @@ CREATE TABLE appstore.outbox (
     reason text,
     settled_at timestamp with time zone,
     answer_event_id bigint,
+    fallback_source text,
+    fallback_event_id bigint,
     CONSTRAINT outbox_answer_of_the_answered CHECK (((answer_event_id IS NULL) OR (state = 'answered'::text))),
+    CONSTRAINT outbox_fallback_is_a_source CHECK ((fallback_source ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
+    CONSTRAINT outbox_fallback_where_wanted CHECK (((fallback_event_id IS NULL) OR (fallback_source IS NOT NULL))),
     CONSTRAINT outbox_key_is_short CHECK (((octet_length(call_key) >= 1) AND (octet_length(call_key) <= 255))),
     CONSTRAINT outbox_kind_is_a_name CHECK ((kind ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
     CONSTRAINT outbox_made_of_something CHECK (((event_id IS NOT NULL) OR (payload IS NOT NULL))),
@@ -3335,7 +3446,8 @@ CREATE VIEW appstore.outbox_status AS
     c.is_leased,
     c.deadline_at,
     c.settled_at,
-    c.answer_event_id
+    c.answer_event_id,
+    c.fallback_event_id
    FROM appstore.outbox c;
 
 ALTER TABLE appstore.outbox_status OWNER TO appstore_owner;
@@ -3813,6 +3925,10 @@ CREATE INDEX orders_without_user ON appstore.orders USING btree (environment, or
 
 CREATE INDEX outbox_answered ON appstore.outbox USING btree (kind, call_key, settled_at) WHERE (state = 'answered'::text);
 
+CREATE INDEX outbox_awaited ON appstore.outbox USING btree (asked_at, call_id) WHERE ((state = 'open'::text) AND (fallback_source IS NOT NULL) AND (fallback_event_id IS NULL));
+
+CREATE INDEX outbox_by_key ON appstore.outbox USING btree (call_key, kind, call_id);
+
 CREATE INDEX outbox_due ON appstore.outbox USING btree (bundle_id, kind, run_at, call_id) WHERE (state = 'open'::text);
 
 CREATE INDEX outbox_of_answer ON appstore.outbox USING btree (answer_event_id) WHERE (answer_event_id IS NOT NULL);
@@ -3918,6 +4034,9 @@ GRANT ALL ON FUNCTION appstore.api_link_owner(environment text, original_transac
 REVOKE ALL ON FUNCTION appstore.api_receipt_charges(environment text, transaction_ids text[], user_id text, bundle_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.api_receipt_charges(environment text, transaction_ids text[], user_id text, bundle_ids text[]) TO appstore_api;
 
+REVOKE ALL ON FUNCTION appstore.api_receipt_question(call_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.api_receipt_question(call_key text) TO appstore_api;
+
 REVOKE ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) TO appstore_api;
 
@@ -3968,6 +4087,9 @@ REVOKE ALL ON FUNCTION appstore.discard_settled(event_ids bigint[], settled_befo
 REVOKE ALL ON FUNCTION appstore.drop_aged_partition() FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.drop_aged_partition() TO appstore_worker;
 
+REVOKE ALL ON FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) TO appstore_worker;
+
 REVOKE ALL ON FUNCTION appstore.end_posts(posts bigint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) FROM PUBLIC;
@@ -3978,6 +4100,11 @@ GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO a
 REVOKE ALL ON FUNCTION appstore.events_not_exactly_once() FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.events_not_exactly_once() TO appstore_operator;
 GRANT ALL ON FUNCTION appstore.events_not_exactly_once() TO appstore_viewer;
+
+REVOKE ALL ON FUNCTION appstore.fall_back(calls bigint[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.fall_back_from(answers bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.fall_back_from(answers bigint[]) TO appstore_worker;
 
 REVOKE ALL ON FUNCTION appstore.find_repair(action text, filter jsonb, max_events integer) FROM PUBLIC;
 
@@ -4026,6 +4153,9 @@ REVOKE ALL ON FUNCTION appstore.period_user(p_environment text, p_contract text,
 GRANT ALL ON FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) TO appstore_worker;
 
 REVOKE ALL ON FUNCTION appstore.posted_by(body bytea) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) TO appstore_worker;
 
 REVOKE ALL ON FUNCTION appstore.prepare_partitions() FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.prepare_partitions() TO appstore_worker;

@@ -2,12 +2,15 @@ package import AppStore
 package import AppStoreVerification
 package import Ledger
 
-/// Turns a verified receipt that a client posted into facts, and into a question to Apple. Pure.
+/// Turns a verified receipt that a client posted into facts or, where Apple is asked about it, into a question. Pure.
 ///
-/// The facts are those of the receipt itself, as genuine as Apple's answer and only older: nobody waits for the answer.
+/// A receipt does not say everything: a charge that a family shares looks like one that was paid. Where Apple is asked, charges are what the
+/// answer says, and the receipt's own word counts only while there is none (``UnansweredReceipt``).
 package enum ClientReceiptInterpreter {
     /// What is told of a post that names a purchase which its receipt does not hold.
     package static let transactionNotInReceipt = "transaction_not_in_receipt"
+    /// What is told of a post whose charges Apple's answer brings.
+    package static let appleIsAsked = "verify_receipt_asked"
 
     /// Why a genuine receipt is not what was asked for; nil when it is.
     package static func refusal(of receipt: VerifiedReceipt, in post: ClientReceipt) -> ReceiptReason? {
@@ -18,7 +21,7 @@ package enum ClientReceiptInterpreter {
 
     /// - Parameters:
     ///   - receivedAt: when the event came in, which decides who posted a purchase first.
-    ///   - settings: whether Apple is asked as well.
+    ///   - settings: whether Apple is asked.
     package static func facts(
         of receipt: VerifiedReceipt,
         in post: ClientReceipt,
@@ -30,11 +33,13 @@ package enum ClientReceiptInterpreter {
         facts.take(receipt.reading())
         let named = post.transactionID.flatMap { id in facts.receipts.first { $0.key.id == id } }
         facts.namedCharge = named.map { Submission.Key(charge: $0.key, user: post.user) }
-        if post.transactionID != nil, named == nil { facts.remark = transactionNotInReceipt }
         facts.receiptSubmissions = submissions(of: facts.receipts, named: named, by: post.user, eventID: eventID, receivedAt: receivedAt)
         if settings.asksApple(about: receipt.bundleID) {
             facts.calls = [.verifyReceipt(about: receipt, eventID: eventID)]
+            (facts.awaitedReceipts, facts.receipts, facts.effects, facts.unhandledReason) = (facts.receipts, [], [], nil)
+            facts.remark = appleIsAsked
         }
+        if post.transactionID != nil, named == nil { facts.remark = transactionNotInReceipt }
         return facts
     }
 

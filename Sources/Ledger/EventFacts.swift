@@ -9,6 +9,8 @@ package struct EventFacts: Sendable {
     package var transaction: TransactionFact?
     /// What a verified receipt, or Apple's answer about one, says of charges.
     package var receipts: [ReceiptFact]
+    /// Charges of a verified receipt that Apple is asked about, whose answer brings them: they say what the event is about, and are not merged.
+    package var awaitedReceipts: [ReceiptFact] = []
     package var subscription: SubscriptionFact?
     package var legacyRenewals: [LegacyRenewalFact]
     /// That somebody says the charge is his.
@@ -69,9 +71,12 @@ package struct EventFacts: Sendable {
             && effects.isEmpty
     }
 
+    /// The charges that the event's receipt holds, whoever brings them into the books.
+    package var receiptsInside: [ReceiptFact] { receipts + awaitedReceipts }
+
     /// The contracts, no consumables, that the event is about, each once; a consumable's charge is found by its own id.
     package var contracts: Set<LedgerKey> {
-        let charged = receipts.lazy.filter { $0.isSubscription || $0.content.productType != .consumable }
+        let charged = receiptsInside.lazy.filter { $0.isSubscription || $0.content.productType != .consumable }
             .map { LedgerKey(environment: $0.key.environment, id: $0.originalTransactionID) }
         return Set(charged).union(legacyRenewals.lazy.map(\.contract))
     }

@@ -8,14 +8,24 @@ package struct OutboundCall: Hashable, Sendable {
     package let bundleID: String
     /// The event whose body the call is made of.
     package let eventID: Int64
+    /// The source under which the event's receipt enters the inbox again where there is no answer; nil when nothing takes its place.
+    package let fallback: String?
     /// How long it is worth trying.
     package let patience: Duration
 
-    package init(kind: String, key: String, bundleID: String, eventID: Int64, patience: Duration = .seconds(86_400)) {
+    package init(
+        kind: String,
+        key: String,
+        bundleID: String,
+        eventID: Int64,
+        fallback: String? = nil,
+        patience: Duration = .seconds(86_400)
+    ) {
         self.kind = kind
         self.key = key
         self.bundleID = bundleID
         self.eventID = eventID
+        self.fallback = fallback
         self.patience = patience
     }
 }

@@ -124,7 +124,7 @@ extension BatchFold {
 
     /// The contracts of events that are about more than one.
     fileprivate var severalContracts: [(contract: LedgerKey, eventID: Int64)] {
-        events.lazy.filter { !$0.receipts.isEmpty || !$0.legacyRenewals.isEmpty }.flatMap { event in
+        events.lazy.filter { !$0.receipts.isEmpty || !$0.awaitedReceipts.isEmpty || !$0.legacyRenewals.isEmpty }.flatMap { event in
             let contracts = event.contracts
             return contracts.count > 1 ? contracts.map { (contract: $0, eventID: event.eventID) } : []
         }

@@ -7,12 +7,14 @@ import Postgres
 enum OutboundCallMerge {
     static func statement(_ calls: [OutboundCall]) -> Statement {
         """
-        INSERT INTO appstore.outbox AS c (kind, call_key, bundle_id, event_id, asked_by, deadline_at)
+        INSERT INTO appstore.outbox AS c (kind, call_key, bundle_id, event_id, asked_by, fallback_source, deadline_at)
         SELECT u.kind, u.call_key, min(u.bundle_id), min(u.event_id), array_agg(u.event_id ORDER BY u.event_id),
+               max(u.fallback),
                clock_timestamp() + max(u.patience) * interval '1 second'
         FROM unnest(\(calls.map(\.kind)), \(calls.map(\.key)), \(calls.map(\.bundleID)), \(calls.map(\.eventID)),
+                    \(calls.map(\.fallback)),
                     \(calls.map(\.patience.components.seconds)))
-             AS u (kind, call_key, bundle_id, event_id, patience)
+             AS u (kind, call_key, bundle_id, event_id, fallback, patience)
         CROSS JOIN LATERAL (
             SELECT EXISTS (SELECT FROM appstore.outbox AS a
                            WHERE a.kind = u.kind AND a.call_key = u.call_key AND a.state = 'answered'

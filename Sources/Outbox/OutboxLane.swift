@@ -138,7 +138,8 @@ struct OutboxLane: Sendable {
         switch verdict {
         case .answer: logger.debug("call answered", metadata: metadata)
         case .postpone(let reason, _): logger.info("call postponed", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
-        case .refuse(let reason): logger.warning("call refused", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
+        case .refuse(let reason), .deny(let reason):
+            logger.warning("call refused", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
         case .giveUp(let reason): logger.warning("call given up", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
         }
     }

@@ -36,7 +36,7 @@ extension OutboxMetrics.Result {
         self =
             switch verdict {
             case .answer: .answered
-            case .refuse: .refused
+            case .refuse, .deny: .refused
             case .giveUp: .givenUp
             case .postpone: .postponed
             }

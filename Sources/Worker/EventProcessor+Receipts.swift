@@ -78,10 +78,10 @@ extension EventProcessor {
             do throws(ReceiptAnswer.Refusal) {
                 answer = try ReceiptAnswer(response, receivedAt: event.arrivalTime, policy: receipts.policy)
             } catch {
-                return .rejected(error.rawValue, OutcomeLabels(response))
+                return .unusableAnswer(event, error.rawValue, OutcomeLabels(response))
             }
         } catch {
-            return .rejected(error.rawValue)
+            return .unusableAnswer(event, error.rawValue)
         }
         var latest: VerifiedReceipt?
         if let data = answer.response.latestReceipt {
@@ -95,6 +95,24 @@ extension EventProcessor {
         }
         let facts = VerifyReceiptInterpreter.facts(of: answer, latest: latest, eventID: event.eventID)
         return .facts(facts, OutcomeLabels(answer.response).naming(facts))
+    }
+
+    func prepareUnansweredReceipt(_ event: ClaimedEvent) -> Prepared {
+        let unanswered: UnansweredReceipt
+        do {
+            unanswered = try UnansweredReceipt(body: event.body)
+        } catch {
+            return .rejected(error.rawValue)
+        }
+        switch receipts.verify(unanswered.receiptData, receivedAt: event.verificationTime) {
+        case .invalid(let rejection):
+            return .settled(settlement(of: rejection, OutcomeLabels(rejection)))
+        case .valid(let receipt):
+            let labels = OutcomeLabels(receipt)
+            guard !receipt.containsNUL else { return .rejected(UnreadableBody.nul.rawValue, labels) }
+            let facts = UnansweredReceipt.facts(of: receipt, eventID: event.eventID)
+            return .facts(facts, labels.naming(facts))
+        }
     }
 
     private func settlement(of rejection: ReceiptRejection, _ labels: OutcomeLabels) -> Settlement {
@@ -129,5 +147,11 @@ extension EventProcessor {
         } catch {
             throw .malformed
         }
+    }
+}
+
+extension EventProcessor.Prepared {
+    fileprivate static func unusableAnswer(_ event: ClaimedEvent, _ reason: String, _ labels: OutcomeLabels = OutcomeLabels()) -> Self {
+        .unusableAnswer(eventID: event.eventID, Outcome(.rejected, reason: reason, labels: labels))
     }
 }

@@ -34,6 +34,8 @@ package struct EventProcessor: Sendable {
         case settled(Settlement)
         /// It is to be merged; the labels are for its outcome.
         case facts(EventFacts, OutcomeLabels)
+        /// An answer to a call of which nothing can be taken: something else takes its place.
+        case unusableAnswer(eventID: Int64, Outcome)
     }
 
     /// Verifies an event. What is wrong with it is part of its value.
@@ -45,6 +47,7 @@ package struct EventProcessor: Sendable {
             case AuthenticNotificationV1.source: prepareNotificationV1(event)
             case ClientReceipt.source: prepareClientReceipt(event)
             case VerifyReceiptInterpreter.source: prepareReceiptAnswer(event)
+            case UnansweredReceipt.source: prepareUnansweredReceipt(event)
             default: .settled(.outcome(Outcome(.unhandled, reason: "unknown_source")))
             }
         }
@@ -114,19 +117,31 @@ package struct EventProcessor: Sendable {
                 if case .facts(let facts, _) = event { facts } else { nil }
             }
         )
+        let unusable = prepared.compactMap { event in
+            if case .unusableAnswer(let eventID, _) = event { eventID } else { nil }
+        }
+        // Before the books, as calls are written.
+        if !unusable.isEmpty { try await OutboundFallback.speak(insteadOf: unusable, in: transaction) }
         let answer = try await BookKeeper.merge(fold, in: transaction)
         return prepared.map { event in
             switch event {
             case .settled(let settlement):
                 return settlement
+            case .unusableAnswer(_, let outcome):
+                return .outcome(outcome)
             case .facts(let facts, let labels):
                 let result = fold.result(of: facts, after: answer)
-                // Whose a purchase is, is what its poster asked; the rest can be seen in the event.
-                let doubt = fold.ownershipDoubt(of: facts, after: answer)?.rawValue
-                let reason = (facts.namedCharge == nil ? nil : doubt) ?? facts.unhandledReason ?? doubt ?? facts.remark
-                return .outcome(Outcome(Outcome.Result(result), reason: reason, labels: labels))
+                let doubt = fold.ownershipDoubt(of: facts, after: answer)
+                return .outcome(Outcome(Outcome.Result(result), reason: Self.reason(facts, doubt), labels: labels))
             }
         }
+    }
+
+    /// Whose a purchase is, is what its poster asked; the rest can be seen in the event.
+    private static func reason(_ facts: EventFacts, _ doubt: OwnershipDoubt?) -> String? {
+        // What is nobody's may only not be in the books yet.
+        let doubt = facts.awaitedReceipts.isEmpty || doubt == .conflict ? doubt?.rawValue : nil
+        return (facts.namedCharge == nil ? nil : doubt) ?? facts.unhandledReason ?? doubt ?? facts.remark
     }
 }
 

@@ -43,12 +43,13 @@ extension OutcomeLabels {
     /// The same with the charge and the contract that the facts are about, where it can only be one.
     func naming(_ facts: EventFacts) -> OutcomeLabels {
         var labels = self
-        let charge = facts.namedCharge?.charge.id ?? facts.refundStatement?.transactionID ?? Self.only(facts.receipts.lazy.map(\.key.id))
+        let receipts = facts.receiptsInside
+        let charge = facts.namedCharge?.charge.id ?? facts.refundStatement?.transactionID ?? Self.only(receipts.lazy.map(\.key.id))
         labels.transactionID = charge?.storable
         if labels.originalTransactionID == nil {
             let contract =
-                facts.receipts.first { $0.key.id == charge }?.originalTransactionID
-                ?? Self.only(facts.receipts.map(\.originalTransactionID) + facts.legacyRenewals.map(\.contract.id))
+                receipts.first { $0.key.id == charge }?.originalTransactionID
+                ?? Self.only(receipts.map(\.originalTransactionID) + facts.legacyRenewals.map(\.contract.id))
             labels.originalTransactionID = contract?.storable
         }
         return labels

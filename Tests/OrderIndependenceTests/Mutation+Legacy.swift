@@ -55,6 +55,10 @@ extension Mutation {
             )
         ),
         Mutation(rule: "an upgrade is no refund", way: .facts(callUpgradesRefunds)),
+        Mutation(
+            rule: "charges of a receipt about which Apple is asked wait for the answer",
+            way: .facts { facts in (facts.receipts, facts.awaitedReceipts) = (facts.receiptsInside, []) }
+        ),
     ]
 
     private static let renewals = [

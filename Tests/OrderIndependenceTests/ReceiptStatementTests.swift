@@ -25,14 +25,16 @@ import Testing
                 counts[number].append(try await counter.statements(toMerge: fold))
             }
         }
-        #expect(try await counter.rows("transactions") == 2 * (1 + subscriptions + 187 + 187))
+        // The charges of receipts about which Apple is asked come with its answer.
+        #expect(try await counter.rows("transactions") == 1 + subscriptions + 187 + 187)
         #expect(try await counter.rows("outbox") == 4)
         // A receipt with one contract is found by its outcome; one with several has a row for each of them.
         #expect(try await counter.rows("event_contracts") == (subscriptions > 1 ? 2 * 3 * subscriptions : 0))
         #expect(Set(counts.dropFirst()).count == 1, "\(counts)")
-        // BEGIN and COMMIT, the registers, the books, the effects, and who posted what first; then the contracts, and the question to Apple.
+        // BEGIN and COMMIT, the registers, the books, the effects, and who posted what first; then the contracts. Or the question to Apple
+        // instead of the registers and the effects.
         let (local, asking) = (counts[1][0], counts[1][1])
-        #expect((1...12).contains(local) && asking == local + 1, "\(counts)")
+        #expect((1...12).contains(local) && asking < local, "\(counts)")
         try await counter.close()
     }
 

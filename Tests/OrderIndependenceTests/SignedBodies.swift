@@ -117,6 +117,10 @@ struct SignedBodies {
                 environment: post.app.environment,
                 bundleIDs: [post.app.bundleID]
             ).body
+        case .unanswered(let receipt, _):
+            stored.source = UnansweredReceipt.source
+            let body: JSONObject = ["receiptData": .string(receipt.text)]
+            stored.body = JSONSerializer.serialize(body)
         case .answer(let answer):
             stored.source = VerifyReceiptInterpreter.source
             stored.body = JSONSerializer.serialize(answer.json)

@@ -14,7 +14,7 @@ enum UnsignedFacts {
     ///   - believesReceipts: whether every receipt in a notification V1 counts as genuine, as it must not.
     static func facts(
         of events: [LifeEvent],
-        settings: LegacySettings = .local,
+        settings: LegacySettings = .lives,
         believesReceipts: Bool = false
     ) throws -> [EventFacts] {
         try events.compactMap { try facts(of: $0, settings, believesReceipts) }
@@ -40,6 +40,8 @@ enum UnsignedFacts {
             try facts(of: notification, in: event, settings, believesReceipts)
         case .receipt(let post):
             post.receipt.isGenuine ? try facts(of: post, in: event, settings) : nil
+        case .unanswered(let receipt, let app):
+            receipt.isGenuine ? UnansweredReceipt.facts(of: verified(receipt, app), eventID: event.id) : nil
         case .answer(let answer):
             VerifyReceiptInterpreter.facts(
                 of: try ReceiptAnswer(VerifyReceiptResponse(answer.json), receivedAt: event.receivedAt, policy: policy),
@@ -143,5 +145,11 @@ enum UnsignedFacts {
 
 extension HistoryAuthor {
     /// The apps of one publisher.
-    static let trustedApps = [App(bundleID: app.bundleID, appAppleID: app.appAppleID), App(bundleID: neighbourBundleID)]
+    static let trustedApps =
+        [app, askedApp].map { App(bundleID: $0.bundleID, appAppleID: $0.appAppleID) } + [App(bundleID: neighbourBundleID)]
+}
+
+extension LegacySettings {
+    /// Those of the lives: of one of the two apps Apple is asked about receipts.
+    static let lives = LegacySettings(mode: .apple, appsWithSecret: [HistoryAuthor.askedApp.bundleID])
 }

@@ -1,6 +1,7 @@
 import AppStoreVerification
 import Glibc
 import Foundation
+import Handlers
 import Inbox
 import InboxTesting
 import LivesTesting
@@ -52,7 +53,7 @@ struct WorkerCrew {
     /// Runs a service of its own pool as long as `body` takes, then cancels it wherever it is.
     private func withService(batchesAtOnce: Int, batchEvents: Int, _ body: () async throws -> Void) async throws {
         let pool = try hall.database.pool(user: "appstore_worker")
-        let processor = EventProcessor(verifier: verifier, receipts: receipts)
+        let processor = EventProcessor(verifier: verifier, receipts: receipts, legacy: .lives)
         var configuration = InboxQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = batchEvents
         let queue = InboxQueue(

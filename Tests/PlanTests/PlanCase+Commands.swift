@@ -37,6 +37,9 @@ extension PlanCase {
         .statement("api_receipt_charges", as: "appstore_api") {
             "SELECT owner FROM appstore.api_receipt_charges('Production', \(["\($0)"]), \("user \($0)"), ARRAY['b'])"
         },
+        .statement("api_receipt_question", as: "appstore_api") {
+            "SELECT is_open FROM appstore.api_receipt_question(\("2 \($0)"))"
+        },
         .statement("entitlements of a user", as: "appstore_backend") {
             "SELECT active FROM appstore.entitlements WHERE environment = 'Production' AND user_id = \("user \($0)")"
         },

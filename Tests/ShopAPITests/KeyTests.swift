@@ -103,8 +103,8 @@ struct KeyTests {
             """
         )
         let own = [
-            "api_create_order", "api_entitlements", "api_event", "api_key", "api_link_owner", "api_receipt_charges", "api_subscription",
-            "submit_receipt", "submit_transaction",
+            "api_create_order", "api_entitlements", "api_event", "api_key", "api_link_owner", "api_receipt_charges", "api_receipt_question",
+            "api_subscription", "submit_receipt", "submit_transaction",
         ]
         #expect(functions == own)
         let readable = try await database.lines(

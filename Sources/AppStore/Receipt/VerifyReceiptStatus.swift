@@ -25,6 +25,9 @@ package struct VerifyReceiptStatus: OpenValue {
     package static let internalDataAccessError = VerifyReceiptStatus(rawValue: 21009)
     package static let accountNotFound = VerifyReceiptStatus(rawValue: 21010)
 
+    /// Whether Apple says that there is no such receipt, or nobody who has it; of other refusals it is the question that is at fault.
+    package var deniesReceipt: Bool { self == .notAuthenticated || self == .accountNotFound }
+
     /// What to do about an answer with this status.
     package enum Reaction: Hashable, Sendable {
         /// The answer is the receipt's.

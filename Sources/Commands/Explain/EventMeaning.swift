@@ -26,7 +26,7 @@ struct NextRun: Equatable {
         case .facts(let facts, _):
             result = "merge"
             reason = facts.unhandledReason
-        case .settled(.outcome(let outcome)):
+        case .settled(.outcome(let outcome)), .unusableAnswer(_, let outcome):
             result = outcome.result.rawValue
             reason = outcome.reason
         case .settled(.retry(let reason, _, _)):
@@ -83,6 +83,15 @@ extension EventMeaning {
         summary: "Apple's answer about a receipt: purchases and renewals as they were when it was asked"
     )
 
+    /// Of a posted receipt about which Apple was asked in vain.
+    static let unansweredReceipt = EventMeaning(
+        type: nil,
+        subtype: nil,
+        isKnown: true,
+        effect: nil,
+        summary: "a posted receipt that Apple has not answered for: its purchases as of when Apple made it"
+    )
+
     /// Of a transaction that a client posted.
     static let clientTransaction = EventMeaning(
         type: nil,
@@ -100,6 +109,7 @@ extension Explanation {
         case ClientSubmission.source: return .clientTransaction
         case ClientReceipt.source: return .clientReceipt
         case VerifyReceiptInterpreter.source: return .receiptAnswer
+        case UnansweredReceipt.source: return .unansweredReceipt
         case AuthenticNotificationV1.source:
             let labels = record.outcome ?? record.history.last
             let type = reading?.document.map { $0.word("notification_type") } ?? labels?.word("notification_type")

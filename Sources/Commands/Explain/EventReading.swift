@@ -42,6 +42,7 @@ struct EventReading {
             case ClientSubmission.source: try readSubmission(event.body, processor.verifier, now)
             case "notification_v2": try readNotification(event.body, processor.verifier, now)
             case ClientReceipt.source: try readPost(event.body, processor.receipts, now)
+            case UnansweredReceipt.source: try readUnanswered(event.body, processor.receipts, now)
             case AuthenticNotificationV1.source, VerifyReceiptInterpreter.source:
                 try readDocument(event.body, of: event.source, processor.receipts, now)
             default: break
@@ -69,6 +70,12 @@ struct EventReading {
         let post = try ClientReceipt(body: body)
         self.post = post
         receipt = ReceiptPart(location: "receiptData", verdict: verifier.verify(post.receiptData, receivedAt: now))
+    }
+
+    private mutating func readUnanswered(_ body: [UInt8], _ verifier: ReceiptVerifier, _ now: Timestamp) throws(UnansweredReceipt.Malformed)
+    {
+        let data = try UnansweredReceipt(body: body).receiptData
+        receipt = ReceiptPart(location: "receiptData", verdict: verifier.verify(data, receivedAt: now))
     }
 
     private mutating func readDocument(_ body: [UInt8], of source: String, _ verifier: ReceiptVerifier, _ now: Timestamp) throws {

@@ -25,7 +25,8 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         case .repair: .milliseconds(500)
         case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes: .seconds(60)
         case .dropPartition: .seconds(300)
-        case .ageDefaultBodies, .ageOutcomes, .ageCalls: .seconds(3600)
+        case .ageCalls: .seconds(30)
+        case .ageDefaultBodies, .ageOutcomes: .seconds(3600)
         }
     }
 

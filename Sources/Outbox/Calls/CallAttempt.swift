@@ -20,6 +20,8 @@ package enum CallResult: Hashable, Sendable {
     case answered(source: String, body: [UInt8])
     /// No later attempt would have another answer.
     case refused(reason: String)
+    /// Who was asked says that what was asked about is not so: nothing takes an answer's place.
+    case denied(reason: String)
     /// A later attempt may; at most so many times in a row for this reason, or, for nil, for as long as there is time. Not before so long,
     /// where who was asked said so.
     case later(reason: String, atMost: Int?, notBefore: Duration?)
@@ -31,6 +33,7 @@ extension CallResult: CustomStringConvertible, CustomReflectable {
         switch self {
         case .answered(let source, let body): "answered: \(source), \(body.count) bytes"
         case .refused(let reason): "refused: \(reason)"
+        case .denied(let reason): "denied: \(reason)"
         case .later(let reason, _, _): "later: \(reason)"
         }
     }

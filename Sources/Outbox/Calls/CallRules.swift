@@ -10,6 +10,8 @@ package struct CallRules: Sendable {
     package enum Verdict: Hashable, Sendable {
         case answer(source: String, body: [UInt8])
         case refuse(reason: String)
+        /// Refused, and nothing takes an answer's place.
+        case deny(reason: String)
         /// Its time is over.
         case giveUp(reason: String)
         case postpone(reason: String, by: Duration)
@@ -27,6 +29,8 @@ package struct CallRules: Sendable {
             return .answer(source: source, body: body)
         case .refused(let reason):
             return .refuse(reason: reason)
+        case .denied(let reason):
+            return .deny(reason: reason)
         case .later(let reason, let atMost, let notBefore):
             let inARow = (call.lastReason == reason ? call.repeats : 0) + 1
             if let atMost, inARow > atMost { return .refuse(reason: reason) }
@@ -51,6 +55,7 @@ extension CallRules.Verdict: CustomStringConvertible, CustomReflectable {
         switch self {
         case .answer(let source, let body): "answer: \(source), \(body.count) bytes"
         case .refuse(let reason): "refuse: \(reason)"
+        case .deny(let reason): "deny: \(reason)"
         case .giveUp(let reason): "give up: \(reason)"
         case .postpone(let reason, let delay): "postpone by \(delay): \(reason)"
         }

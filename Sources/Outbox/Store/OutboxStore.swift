@@ -77,32 +77,24 @@ struct OutboxStore: Sendable {
                 WHERE answer.event_id IS NOT NULL
                 """
             )
-        case .refuse(let reason): end(call, state: "refused", reason)
-        case .giveUp(let reason): end(call, state: "given_up", reason)
+        case .refuse(let reason): end(call, state: "refused", reason, fallsBack: true)
+        case .deny(let reason): end(call, state: "refused", reason, fallsBack: false)
+        case .giveUp(let reason): end(call, state: "given_up", reason, fallsBack: true)
         case .postpone(let reason, let delay):
             Statement(
                 name: "postpone_call",
                 """
-                UPDATE appstore.outbox AS c
-                SET is_leased = false, run_at = clock_timestamp() + \(delay.milliseconds) * interval '1 millisecond',
-                    attempts = c.attempts + 1, repeats = CASE WHEN c.last_reason = \(reason) THEN c.repeats + 1 ELSE 1 END,
-                    last_reason = \(reason)
-                WHERE c.call_id = \(call.callID) AND c.epoch = \(call.epoch) AND c.state = 'open'
-                RETURNING c.call_id
+                SELECT WHERE appstore.postpone_call(\(call.callID), \(call.epoch), \(reason),
+                                                    \(delay.milliseconds) * interval '1 millisecond')
                 """
             )
         }
     }
 
-    private static func end(_ call: LeasedCall, state: String, _ reason: String) -> Statement {
+    private static func end(_ call: LeasedCall, state: String, _ reason: String, fallsBack: Bool) -> Statement {
         Statement(
             name: "end_call",
-            """
-            UPDATE appstore.outbox AS c
-            SET state = \(state), reason = \(reason), settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1
-            WHERE c.call_id = \(call.callID) AND c.epoch = \(call.epoch) AND c.state = 'open'
-            RETURNING c.call_id
-            """
+            "SELECT WHERE appstore.end_call(\(call.callID), \(call.epoch), \(state), \(reason), \(fallsBack))"
         )
     }
 }

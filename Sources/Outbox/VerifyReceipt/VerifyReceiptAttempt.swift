@@ -62,6 +62,7 @@ struct VerifyReceiptAttempt: CallAttempt {
         case .giveUp where status == .wrongSharedSecret && secrets.indices.contains(secretIndex + 1):
             secretIndex += 1
             return ask()
+        case .giveUp where status.deniesReceipt: return .finish(.denied(reason: reason))
         case .giveUp: return .finish(.refused(reason: reason))
         }
     }

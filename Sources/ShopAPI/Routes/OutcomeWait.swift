@@ -1,3 +1,4 @@
+import Handlers
 import HTTPServing
 import Postgres
 
@@ -9,8 +10,26 @@ struct OutcomeWait: Sendable {
     let admission: Admission
 
     /// The event with its outcome; nil when there is none in time, or when the server shuts down.
-    func settled(_ eventID: Int64, within limit: Duration) async -> ClientEvent? {
-        let deadline = ContinuousClock.now + limit
+    func settled(_ eventID: Int64, until deadline: ContinuousClock.Instant) async -> ClientEvent? {
+        await first(until: deadline) { () throws(Problem) in
+            guard let event = try await store.event(eventID, withSubmission: false), event.outcome != nil else { return nil }
+            return event
+        }
+    }
+
+    /// What became of the question to Apple about a receipt; nil while nobody knows.
+    func decided(_ outline: ReceiptOutline?, until deadline: ContinuousClock.Instant) async -> ReceiptQuestion? {
+        guard let key = outline?.questionKey else { return .notAsked }
+        return await first(until: deadline) { () throws(Problem) in
+            let question = try await store.question(key)
+            return question.isOpen ? nil : question
+        }
+    }
+
+    private func first<Answer>(
+        until deadline: ContinuousClock.Instant,
+        _ look: () async throws(Problem) -> Answer?
+    ) async -> Answer? {
         var backoff = Backoff(base: .milliseconds(20), cap: .milliseconds(500))
         var generator = SystemRandomNumberGenerator()
         while !admission.isClosed {
@@ -18,7 +37,7 @@ struct OutcomeWait: Sendable {
             guard rest > .zero else { return nil }
             do {
                 try await Task.sleep(for: min(rest, Self.shortestPause + backoff.next(using: &generator)))
-                if let event = try await store.event(eventID, withSubmission: false), event.outcome != nil { return event }
+                if let answer = try await look() { return answer }
             } catch {
                 // The event is stored: who cannot look now is told where to look later, and not to post it again.
                 return nil

@@ -1,4 +1,5 @@
 import AppStore
+import Handlers
 import HTTPServing
 import Hummingbird
 
@@ -12,7 +13,9 @@ struct ReadingEndpoints: Sendable {
         guard let eventID = Int64(call.values["id"]), eventID > 0,
             let event = try await store.event(eventID, withSubmission: true), call.key.covers(event)
         else { throw .noSuchEvent }
-        return .json(event.json)
+        let isTaken = event.outcome != nil && event.outcome != "rejected"
+        guard isTaken, let key = event.receipt?.questionKey else { return .json(event.json) }
+        return .json(event.json(waitingFor: try await store.question(key)))
     }
 
     /// `GET /v1/users/{user}/entitlements`: what a user may use; nothing for a user whom nobody knows.

@@ -26,9 +26,10 @@ struct ReceiptsEndpoint: Sendable {
         let event = receipt.body
         guard event.count <= Self.maximumEventBytes else { throw .contentTooLarge(limit: maximumBytes) }
         let eventID = try await store.storeReceipt(event)
+        let deadline = ContinuousClock.now + patience
         let wait = OutcomeWait(store: store, admission: admission)
-        guard let event = await wait.settled(eventID, within: patience) else { return .accepted(eventID) }
-        return try await answer(event, receipt: receipt, key: call.key)
+        guard let event = await wait.settled(eventID, until: deadline) else { return .accepted(eventID) }
+        return try await answer(event, receipt: receipt, key: call.key) { outline in await wait.decided(outline, until: deadline) }
     }
 
     private func receipt(
@@ -53,7 +54,14 @@ struct ReceiptsEndpoint: Sendable {
     }
 
     /// Who names a purchase that is another user's hears that and nothing else.
-    private func answer(_ event: ClientEvent, receipt: ClientReceipt, key: KeyScope) async throws(Problem) -> Response {
+    ///
+    /// - Parameter decided: waits for what Apple says of the receipt, where it is asked; nil when there is no more time.
+    private func answer(
+        _ event: ClientEvent,
+        receipt: ClientReceipt,
+        key: KeyScope,
+        decided: (ReceiptOutline?) async -> ReceiptQuestion?
+    ) async throws(Problem) -> Response {
         switch (event.outcome, event.reason) {
         case (_, "owner_conflict"):
             throw .ownerConflict
@@ -63,38 +71,31 @@ struct ReceiptsEndpoint: Sendable {
             // It is kept, and an operator may run it again.
             return .accepted(event.eventID)
         default:
-            return try await settled(event, receipt: receipt, key: key)
+            let outline = ReceiptOutline(receiptData: receipt.receiptData)
+            guard let question = await decided(outline) else { return .accepted(event.eventID) }
+            if let denial = question.denial { throw .receiptRejected(reason: denial) }
+            return try await settled(event, receipt: receipt, charges: outline?.transactionIDs ?? [], key: key)
         }
     }
 
     /// What the receipt's purchases are now, and what the user may use: the worker has found the receipt genuine.
-    private func settled(_ event: ClientEvent, receipt: ClientReceipt, key: KeyScope) async throws(Problem) -> Response {
-        let charges = try await store.charges(
-            Self.transactionIDs(in: receipt.receiptData),
-            in: receipt.environment,
-            for: receipt.user,
-            apps: key.bundleIDs
-        )
+    private func settled(
+        _ event: ClientEvent,
+        receipt: ClientReceipt,
+        charges transactionIDs: [String],
+        key: KeyScope
+    ) async throws(Problem) -> Response {
+        let charges = try await store.charges(transactionIDs, in: receipt.environment, for: receipt.user, apps: key.bundleIDs)
+        let named = charges.first { $0.transactionID == receipt.transactionID }
+        // Where Apple was asked, nobody knew whose it was when the post was settled.
+        if named?.owner == .another { throw .ownerConflict }
         let entitlements = try await store.entitlements(of: receipt.user, in: receipt.environment, apps: key.bundleIDs)
         var object = event.json
         object["user"] = .string(receipt.user)
         object["transactions"] = .array(charges.map { .object($0.json) })
         object["finish"] = .array(charges.filter(\.mayFinish).map { .string($0.transactionID) })
         object["entitlements"] = .array(entitlements.map { .object($0.json) })
-        if event.reason == "owner_unknown" { object["hint"] = .ownerHint }
+        if event.reason == "owner_unknown" || named?.owner == .nobody { object["hint"] = .ownerHint }
         return .json(object)
-    }
-
-    /// The charges in a receipt, each once and in its order; none in one that cannot be read, of which the worker has taken none either.
-    private static func transactionIDs(in receiptData: String) -> [String] {
-        guard case .appReceipt(let encoding) = ReceiptInput(Array(receiptData.utf8)[...]) else { return [] }
-        let receipt: AppReceipt
-        do {
-            receipt = try AppReceipt(content: try SignedReceipt(encoding[...]).content)
-        } catch {
-            return []
-        }
-        var seen: Set<String> = []
-        return receipt.purchases.compactMap(\.transactionID).filter { !$0.utf8.contains(0) && seen.insert($0).inserted }
     }
 }

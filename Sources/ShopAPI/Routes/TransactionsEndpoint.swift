@@ -21,7 +21,7 @@ struct TransactionsEndpoint: Sendable {
         let submission = try submission(body, in: call.environment(query, body), apps: call.key.bundleIDs)
         let eventID = try await store.store(submission)
         let wait = OutcomeWait(store: store, admission: admission)
-        guard let event = await wait.settled(eventID, within: patience) else { return .accepted(eventID) }
+        guard let event = await wait.settled(eventID, until: .now + patience) else { return .accepted(eventID) }
         return try await answer(event, submission: submission, key: call.key)
     }
 

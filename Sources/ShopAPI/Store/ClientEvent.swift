@@ -18,6 +18,8 @@ struct ClientEvent: Sendable {
     let originalTransactionID: String?
     /// Of what was posted; nil when it was not asked for, or is no longer kept.
     let scope: PostedScope?
+    /// Of the receipt that was posted; nil when none was, or when what was posted was not asked for.
+    let receipt: ReceiptOutline?
 
     init(_ row: Row, eventID: Int64) throws {
         self.eventID = eventID
@@ -29,7 +31,17 @@ struct ClientEvent: Sendable {
         bundleID = try row.decode("bundle_id")
         transactionID = try row.decode("transaction_id")
         originalTransactionID = try row.decode("original_transaction_id")
-        scope = try row.decode("submission", as: [UInt8]?.self).flatMap(PostedScope.init)
+        let submission: [UInt8]? = try row.decode("submission")
+        scope = submission.flatMap(PostedScope.init)
+        receipt = submission.flatMap(Self.receipt)
+    }
+
+    private static func receipt(in submission: [UInt8]) -> ReceiptOutline? {
+        do {
+            return ReceiptOutline(receiptData: try ClientReceipt(body: submission).receiptData)
+        } catch {
+            return nil
+        }
     }
 
     /// The path of the event.
@@ -37,13 +49,18 @@ struct ClientEvent: Sendable {
 
     static func path(of eventID: Int64) -> String { "/v1/events/\(eventID)" }
 
-    var json: JSONObject {
-        [
-            "event": .string("\(eventID)"), "url": .string(path), "state": outcome == nil ? "waiting" : "settled",
+    var json: JSONObject { json(waitingFor: .notAsked) }
+
+    /// - Parameter question: what Apple is asked about it. A post waits until that is in the books, too.
+    func json(waitingFor question: ReceiptQuestion) -> JSONObject {
+        var object: JSONObject = [
+            "event": .string("\(eventID)"), "url": .string(path), "state": outcome == nil || question.isOpen ? "waiting" : "settled",
             "receivedAt": .string(receivedAt.description), "settledAt": .optional(settledAt?.description),
             "outcome": .optional(outcome), "reason": .optional(reason),
             "environment": .optional(environment), "bundleId": .optional(bundleID),
             "transactionId": .optional(transactionID), "originalTransactionId": .optional(originalTransactionID),
         ]
+        if let denial = question.denial { object["denial"] = .string(denial) }
+        return object
     }
 }

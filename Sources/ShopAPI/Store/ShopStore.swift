@@ -71,6 +71,16 @@ struct ShopStore: Sendable {
         ) { try $0.map(ReceiptCharge.init) }
     }
 
+    /// What has become of the question to Apple about a receipt.
+    ///
+    /// - Parameter key: as ``ReceiptOutline/questionKey``.
+    func question(_ key: String) async throws(Problem) -> ReceiptQuestion {
+        try await rows(
+            "api_receipt_question",
+            "SELECT is_open, denied_because FROM appstore.api_receipt_question(\(key))"
+        ) { try $0.first.map(ReceiptQuestion.init) ?? .notAsked }
+    }
+
     /// An event that a client posted; nil when there is none with that number.
     ///
     /// - Parameter withSubmission: whether to bring what was posted, which who waits for the outcome does not need.

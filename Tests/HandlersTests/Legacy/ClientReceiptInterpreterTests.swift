@@ -69,10 +69,45 @@ struct ClientReceiptInterpreterTests {
         )
         #expect(calls.map(\.count) == [1, 1] && calls[0][0].key == calls[1][0].key)
         #expect(calls[0][0].kind == "verify_receipt" && calls[0][0].bundleID == "com.example.app" && calls[0][0].eventID == 9)
-        #expect(calls[0][0].key.count == "com.example.app:".count + 64)
+        #expect(calls[0][0].key.count == "com.example.app:".count + 64 && calls[0][0].fallback == "unanswered_receipt")
+        #expect(ReceiptOutline(receiptData: try shelf.signed())?.questionKey == calls[0][0].key)
         let local = LegacySettings(mode: .local, appsWithSecret: [SignedScene.app.bundleID])
         #expect(try Self.facts(shelf, settings: local).calls.isEmpty)
         #expect(try Self.facts(shelf, settings: LegacySettings(mode: .apple, appsWithSecret: [])).calls.isEmpty)
+    }
+
+    @Test func `what Apple is asked about waits for the answer, but not whose it is to be`() throws {
+        let shelf = try Self.shelf()
+        let named = shelf.transactions[2].transactionID
+        let (asking, local) = try (Self.facts(shelf, naming: named, settings: SignedScene.asking), Self.facts(shelf, naming: named))
+        #expect(asking.receipts.isEmpty && asking.effects.isEmpty)
+        #expect(asking.awaitedReceipts.map(\.key) == local.receipts.map(\.key) && asking.contracts == local.contracts)
+        #expect(asking.receiptSubmissions == local.receiptSubmissions && asking.namedCharge == local.namedCharge)
+        #expect(asking.remark == "verify_receipt_asked")
+        #expect(try Self.facts(shelf, naming: "666", settings: SignedScene.asking).remark == "transaction_not_in_receipt")
+        let unanswered = UnansweredReceipt.facts(of: try shelf.verified(), eventID: 10)
+        #expect(unanswered.receipts.map(\.key) == local.receipts.map(\.key) && unanswered.effects.map(\.key) == local.effects.map(\.key))
+        #expect(unanswered.receiptSubmissions.isEmpty && unanswered.calls.isEmpty && unanswered.namedCharge == nil)
+    }
+
+    @Test func `a receipt tells its charges, each once, before anybody verifies it`() throws {
+        let shelf = try Self.shelf()
+        let outline = ReceiptOutline(receiptData: try shelf.signed { $0.purchases.append($0.purchases[0]) })
+        #expect(outline?.transactionIDs == shelf.transactions.map(\.transactionID))
+        #expect(ReceiptOutline(receiptData: "MIIB") == nil && ReceiptOutline(receiptData: "?") == nil)
+    }
+
+    @Test func `a body that is no unanswered receipt says why`() throws {
+        func flaw(_ json: String) -> UnansweredReceipt.Malformed? {
+            do throws(UnansweredReceipt.Malformed) {
+                _ = try UnansweredReceipt(body: Array(json.utf8))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(flaw(#"{"receiptData":"M"}"#) == nil && flaw("[]") == .notAnObject)
+        #expect([#"{}"#, #"{"receiptData":""}"#, #"{"receiptData":7}"#].map(flaw) == [.noReceiptData, .noReceiptData, .noReceiptData])
     }
 
     @Test func `it must be of the environment and the apps that were asked for`() throws {

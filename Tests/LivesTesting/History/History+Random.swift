@@ -19,6 +19,8 @@ extension History {
 /// and `+Legacy`, and at the commands in `+Commands`.
 package struct HistoryAuthor {
     package static let app = SimulatedApp(bundleID: "com.example.lives", appAppleID: 1_234_567_890)
+    /// One about whose receipts Apple is asked: its answer brings the charges.
+    package static let askedApp = SimulatedApp(bundleID: "com.example.asked", appAppleID: 1_234_567_891)
     /// Another app of the same publisher.
     package static let neighbourBundleID = "com.example.neighbour"
     /// Somebody else's.
@@ -42,6 +44,9 @@ package struct HistoryAuthor {
         self.receiptText = receiptText
         generator = SeededGenerator(seed: seed &+ UInt64(index) &* 0xd1b5_4a32_d192_ed03)
     }
+
+    /// The app that the history is about.
+    var app: SimulatedApp { index % 3 == 2 ? Self.askedApp : Self.app }
 
     /// People of the app: two who share an Apple ID, and a stranger.
     var users: [String] { ["anna-\(index)", "berta-\(index)", "carl-\(index)"] }
@@ -79,7 +84,7 @@ package struct HistoryAuthor {
         isFamily: Bool = false,
         _ catalogue: SimulatedCatalogue? = nil
     ) -> CustomerLife {
-        var app = Self.app
+        var app = app
         app.environment = environment
         let now = Self.beginning.advanced(by: .seconds(Int64.random(in: 0...86_400 * 365, using: &generator)))
         var store = SimulatedStore(app: app, catalogue: catalogue, seed: generator.next(), now: now)

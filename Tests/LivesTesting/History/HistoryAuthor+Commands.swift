@@ -22,7 +22,7 @@ extension HistoryAuthor {
     private mutating func order(_ token: UUID) {
         let bought = seenTransactions.filter { $0.transaction.appAccountToken == token }.map(\.transaction.product.id)
         let product = bought.randomElement(using: &generator) ?? "something"
-        let bundles: [String?] = [nil, nil, Self.app.bundleID, Self.app.bundleID, Self.app.bundleID, "com.example.another"]
+        let bundles: [String?] = [nil, nil, app.bundleID, app.bundleID, app.bundleID, "com.example.another"]
         commands.append(
             .createOrder(
                 ShopOrder(

@@ -60,7 +60,7 @@ extension HistoryAuthor {
 
     /// Something that concerns no customer.
     mutating func addNotice() {
-        var store = SimulatedStore(app: Self.app, seed: generator.next(), now: Self.beginning)
+        var store = SimulatedStore(app: app, seed: generator.next(), now: Self.beginning)
         let notices = [store.test(), store.extensionSummary(), store.externalPurchaseToken(.created)]
         if let notice = notices.randomElement(using: &generator) { add(notice) }
     }
@@ -75,7 +75,7 @@ extension HistoryAuthor {
                 case .legacy(let notification): notification.transactions
                 case .answer(let answer): answer.transactions ?? []
                 // It has no tokens, and no more to tell.
-                case .receipt: [SimulatedTransaction]()
+                case .receipt, .unanswered: [SimulatedTransaction]()
                 }
             return transactions.map { ($0, event.app) }
         }

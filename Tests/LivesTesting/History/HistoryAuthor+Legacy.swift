@@ -230,6 +230,7 @@ extension HistoryAuthor {
             } else {
                 receive(.receipt(post), after: notification.signedDate)
             }
+            if post.isAskedAbout, oneIn(3) { receive(.unanswered(receipt, post.app), after: notification.signedDate) }
         }
     }
 

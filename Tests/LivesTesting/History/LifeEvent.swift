@@ -13,6 +13,8 @@ package struct LifeEvent: Sendable {
         case legacy(LegacyNotification)
         /// By somebody with an app of StoreKit 1.
         case receipt(ReceiptPost)
+        /// By ourselves: a posted receipt about which the store was asked in vain.
+        case unanswered(LifeReceipt, SimulatedApp)
         /// By the store, asked about a receipt.
         case answer(AnsweredReceipt)
     }
@@ -42,7 +44,7 @@ package struct LifeEvent: Sendable {
         case .post(let post):
             transaction = Payload(post.transaction.payload(of: post.app, signedDate: post.signedDate), signedDate: post.signedDate)
             renewalInfo = nil
-        case .legacy, .receipt, .answer:
+        case .legacy, .receipt, .unanswered, .answer:
             (transaction, renewalInfo) = (nil, nil)
         }
     }
@@ -63,6 +65,7 @@ package struct LifeEvent: Sendable {
         case .post(let post): post.app
         case .legacy(let notification): notification.app
         case .receipt(let post): post.app
+        case .unanswered(_, let app): app
         case .answer(let answer): answer.app
         }
     }

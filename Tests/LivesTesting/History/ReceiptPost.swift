@@ -15,6 +15,9 @@ package struct ReceiptPost: Sendable {
         self.user = user
         self.transactionID = transactionID
     }
+
+    /// Whether the store is asked about it, and its own word does not count.
+    package var isAskedAbout: Bool { app.bundleID == HistoryAuthor.askedApp.bundleID }
 }
 
 /// What the store answered about a receipt.

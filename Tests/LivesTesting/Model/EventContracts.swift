@@ -15,6 +15,7 @@ struct EventContracts {
             guard notification.isTaken else { return nil }
             told = (notification.receipt.entries, notification.legacyRenewals)
         case .receipt(let post): told = (post.receipt.entries, [])
+        case .unanswered(let receipt, _): told = (receipt.entries, [])
         case .answer(let answer):
             told = (answer.inApp + answer.latestEntries + (answer.latest?.entries ?? []), answer.legacyRenewals)
         }

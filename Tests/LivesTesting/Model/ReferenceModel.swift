@@ -91,8 +91,10 @@ private struct Statements {
             take(notification.receiptAssertions)
             take(notification.legacyRenewals)
         case .receipt(let post):
-            take(post.receipt.entries.assertions(of: post.app, statedAt: post.receipt.madeAt))
+            if !post.isAskedAbout { take(post.receipt.entries.assertions(of: post.app, statedAt: post.receipt.madeAt)) }
             receiptPosts += PostedContract.all(of: post, in: event)
+        case .unanswered(let receipt, let app):
+            take(receipt.entries.assertions(of: app, statedAt: receipt.madeAt))
         case .answer(let answer):
             take(answer.assertions)
             take(answer.legacyRenewals)

@@ -49,6 +49,7 @@ struct CallRulesTests {
         let late = call(timeLeft: .seconds(-5))
         #expect(verdict(.answered(source: "verify_receipt", body: [1]), of: late) == .answer(source: "verify_receipt", body: [1]))
         #expect(verdict(.refused(reason: "status_21003"), of: late) == .refuse(reason: "status_21003"))
+        #expect(verdict(.denied(reason: "status_21010"), of: late) == .deny(reason: "status_21010"))
     }
 
     @Test func `the pause doubles from two seconds to an hour, and half of it is random`() throws {

@@ -111,7 +111,11 @@ struct VerifyReceiptAttemptTests {
         }
     }
 
-    @Test(arguments: [21000, 21001, 21003, 21004, 21010, 21099, 21200, 1, -1])
+    @Test(arguments: [21003, 21010]) func `Apple may say that there is no such receipt`(status: Int) {
+        #expect(course(answer(status)).result == .denied(reason: "status_\(status)"))
+    }
+
+    @Test(arguments: [21000, 21001, 21004, 21099, 21200, 1, -1])
     func `every other status refuses the call, whatever is-retryable says`(status: Int) {
         #expect(course(answer(status, #","is-retryable":true"#)).result == .refused(reason: "status_\(status)"))
     }

@@ -45,10 +45,11 @@ struct OutboxScene {
         about receiptData: String = Simulated.receiptData,
         key: String = "1",
         bundleID: String = Simulated.bundleID,
+        fallback: String? = nil,
         patience: Duration = .seconds(86_400)
     ) async throws -> Int64 {
         let event = try await receive(receiptData)
-        return try await open(key: key, bundleID: bundleID, event: event, patience: patience)
+        return try await open(key: key, bundleID: bundleID, event: event, fallback: fallback, patience: patience)
     }
 
     /// Puts an event with a receipt into the inbox.
@@ -70,12 +71,13 @@ struct OutboxScene {
         bundleID: String = Simulated.bundleID,
         event: Int64? = nil,
         payload: [UInt8]? = nil,
+        fallback: String? = nil,
         patience: Duration = .seconds(86_400)
     ) async throws -> Int64 {
         try await number(
             """
-            INSERT INTO appstore.outbox (kind, call_key, bundle_id, event_id, payload, deadline_at)
-            VALUES (\(kind), \(key), \(bundleID), \(event), \(payload),
+            INSERT INTO appstore.outbox (kind, call_key, bundle_id, event_id, payload, fallback_source, deadline_at)
+            VALUES (\(kind), \(key), \(bundleID), \(event), \(payload), \(fallback),
                     clock_timestamp() + \(patience.components.seconds) * interval '1 second')
             RETURNING call_id
             """

@@ -57,7 +57,7 @@ struct ClientReceiptOutcomeTests {
         let shelf = try Shelf()
         let (id, contract) = (shelf.transactions[2].transactionID, shelf.transactions[0].originalTransactionID)
         let named = try Desk(Self.post(shelf.signed(), transactionID: id), source: "client_receipt", legacy: Desk.asking)
-        #expect((named.outcome, named.labels) == ("merge", "- - Production com.example.app \(id) \(contract)"))
+        #expect((named.outcome, named.labels) == ("merge verify_receipt_asked", "- - Production com.example.app \(id) \(contract)"))
         #expect(named.facts?.receiptSubmissions.count == 1 && named.facts?.calls.count == 1)
         let missing = try Desk(Self.post(shelf.signed(), transactionID: "6"), source: "client_receipt")
         #expect((missing.outcome, missing.labels) == ("merge transaction_not_in_receipt", "- - Production com.example.app - \(contract)"))
@@ -80,16 +80,16 @@ struct ClientReceiptOutcomeTests {
             change(&json)
             return try Desk(json, source: "verify_receipt").outcome
         }
-        #expect(try self.outcome(Array("{".utf8), source: "verify_receipt") == "rejected not_json")
-        #expect(try outcome { $0["receipt"] = 7 } == "rejected malformed_payload")
-        #expect(try outcome { $0["environment"] = "a\u{0}" } == "rejected nul_in_payload")
-        #expect(try outcome { $0["environment"] = "Xcode" } == "rejected wrong_environment")
+        #expect(try self.outcome(Array("{".utf8), source: "verify_receipt") == "unusable, rejected not_json")
+        #expect(try outcome { $0["receipt"] = 7 } == "unusable, rejected malformed_payload")
+        #expect(try outcome { $0["environment"] = "a\u{0}" } == "unusable, rejected nul_in_payload")
+        #expect(try outcome { $0["environment"] = "Xcode" } == "unusable, rejected wrong_environment")
         #expect(
             try outcome {
                 $0.change("receipt") {
                     $0["request_date_ms"] = nil; $0["request_date"] = nil
                 }
-            } == "rejected request_date_missing"
+            } == "unusable, rejected request_date_missing"
         )
         #expect(try outcome { $0["latest_receipt"] = "junk" } == "merge")
         #expect(
@@ -99,6 +99,19 @@ struct ClientReceiptOutcomeTests {
                 }
             } == "merge incomplete_transaction:purchase_date:3"
         )
+    }
+
+    @Test func `a receipt that Apple has not answered for speaks for itself`() throws {
+        let shelf = try Shelf()
+        func unanswered(_ receipt: String) throws -> Desk {
+            try Desk(["receiptData": .string(receipt)], source: "unanswered_receipt", legacy: Desk.asking)
+        }
+        let desk = try unanswered(shelf.signed())
+        #expect(desk.outcome == "merge" && desk.facts?.receipts.count == 3 && desk.facts?.calls.isEmpty == true)
+        #expect(desk.labels == "- - Production com.example.app - \(shelf.transactions[0].originalTransactionID)")
+        #expect(try unanswered("AAAA").outcome == "rejected not_a_receipt")
+        #expect(try unanswered(shelf.signed { $0.purchases[0].productID = "\u{0}" }).outcome == "rejected nul_in_payload")
+        #expect(try outcome(Array("{}".utf8), source: "unanswered_receipt") == "rejected no_receipt_data")
     }
 
     @Test func `an answer with a receipt from the future waits for it`() throws {

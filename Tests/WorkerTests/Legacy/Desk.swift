@@ -39,6 +39,7 @@ struct Desk {
     var outcome: String {
         switch prepared {
         case .facts(let facts, _): ["merge", facts.unhandledReason ?? facts.remark].compactMap(\.self).joined(separator: " ")
+        case .unusableAnswer(_, let outcome): "unusable, \(outcome.result.rawValue) \(outcome.reason ?? "")"
         case .settled(.outcome(let outcome)): [outcome.result.rawValue, outcome.reason].compactMap(\.self).joined(separator: " ")
         case .settled(.retry(let reason, _, _)): "retry \(reason)"
         case .settled(.postponed): "postponed"
@@ -54,7 +55,7 @@ struct Desk {
         let labels: OutcomeLabels? =
             switch prepared {
             case .facts(_, let labels): labels
-            case .settled(.outcome(let outcome)): outcome.labels
+            case .settled(.outcome(let outcome)), .unusableAnswer(_, let outcome): outcome.labels
             case .settled(.retry(_, _, let labels)): labels
             case .settled(.postponed): nil
             }

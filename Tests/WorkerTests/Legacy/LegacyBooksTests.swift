@@ -76,15 +76,47 @@ struct LegacyBooksTests {
         try await Office.with(legacy: Desk.asking) { office in
             let body = try Self.post(shelf.signed(), transactionID: coins)
             let first = try await office.receive(body, source: "client_receipt")
-            #expect(try await office.outcome(of: first) == "applied")
+            #expect(try await office.outcome(of: first) == "applied verify_receipt_asked")
             let again = try await office.receive(body, source: "client_receipt")
-            #expect(try await office.outcome(of: again) == "superseded")
+            #expect(try await office.outcome(of: again) == "superseded verify_receipt_asked")
+            #expect(try await office.count(of: "transactions", "orders", "receipt_submissions", "outbox") == [0, 0, 2, 1])
+            let answer = try await office.receive(JSONSerializer.serialize(shelf.answer().json), source: "verify_receipt")
+            #expect(try await office.outcome(of: answer) == "applied")
             #expect(try await office.count(of: "transactions", "receipt_submissions", "outbox") == [4, 2, 1])
             #expect(try await office.database.lines("SELECT DISTINCT user_id FROM appstore.orders") == ["anna"])
             let berta = try await office.receive(Self.post(shelf.signed(), user: "berta", transactionID: coins), source: "client_receipt")
             #expect(try await office.outcome(of: berta) == "applied owner_conflict")
             let missing = try await office.receive(Self.post(shelf.signed(), transactionID: "6"), source: "client_receipt")
             #expect(try await office.outcome(of: missing).hasSuffix(" transaction_not_in_receipt"))
+        }
+    }
+
+    @Test func `where Apple's answer cannot be used the receipt speaks for itself, once`() async throws {
+        let shelf = try Shelf()
+        try await Office.with(legacy: Desk.asking) { office in
+            let post = try await office.receive(Self.post(shelf.signed()), source: "client_receipt")
+            #expect(try await office.outcome(of: post) == "applied verify_receipt_asked")
+            for _ in 0..<2 {
+                let answer = try await office.receive(Array(#"{"status":0}"#.utf8), source: "verify_receipt")
+                _ = try await office.database.lines(
+                    """
+                    UPDATE appstore.outbox SET state = 'answered', settled_at = clock_timestamp(), answer_event_id = \(answer)
+                    RETURNING ''
+                    """
+                )
+                #expect(try await office.outcome(of: answer) == "rejected environment_missing")
+                try await office.work()
+            }
+            #expect(try await office.count(of: "transactions", "orders", "inbox") == [3, 3, 4])
+            #expect(
+                try await office.database.lines(
+                    """
+                    SELECT concat_ws(' ', o.source, o.result) FROM appstore.outbox AS c JOIN appstore.outcomes AS o
+                    ON o.event_id = c.fallback_event_id
+                    """
+                ) == ["unanswered_receipt applied"]
+            )
+            #expect(try await office.database.lines("SELECT DISTINCT user_id FROM appstore.orders") == ["anna"])
         }
     }
 
