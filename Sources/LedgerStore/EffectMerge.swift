@@ -12,12 +12,15 @@ enum EffectMerge {
                                           product_id, order_no, user_id, vouched_bundle_id)
             SELECT u.environment, u.kind, u.effect_key, u.event_id, u.occurred_at, u.original_transaction_id, u.transaction_id,
                    u.product_id, t.order_no, coalesce(o.user_id, m.user_id), u.vouched_bundle_id
-            FROM unnest(\(effects.map(\.key.environment.rawValue)), \(effects.map(\.key.kind.rawValue)), \(effects.map(\.key.subject)),
-                        \(entries.map(\.eventID)), \(effects.map { PostgresTimestamp($0.occurredAt) }),
-                        \(effects.map(\.originalTransactionID)), \(effects.map(\.transactionID)), \(effects.map(\.productID)),
-                        \(effects.map(\.vouchedBundleID)))
-                 AS u (environment, kind, effect_key, event_id, occurred_at, original_transaction_id, transaction_id, product_id,
-                       vouched_bundle_id)
+            FROM (
+                SELECT unnest(\(effects.map(\.key.environment.rawValue))) AS environment,
+                       unnest(\(effects.map(\.key.kind.rawValue))) AS kind, unnest(\(effects.map(\.key.subject))) AS effect_key,
+                       unnest(\(entries.map(\.eventID))) AS event_id,
+                       unnest(\(effects.map { PostgresTimestamp($0.occurredAt) })) AS occurred_at,
+                       unnest(\(effects.map(\.originalTransactionID))) AS original_transaction_id,
+                       unnest(\(effects.map(\.transactionID))) AS transaction_id, unnest(\(effects.map(\.productID))) AS product_id,
+                       unnest(\(effects.map(\.vouchedBundleID))) AS vouched_bundle_id
+            ) AS u
             LEFT JOIN LATERAL (
                 SELECT t.order_no FROM appstore.transactions AS t
                 WHERE t.transaction_id = u.transaction_id AND t.environment = u.environment OFFSET 0

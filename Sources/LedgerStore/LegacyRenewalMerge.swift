@@ -15,16 +15,22 @@ enum LegacyRenewalMerge {
         """
         INSERT INTO appstore.legacy_renewals AS l (\(unsafeRaw: columns.joined(separator: ", ")))
         SELECT \(unsafeRaw: columns.map { "u." + $0 }.joined(separator: ", "))
-        FROM unnest(
-            \(facts.map(\.contract.environment.rawValue)), \(facts.map(\.contract.id)), \(facts.map(\.key.bundleID)),
-            \(facts.map(\.provenance.rawValue)),
-            \(facts.map(\.renewal.productID)), \(facts.map(\.renewal.autoRenewProductID)),
-            \(facts.map(\.renewal.autoRenewStatus?.rawValue)), \(facts.map(\.renewal.isInBillingRetryPeriod)),
-            \(facts.map(\.renewal.expirationIntent?.rawValue)), \(facts.map { PostgresTimestamp($0.renewal.gracePeriodExpiresDate) }),
-            \(facts.map { ($0.renewal.priceIncreaseStatus ?? $0.renewal.priceConsentStatus)?.rawValue }),
-            \(facts.map(\.renewal.promotionalOfferID)), \(facts.map(\.renewal.offerCodeRefName)),
-            \(facts.map { PostgresTimestamp($0.version.signedDate) }), \(facts.map(\.version.hash))
-        ) AS u (\(unsafeRaw: columns.joined(separator: ", ")))
+        FROM (
+            SELECT unnest(\(facts.map(\.contract.environment.rawValue))) AS environment,
+                   unnest(\(facts.map(\.contract.id))) AS original_transaction_id, unnest(\(facts.map(\.key.bundleID))) AS bundle_id,
+                   unnest(\(facts.map(\.provenance.rawValue))) AS provenance, unnest(\(facts.map(\.renewal.productID))) AS product_id,
+                   unnest(\(facts.map(\.renewal.autoRenewProductID))) AS auto_renew_product_id,
+                   unnest(\(facts.map(\.renewal.autoRenewStatus?.rawValue))) AS auto_renew_status,
+                   unnest(\(facts.map(\.renewal.isInBillingRetryPeriod))) AS is_in_billing_retry_period,
+                   unnest(\(facts.map(\.renewal.expirationIntent?.rawValue))) AS expiration_intent,
+                   unnest(\(facts.map { PostgresTimestamp($0.renewal.gracePeriodExpiresDate) })) AS grace_period_expires_date,
+                   unnest(\(facts.map { ($0.renewal.priceIncreaseStatus ?? $0.renewal.priceConsentStatus)?.rawValue }))
+                       AS price_increase_status,
+                   unnest(\(facts.map(\.renewal.promotionalOfferID))) AS promotional_offer_id,
+                   unnest(\(facts.map(\.renewal.offerCodeRefName))) AS offer_code_ref_name,
+                   unnest(\(facts.map { PostgresTimestamp($0.version.signedDate) })) AS stated_at,
+                   unnest(\(facts.map(\.version.hash))) AS fact_hash
+        ) AS u
         ORDER BY u.environment, u.original_transaction_id, u.bundle_id
         ON CONFLICT (original_transaction_id, environment, bundle_id) DO UPDATE
         SET \(unsafeRaw: replaced.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))

@@ -17,4 +17,19 @@ struct HangWatchTests {
         for await lane in over { lanes.append(lane) }
         #expect(lanes == [1, 3])
     }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `who sleeps wakes when the time is over, or at once with an error when he is cancelled`() async throws {
+        let watch = HangWatch()
+        try await watch.sleep(for: .milliseconds(100))
+        // Before, while and after the watch hears of him.
+        for round in 0..<300 {
+            await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await watch.sleep(for: .seconds(3600)) }
+                for _ in 0..<round % 3 { await Task.yield() }
+                group.cancelAll()
+                await #expect(throws: CancellationError.self) { try await group.next() }
+            }
+        }
+    }
 }

@@ -36,6 +36,21 @@ struct InboxQueueLossTests {
         }
     }
 
+    @Test func `events that nobody came to, because others took too long, wait as before and are not suspect`() async throws {
+        let slow = Array(repeating: Clerk.Instruction.slowPreparation, count: Workbench<ClaimedEvent>.places)
+        try await with(slow + [.apply, .apply]) { database, pool, clerk in
+            let queue = clerk.queue(pool)
+            let report = try await queue.takeBatch()
+            #expect((report.events, report.givenUp) == (slow.count, slow.count))
+            let waiting = try await database.lines(
+                "SELECT concat_ws('|', is_suspect, attempts, count(*)) FROM appstore.inbox_ready GROUP BY is_suspect, attempts ORDER BY is_suspect"
+            )
+            #expect(waiting == ["f|0|2", "t|0|\(slow.count)"])
+            queue.memory.suspectsAreDue = false
+            #expect(try await queue.takeBatch().results == [.applied: 2])
+        }
+    }
+
     @Test func `a marker is there before anything is done with the events, and gone with the commit`() async throws {
         try await with([.apply, .apply]) { database, pool, _ in
             let seen = Mutex<[String]>([])

@@ -119,13 +119,17 @@ enum ClaimedBatch {
                    1 + coalesce((SELECT max(h.run) FROM appstore.outcome_history AS h WHERE h.event_id = s.event_id), 0),
                    s.attempts, s.result, s.reason, s.last_error, s.notification_type, s.subtype, s.notification_uuid, s.environment,
                    s.bundle_id, s.transaction_id, s.original_transaction_id
-            FROM unnest(\(ids), \(outcomes.map(\.event.source)), \(outcomes.map(\.event.receivedAt)),
-                        \(outcomes.map { Int32($0.attempts) }), \(outcomes.map(\.outcome.result.rawValue)),
-                        \(outcomes.map(\.outcome.reason)), \(outcomes.map(\.error)), \(labels.map(\.notificationType)),
-                        \(labels.map(\.subtype)), \(labels.map(\.notificationUUID)), \(labels.map(\.environment)),
-                        \(labels.map(\.bundleID)), \(labels.map(\.transactionID)), \(labels.map(\.originalTransactionID)))
-                 AS s (event_id, source, received_at, attempts, result, reason, last_error, notification_type, subtype, notification_uuid,
-                       environment, bundle_id, transaction_id, original_transaction_id)
+            FROM ( -- not a function in FROM, for which PostgreSQL would store each column by itself first
+                SELECT unnest(\(ids)) AS event_id, unnest(\(outcomes.map(\.event.source))) AS source,
+                       unnest(\(outcomes.map(\.event.receivedAt))) AS received_at,
+                       unnest(\(outcomes.map { Int32($0.attempts) })) AS attempts,
+                       unnest(\(outcomes.map(\.outcome.result.rawValue))) AS result, unnest(\(outcomes.map(\.outcome.reason))) AS reason,
+                       unnest(\(outcomes.map(\.error))) AS last_error, unnest(\(labels.map(\.notificationType))) AS notification_type,
+                       unnest(\(labels.map(\.subtype))) AS subtype, unnest(\(labels.map(\.notificationUUID))) AS notification_uuid,
+                       unnest(\(labels.map(\.environment))) AS environment, unnest(\(labels.map(\.bundleID))) AS bundle_id,
+                       unnest(\(labels.map(\.transactionID))) AS transaction_id,
+                       unnest(\(labels.map(\.originalTransactionID))) AS original_transaction_id
+            ) AS s
             ORDER BY s.event_id
             """,
             "DELETE FROM appstore.inbox_ready WHERE event_id = ANY (\(ids))",

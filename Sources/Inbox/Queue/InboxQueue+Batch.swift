@@ -50,7 +50,7 @@ extension InboxQueue {
         var isRecording = false
         defer { HangWatch.shared.settle(batch.lane) }
         do {
-            return try await withThrowingTaskGroup(of: Preparation<Prepared>.self, returning: BatchReport.self) { group in
+            return try await withThrowingTaskGroup(of: Preparation.self, returning: BatchReport.self) { group in
                 let settled = try await pool.withTransaction { transaction in
                     guard let work = try await take(batch, in: transaction, preparingIn: &group) else { return nil as Settled? }
                     let settled = try await settle(work, of: batch, in: transaction)
@@ -93,19 +93,23 @@ extension InboxQueue {
     private func take(
         _ batch: Batch,
         in transaction: Transaction,
-        preparingIn group: inout ThrowingTaskGroup<Preparation<Prepared>, any Error>
+        preparingIn group: inout ThrowingTaskGroup<Preparation, any Error>
     ) async throws -> Work? {
         let events = try await claim(batch, in: transaction)
         guard !events.isEmpty else { return nil }
         var work = Work(start: .now)
         batch.whenClaimed(events.count >= configuration.batchEvents)
         try await markers.mark(events, lane: batch.lane, isSuspect: batch.kind == .alone)
-        for (event, prepared) in zip(events, try await preparing(events, of: batch, in: &group)) {
-            if let prepared {
+        for (event, stage) in zip(events, try await preparing(events, of: batch, in: &group)) {
+            switch stage {
+            case .prepared(let prepared):
                 work.events.append(event.withoutBody)
                 work.prepared.append(prepared)
-            } else {
+            case .begun:
                 work.overdue.append(event.withoutBody)
+            case .waiting:
+                // It is let go with this transaction.
+                continue
             }
         }
         return work
@@ -128,44 +132,43 @@ extension InboxQueue {
         return try ClaimedBatch.events(answers[0])
     }
 
-    /// Prepares events on all cores; nil for each that takes too long.
+    /// Prepares events on all cores, and says how far each has come.
     private func preparing(
         _ events: [ClaimedEvent],
         of batch: Batch,
-        in group: inout ThrowingTaskGroup<Preparation<Prepared>, any Error>
-    ) async throws -> [Prepared?] {
+        in group: inout ThrowingTaskGroup<Preparation, any Error>
+    ) async throws -> [Workbench<Prepared>.Stage] {
         let isAlone = batch.kind == .alone
         let bound = isAlone ? configuration.suspectPatience(afterFailures: events[0].attempts) : memory.bound(for: events.count)
         // If all threads are kept, nothing below happens in time.
         expect(batch, within: bound + configuration.hangPatience * 2)
         let start = ContinuousClock.now
-        for (index, event) in events.enumerated() {
-            group.addTask { [prepare] in .ended(index, await prepare(event)) }
+        let workbench = Workbench(events, prepare: prepare)
+        var atWork = min(events.count, Workbench<Prepared>.places)
+        for _ in 0..<atWork {
+            group.addTask {
+                await workbench.work()
+                return .workIsDone
+            }
         }
-        group.addTask { try await Self.timer(bound) }
-        var prepared = [Prepared?](repeating: nil, count: events.count)
-        var left = events.count
-        while left > 0, case .ended(let index, let value)? = try await group.next() {
-            prepared[index] = value
-            left -= 1
+        group.addTask {
+            try await HangWatch.shared.sleep(for: bound)
+            return .timeIsOver
         }
+        while atWork > 0, try await group.next() == .workIsDone { atWork -= 1 }
         group.cancelAll()
-        if left > 0 {
+        let stages = workbench.close()
+        if atWork > 0 {
+            let overdue = stages.count { if case .begun = $0 { true } else { false } }
             logger.warning(
                 "events are given up, their preparation takes too long",
-                metadata: ["batch.events": "\(events.count)", "batch.overdue": "\(left)", "batch.bound": "\(bound)"]
+                metadata: ["batch.events": "\(events.count)", "batch.overdue": "\(overdue)", "batch.bound": "\(bound)"]
             )
             if !isAlone { memory.exceeded(bound) }
         } else if !isAlone {
             memory.took(.now - start, events: events.count)
         }
-        return prepared
-    }
-
-    /// In steps: while the machine was stopped nothing was prepared either, and that is to cost no more than one of them.
-    private static func timer(_ bound: Duration) async throws -> Preparation<Prepared> {
-        for _ in 0..<4 { try await Task.sleep(for: bound / 4) }
-        return .timeIsOver
+        return stages
     }
 
     /// Merges what was prepared and has the outcomes travel with the commit. If the database takes too long, nobody is to blame: the batch is
@@ -207,7 +210,7 @@ extension InboxQueue {
                 return try await isolation.settlements(for: work.prepared[...])
             }
             group.addTask { [bound] in
-                try await Task.sleep(for: bound)
+                try await HangWatch.shared.sleep(for: bound)
                 return nil
             }
             defer { group.cancelAll() }
@@ -231,9 +234,9 @@ extension InboxQueue {
     }
 }
 
-/// What comes from the tasks that prepare a batch.
-enum Preparation<Prepared: Sendable>: Sendable {
-    case ended(Int, Prepared)
+/// What the tasks say that prepare a batch.
+enum Preparation: Sendable {
+    case workIsDone
     case timeIsOver
 }
 
