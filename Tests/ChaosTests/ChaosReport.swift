@@ -1,8 +1,12 @@
+import EndToEndTesting
+import Glibc
+
 /// What a run has done and seen, and what the judge says.
 struct ChaosReport: CustomStringConvertible {
     let settings: ChaosSettings
     let duration: Duration
     let judging: Duration
+    let costs: Costs
     let sums: Diary.Sums
     let faults: [Fault: Int]
     let missingFaults: [Fault]
@@ -14,6 +18,33 @@ struct ChaosReport: CustomStringConvertible {
     let attempts: [FinalState.Attempt.Cause: Int]
     let violations: [Violation]
     let complaints: [String]
+
+    /// Processor time by who took it, and memory.
+    struct Costs {
+        let daemons: [String: Duration]
+        /// Of this process: senders, proxies and the judge.
+        let tests: Duration
+        /// Of PostgreSQL, but for the last servers and for sessions that had lost theirs.
+        let servers: Duration
+        /// The most that this process has had, in megabytes.
+        let memory: Int
+
+        /// What it has been so far.
+        init(daemons: [(String, Duration)]) {
+            self.daemons = Dictionary(daemons, uniquingKeysWith: +)
+            var (own, children) = (rusage(), rusage())
+            getrusage(RUSAGE_SELF.rawValue, &own)
+            getrusage(RUSAGE_CHILDREN.rawValue, &children)
+            tests = own.computing
+            servers = children.computing - daemons.map(\.1).reduce(.zero, +)
+            memory = own.ru_maxrss / 1024
+        }
+
+        fileprivate var rows: [(String, Int)] {
+            let parts = daemons.sorted { $0.key < $1.key } + [("PostgreSQL, as far as is known", servers), ("this process", tests)]
+            return parts.map { ($0.0, Int($0.1.components.seconds)) } + [("megabytes of memory of this process, at most", memory)]
+        }
+    }
 
     /// How to run it again. The load and the faults are the same; how they meet is up to the machine.
     var again: String { "again: CHAOS_SEED=\(settings.seed) CHAOS_EVENTS=\(settings.events) swift test --filter ChaosTests" }
@@ -33,6 +64,7 @@ struct ChaosReport: CustomStringConvertible {
         lines += table("outcomes", results.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         lines += table("attempts in vain", FinalState.Attempt.Cause.allCases.map { ($0.rawValue, attempts[$0, default: 0]) })
         lines += table("books", [("effects", effects), ("other rows", bookLines)])
+        lines += table("seconds of processors", costs.rows)
         lines += ["verdict: \(violations.count) violations, \(complaints.count) complaints about daemons"]
         return lines.joined(separator: "\n")
     }

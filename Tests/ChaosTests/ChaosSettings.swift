@@ -12,6 +12,9 @@ struct ChaosSettings {
     let isVerbose: Bool
     /// `CHAOS_LOGS`: a folder for the daemons' logs, which are thrown away without it.
     let logs: URL?
+    /// `CHAOS_PROGRAM`: the path of another build of the program, such as one for release, to be put under fire instead of the one beside
+    /// the tests.
+    let program: String?
     /// `CHAOS_SABOTAGE`: SQL that breaks a promise, run before anything else, to see a run fail.
     let sabotage: String?
 
@@ -21,6 +24,7 @@ struct ChaosSettings {
         seed = environment["CHAOS_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...UInt64(UInt32.max))
         isVerbose = environment["CHAOS_VERBOSE"] != nil
         logs = environment["CHAOS_LOGS"].map { URL(filePath: $0, directoryHint: .isDirectory) }
+        program = environment["CHAOS_PROGRAM"]
         sabotage = environment["CHAOS_SABOTAGE"]
     }
 }

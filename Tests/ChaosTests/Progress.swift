@@ -13,14 +13,16 @@ struct Progress {
     /// Nothing was accepted and nothing settled for so long, which no fault explains.
     private static let patience: Duration = .seconds(90)
 
-    /// Looks every second, until the run ends.
+    /// Looks every second, or less often where counting takes long, until the run ends.
     func watch(while pacer: Pacer) async throws {
         let start = ContinuousClock.now
         var (last, deadline, faults) = (-1, Deadline(within: Self.patience), [Fault: Int]())
+        var rest = Duration.seconds(1)
         while !pacer.wasEnded {
-            try await pause(.seconds(1))
-            let sums = diary.sums
+            try await pause(rest)
+            let (sums, begin) = (diary.sums, ContinuousClock.now)
             let counts = await counts()
+            rest = min(max(.seconds(1), (.now - begin) * 50), .seconds(10))
             if let counts, sums.accepted + counts.settled != last {
                 last = sums.accepted + counts.settled
                 deadline = Deadline(within: Self.patience)

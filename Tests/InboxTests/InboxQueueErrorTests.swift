@@ -2,6 +2,7 @@ import Inbox
 import InboxTesting
 import Postgres
 import PostgresTesting
+import Synchronization
 import Testing
 
 /// What a batch does about the database's errors, by their class. The body of an event is the error that its merge raises.
@@ -30,6 +31,37 @@ struct InboxQueueErrorTests {
         try await database.withConnection(user: "appstore_ingest") { connection in
             _ = try await connection.execute("SELECT appstore.receive(\(bodies))")
         }
+    }
+
+    @Test func `the events that a batch fails for are looked for with probes, and all others are merged at once`() async throws {
+        let merges = Mutex<[String]>([])
+        let database = try await InboxDatabase.make()
+        let pool = try database.pool(user: "appstore_worker")
+        var configuration = QueueConfiguration()
+        configuration.retry = RetryPolicy(maximumAttempts: 2, baseDelay: .seconds(3600), maximumDelay: .seconds(3600))
+        let queue = InboxQueue<ClaimedEvent>(pool: pool, configuration: configuration, logger: .silent, prepare: { $0 }) {
+            events,
+            transaction in
+            let words = events.map { String(decoding: $0.body, as: UTF8.self) }
+            merges.withLock { $0.append(words.joined()) }
+            if words.contains("x") { try await transaction.execute("SELECT 1 / 0") }
+            return events.map { _ in .outcome(Outcome(.applied)) }
+        }
+        try await receive(["a", "b", "x", "c", "d"], in: database)
+        #expect(try await queue.takeBatch().results == [.applied: 4])
+        #expect(merges.withLock(\.self) == ["abxcd", "ab", "x", "abcd", "x"])
+        // Who failed before is the first to be suspected: no probes.
+        merges.withLock { $0 = [] }
+        try await receive(["e", "f"], in: database)
+        try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = now() - interval '1 s'") }
+        #expect(try await queue.takeBatch().results == [.applied: 2, .failed: 1])
+        #expect(merges.withLock(\.self).dropFirst() == ["ef", "x"])
+        // Of a dozen nobody is looked for by himself: the batch is halved.
+        try await receive(["g"] + Array(repeating: "x", count: 12), in: database)
+        let report = try await queue.takeBatch()
+        #expect(report.results == [.applied: 1] && report.retries == 12)
+        #expect(try await database.eventsNotExactlyOnce() == [])
+        await pool.close()
     }
 
     /// One of each class that an event's merge can cause; 40… never end here.

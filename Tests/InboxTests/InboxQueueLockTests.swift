@@ -112,13 +112,14 @@ struct InboxQueueLockTests {
         try await database.withConnection { connection in
             try await connection.runScript(
                 """
-                CREATE TABLE appstore.touched AS VALUES ('first'), ('third');
+                CREATE TABLE appstore.touched AS VALUES ('first'), ('last');
                 GRANT SELECT, UPDATE ON appstore.touched TO appstore_worker;
                 """
             )
         }
         try await database.withConnection(user: "appstore_ingest") { connection in
-            _ = try await connection.execute("SELECT appstore.receive(\(["first", "second", "third"].map { Array($0.utf8) }))")
+            let words = ["first"] + Array(repeating: "poison", count: 5) + ["last"]
+            _ = try await connection.execute("SELECT appstore.receive(\(words.map { Array($0.utf8) }))")
         }
         let opponent = try await Opponent(database)
         let pool = try database.pool(user: "appstore_worker")
@@ -129,17 +130,17 @@ struct InboxQueueLockTests {
             transaction in
             for event in events {
                 let word = String(decoding: event.body, as: UTF8.self)
-                // Parts the batch: the first event is merged alone, and what it holds stays held.
-                guard word != "second" else { throw Opponent.Breach() }
-                if word == "third" { try await opponent.startToWait(in: database) }
+                // So many part the batch: the first event is merged alone, and what it holds stays held.
+                guard word != "poison" else { throw Opponent.Breach() }
+                if word == "last" { try await opponent.startToWait(in: database) }
                 try await transaction.execute("SELECT FROM appstore.touched WHERE column1 = \(word) FOR UPDATE")
             }
             return events.map { _ in .outcome(Outcome(.applied)) }
         }
         let report = try await queue.takeBatch()
-        #expect(report.results == [.applied: 1, .failed: 1])
+        #expect(report.results == [.applied: 1, .failed: 5])
         #expect(report.retries == 1)
-        #expect(try await waiting(database) == ["3|0|0|f"])
+        #expect(try await waiting(database) == ["7|0|0|f"])
         try await opponent.end()
         #expect(try await database.lines("SELECT (last_error LIKE '%lock timeout%')::text FROM appstore.inbox_ready") == ["true"])
         try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = clock_timestamp()") }
@@ -149,7 +150,7 @@ struct InboxQueueLockTests {
     }
 }
 
-/// Holds the row that the third event needs, and wants the one that the first event holds; it is never the victim of a deadlock.
+/// Holds the row that the last event needs, and wants the one that the first event holds; it is never the victim of a deadlock.
 private actor Opponent {
     struct Breach: Error {}
 
@@ -159,7 +160,7 @@ private actor Opponent {
     init(_ database: TestDatabase) async throws {
         connection = try await Connection.open(ConnectionOptions(database.url()), logger: .silent)
         try await connection.runScript(
-            "SET deadlock_timeout = '1h'; BEGIN; SELECT FROM appstore.touched WHERE column1 = 'third' FOR UPDATE"
+            "SET deadlock_timeout = '1h'; BEGIN; SELECT FROM appstore.touched WHERE column1 = 'last' FOR UPDATE"
         )
     }
 

@@ -1,8 +1,8 @@
 import Logging
 import Postgres
 
-/// Merges a batch so that one bad event does not stop the others: when a statement fails, the batch is split around it, with the claim
-/// kept.
+/// Merges a batch so that one bad event does not stop the others: when a statement fails, the events that it fails for are looked for, with
+/// the claim kept, and merged after all others; where that finds too many, or the error is about time or locks, the batch is halved.
 struct BatchIsolation<Prepared: Sendable> {
     let events: [ClaimedEvent]
     let merge: InboxQueue<Prepared>.Merge
@@ -50,10 +50,14 @@ struct BatchIsolation<Prepared: Sendable> {
         } catch let error as CancellationError {
             throw error
         } catch {
-            try await hurry(after: error)
-            guard prepared.count > 1 else { return [try await settlement(of: events[prepared.startIndex], after: error)] }
+            guard prepared.count > 1 else {
+                try await hurry(after: error)
+                return [try await settlement(of: events[prepared.startIndex], after: error)]
+            }
             metrics.split()
             logger.warning("batch is split around an error", metadata: ["batch.events": "\(prepared.count)", "error": "\(error)"])
+            if haste == .none, let settlements = try await settlementsApart(for: prepared, after: error) { return settlements }
+            try await hurry(after: error)
             let middle = prepared.startIndex + prepared.count / 2
             return try await settlements(for: prepared[..<middle]) + settlements(for: prepared[middle...])
         }
@@ -61,12 +65,16 @@ struct BatchIsolation<Prepared: Sendable> {
 
     /// Merges behind a savepoint, again after a deadlock.
     private func merging(_ prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
+        try await merging(Array(prepared), of: Array(events[prepared.indices]))
+    }
+
+    func merging(_ prepared: [Prepared], of events: [ClaimedEvent]) async throws -> [Settlement] {
         var repeats = 0
         while true {
             do {
                 return try await transaction.savepoint("merge") { transaction in
-                    let settlements = try await merge(Array(prepared), transaction)
-                    if isCareful { try await record(settlements, of: events[prepared.indices], in: transaction) }
+                    let settlements = try await merge(prepared, transaction)
+                    if isCareful { try await record(settlements, of: events[...], in: transaction) }
                     return settlements
                 }
             } catch let error as PostgresError
@@ -85,7 +93,7 @@ struct BatchIsolation<Prepared: Sendable> {
     }
 
     /// How little a batch waits from now on.
-    private enum Haste: Int {
+    enum Haste: Int {
         case none
         /// It is merged in parts, and what one part has locked stays locked: it has to give way before PostgreSQL, after a second, takes it
         /// and who waits for it for a deadlock and ends either of them.
@@ -97,7 +105,10 @@ struct BatchIsolation<Prepared: Sendable> {
     private mutating func hurry(after error: any Error) async throws {
         let error = error as? PostgresError
         if error?.isLockWait == true { lockWaits += 1 }
-        let needed = error?.isLockWait == true || error?.sqlState == .queryCanceled ? Haste.waited : .apart
+        try await hurry(error?.isOfTime == true ? .waited : .apart)
+    }
+
+    mutating func hurry(_ needed: Haste) async throws {
         guard needed.rawValue > haste.rawValue else { return }
         haste = needed
         let limits: [Statement] =
@@ -153,4 +164,7 @@ extension PostgresError {
 
     /// Whether it was in vain to wait for a lock: whose fault it is, nobody knows, but not the event's that waited for it.
     fileprivate var isLockWait: Bool { isLockTimeout || sqlState == .deadlockDetected }
+
+    /// Whether a statement took too long, or waited for a lock in vain: to try again would take as long.
+    var isOfTime: Bool { isLockWait || sqlState == .queryCanceled }
 }

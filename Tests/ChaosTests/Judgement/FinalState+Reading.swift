@@ -24,10 +24,10 @@ extension FinalState {
         } while true
         state.ready = try await connection.query("SELECT event_id FROM appstore.inbox_ready").map { try $0.decode(0) }
         state.outcomes = try await connection.query(
-            "SELECT event_id, result FROM appstore.outcomes UNION ALL SELECT event_id, result FROM appstore.outcome_history"
+            "SELECT event_id, result, reason FROM appstore.outcomes UNION ALL SELECT event_id, result, reason FROM appstore.outcome_history"
         ).map { row in
-            let (id, result) = try row.decode((Int64.self, String.self))
-            return Outcome(eventID: id, result: result)
+            let (id, result, reason) = try row.decode((Int64.self, String.self, String?.self))
+            return Outcome(eventID: id, result: result, reason: reason)
         }
         state.attempts = try await connection.query("SELECT event_id, coalesce(error, '') FROM chaos.attempts").map { row in
             let (id, error) = try row.decode((Int64.self, String.self))

@@ -10,6 +10,9 @@ struct FinalState {
     struct Outcome: Hashable {
         let eventID: Int64
         let result: String
+        var reason: String?
+
+        var wording: String { result + (reason.map { ": \($0)" } ?? "") }
     }
 
     /// An attempt that did not succeed and counted.

@@ -20,16 +20,22 @@ struct Judge {
             if records[event.digest] == nil { violations.append(.eventFromNowhere(event.id)) }
             stored[event.digest, default: 0] += 1
         }
-        for (digest, record) in records.sorted(by: { $0.key < $1.key }) {
-            let stored = stored[digest, default: 0]
-            if stored < record.accepted { violations.append(.lost(digest, accepted: record.accepted, stored: stored)) }
-            if stored > record.sent { violations.append(.storedMoreOftenThanSent(digest, sent: record.sent, stored: stored)) }
-            switch record.kind {
-            case .misshapen:
-                if stored > 0 || record.accepted > 0 { violations.append(.misshapenTaken(digest)) }
-            case .genuine, .forged:
-                violations += record.refusals.subtracting([503]).sorted().map { .refused(digest, status: $0) }
-            }
+        let broken = records.compactMap { digest, record in
+            let found = Self.violations(of: digest, record, stored: stored[digest, default: 0])
+            return found.isEmpty ? nil : (digest, found)
+        }
+        return violations + broken.sorted { $0.0 < $1.0 }.flatMap(\.1)
+    }
+
+    private static func violations(of digest: BodyDigest, _ record: PostRecord, stored: Int) -> [Violation] {
+        var violations: [Violation] = []
+        if stored < record.accepted { violations.append(.lost(digest, accepted: record.accepted, stored: stored)) }
+        if stored > record.sent { violations.append(.storedMoreOftenThanSent(digest, sent: record.sent, stored: stored)) }
+        switch record.kind {
+        case .misshapen:
+            if stored > 0 || record.accepted > 0 { violations.append(.misshapenTaken(digest)) }
+        case .genuine, .forged:
+            violations += record.refusals.filter { $0 != 503 }.sorted().map { .refused(digest, status: $0) }
         }
         return violations
     }
@@ -78,10 +84,10 @@ struct Judge {
             case .genuine(let uuid):
                 counted[uuid, default: 0] += outcome.result == "duplicate" ? 0 : 1
                 if !Self.resultsOfGenuine.contains(outcome.result) {
-                    violations.append(.wrongOutcome(outcome.eventID, result: outcome.result))
+                    violations.append(.wrongOutcome(outcome.eventID, result: outcome.wording))
                 }
             case .forged, .misshapen:
-                if outcome.result != "rejected" { violations.append(.wrongOutcome(outcome.eventID, result: outcome.result)) }
+                if outcome.result != "rejected" { violations.append(.wrongOutcome(outcome.eventID, result: outcome.wording)) }
             }
         }
         violations += counted.filter { $0.value != 1 }.sorted { $0.key < $1.key }.map { .notAppliedOnce(uuid: $0.key, times: $0.value) }

@@ -6,6 +6,7 @@ import Synchronization
 /// A place for one daemon, kept occupied as systemd would: whoever ends is started again, and whoever is silent for too long is killed.
 final class Slot: Sendable {
     let command: String
+    private let program: String?
     private let settings: [String: String]
     private let folder: URL
     /// How long it may be silent, as the unit's WatchdogSec says.
@@ -24,11 +25,20 @@ final class Slot: Sendable {
         var isFrozen = false
         var isClosing = false
         var starts = 0
+        var computing = Duration.zero
         var complaints: [String] = []
     }
 
-    init(_ command: String, settings: [String: String], folder: URL, watchdog: Duration, endPatience: Duration = .seconds(40)) {
-        (self.command, self.folder, self.watchdog, self.endPatience) = (command, folder, watchdog, endPatience)
+    /// - Parameter program: another build of the program than the one beside the tests.
+    init(
+        _ command: String,
+        of program: String? = nil,
+        settings: [String: String],
+        folder: URL,
+        watchdog: Duration,
+        endPatience: Duration = .seconds(40)
+    ) {
+        (self.command, self.program, self.folder, self.watchdog, self.endPatience) = (command, program, folder, watchdog, endPatience)
         let microseconds = watchdog.components.seconds * 1_000_000
         self.settings = settings.merging(["WATCHDOG_USEC": "\(microseconds)"]) { given, _ in given }
     }
@@ -36,7 +46,7 @@ final class Slot: Sendable {
     /// Keeps the slot occupied until ``close()``.
     func run() async throws {
         while !state.withLock(\.isClosing) {
-            let daemon = try await Daemon.start(command, settings: settings, folder: folder)
+            let daemon = try await Daemon.start(command, settings: settings, folder: folder, program: program)
             let isLate = state.withLock { state in
                 (state.daemon, state.isDoomed, state.isTold, state.isFrozen) = (daemon, state.isClosing, state.isClosing, false)
                 state.starts += 1
@@ -44,7 +54,10 @@ final class Slot: Sendable {
             }
             if isLate { daemon.signal(SIGTERM) }
             try await watch(daemon)
-            state.withLock { $0.daemon = nil }
+            state.withLock { state in
+                state.daemon = nil
+                state.computing += daemon.computing
+            }
             // RestartSec of the units is longer: here more is to happen in a minute.
             try await pause(.milliseconds(300))
         }
@@ -92,6 +105,9 @@ final class Slot: Sendable {
 
     /// How often a daemon was started, and what went wrong with one by itself.
     var history: (starts: Int, complaints: [String]) { state.withLock { ($0.starts, $0.complaints) } }
+
+    /// The processor time of all daemons that have ended here.
+    var computing: Duration { state.withLock(\.computing) }
 
     /// The end of the log of the daemon that is there.
     var tail: String { state.withLock(\.daemon).map(Self.tail) ?? "\(command): none is running" }

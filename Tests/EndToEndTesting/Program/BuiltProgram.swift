@@ -6,7 +6,9 @@ package enum BuiltProgram {
     package static let name = "appstore-inbox"
 
     /// Its path.
-    package static func path() throws -> String { try SiblingProgram.path(of: name) }
+    ///
+    /// - Parameter other: another build of it, which is taken instead.
+    package static func path(orThatOf other: String? = nil) throws -> String { try other ?? SiblingProgram.path(of: name) }
 
     /// This process's environment without what would configure the program behind the test's back, and with `settings`.
     package static func environment(_ settings: [String: String]) -> [String: String] {

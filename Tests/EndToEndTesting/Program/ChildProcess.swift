@@ -16,6 +16,7 @@ package final class ChildProcess: Sendable {
     private struct State {
         var pid: pid_t = 0
         var ending: Ending?
+        var computing = Duration.zero
     }
 
     private let state = Mutex(State())
@@ -55,6 +56,8 @@ package final class ChildProcess: Sendable {
 
     package var ending: Ending? { state.withLock { $0.ending } }
     package var pid: pid_t { state.withLock { $0.pid } }
+    /// The processor time that it has taken, once it has ended.
+    package var computing: Duration { state.withLock { $0.computing } }
 
     package func signal(_ signal: Int32) {
         // Under the lock, so that the number cannot belong to another process yet.
@@ -74,10 +77,19 @@ package final class ChildProcess: Sendable {
         while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
         state.withLock { state in
             var status: Int32 = 0
-            waitpid(pid, &status, 0)
+            var usage = rusage()
+            wait4(pid, &status, 0, &usage)
+            state.computing = usage.computing
             let signal = status & 0x7f
             state.ending = signal == 0 ? .exit((status >> 8) & 0xff) : .signal(signal)
         }
         close(alive)
+    }
+}
+
+extension rusage {
+    /// Processor time, the kernel's on its behalf included.
+    package var computing: Duration {
+        .seconds(ru_utime.tv_sec + ru_stime.tv_sec) + .microseconds(ru_utime.tv_usec + ru_stime.tv_usec)
     }
 }

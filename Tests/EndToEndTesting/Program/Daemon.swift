@@ -21,13 +21,20 @@ package final class Daemon: Sendable {
 
     /// Starts it and returns when it has said READY=1.
     ///
-    /// - Parameter folder: where its log is written.
-    package static func start(_ command: String, settings: [String: String], folder: URL) async throws -> Daemon {
+    /// - Parameters:
+    ///   - folder: where its log is written.
+    ///   - program: another build of the program than the one beside the tests.
+    package static func start(
+        _ command: String,
+        settings: [String: String],
+        folder: URL,
+        program: String? = nil
+    ) async throws -> Daemon {
         let socket = try ReadinessSocket()
         let errorPath = folder.appending(path: "\(command)-\(UUID().uuidString).log").path
         let child = try await ChildProcess.start(
             ChildCommand(
-                arguments: [BuiltProgram.path(), command],
+                arguments: [BuiltProgram.path(orThatOf: program), command],
                 environment: BuiltProgram.environment(settings.merging(["NOTIFY_SOCKET": socket.address]) { given, _ in given }),
                 inputPath: "/dev/null",
                 outputPath: errorPath,
@@ -77,6 +84,8 @@ package final class Daemon: Sendable {
 
     /// How it ended; nil while it runs.
     package var ending: ChildProcess.Ending? { child.ending }
+    /// The processor time that it has taken, once it has ended.
+    package var computing: Duration { child.computing }
 
     /// Waits until it ends or has a word for systemd, such as a heartbeat, or until the time is over; returns those words.
     package func words(within duration: Duration) async throws -> [Substring] {

@@ -14,10 +14,13 @@ package enum Program {
     }
 
     /// Runs one command to its end.
+    ///
+    /// - Parameter program: another build of the program than the one beside the tests.
     package static func run(
         _ arguments: [String],
         settings: [String: String] = [:],
         input: [UInt8]? = nil,
+        program: String? = nil,
         within duration: Duration = .seconds(30)
     ) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "appstore-inbox-run-\(UUID().uuidString)")
@@ -28,7 +31,7 @@ package enum Program {
         if let input { try Data(input).write(to: inputFile) }
         let child = try await ChildProcess.start(
             ChildCommand(
-                arguments: [BuiltProgram.path()] + arguments,
+                arguments: [BuiltProgram.path(orThatOf: program)] + arguments,
                 environment: BuiltProgram.environment(settings),
                 inputPath: input == nil ? "/dev/null" : inputFile.path,
                 outputPath: output.path,
