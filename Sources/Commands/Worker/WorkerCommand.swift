@@ -55,10 +55,10 @@ struct WorkerCommand: DaemonCommand {
             logger.notice("worker is running", metadata: ["worker.concurrency": "\(settings.concurrency)"])
         }
         let admin = Self.admin(settings, registry: registry, collector: collector, logger: logger, announce: announce)
-        if admin.isEmpty { announce() }
+        let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         // In the order of dependency: the last is the first to shut down.
         try await ServiceGroup.running(
-            [pool] + admin + [collector, outboxCollector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
+            [pool] + listeners + [collector, outboxCollector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
                 + [Self.outbox(settings, pool: pool, registry: registry, logger: logger, watchdog: watchdog), service]
                 + [StoppingNotice(notifier: notifier)],
             shutdownTimeout: settings.shutdownTimeout,

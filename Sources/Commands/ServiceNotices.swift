@@ -13,6 +13,17 @@ struct StoppingNotice: Service {
     }
 }
 
+/// Says that the process is ready, where no listener has to be bound first: as a service, since signals are not heeded before services run, and
+/// whoever hears that the process is ready may end it at once.
+struct ReadyNotice: Service {
+    let announce: @Sendable () -> Void
+
+    func run() async throws {
+        announce()
+        try await gracefulShutdown()
+    }
+}
+
 extension ServiceGroup {
     /// Runs a daemon's services until SIGTERM or SIGINT; what is under way may take `shutdownTimeout` from then on.
     static func running(_ services: [any Service], shutdownTimeout: Duration, logger: Logger) async throws {
