@@ -75,6 +75,18 @@ extension EndToEnd {
             }
         }
 
+        @Test func `whoever is told to end as soon as it is ready ends in order`() async throws {
+            let shop = try Shop()
+            try await Installation.lend { installation in
+                for _ in 1...10 {
+                    let worker = try await installation.startWorker(for: shop)
+                    #expect(try await worker.terminate() == .exit(0))
+                    let ingest = try await installation.startIngest()
+                    #expect(try await ingest.daemon.terminate() == .exit(0))
+                }
+            }
+        }
+
         private func expectEachAppliedOnce(_ events: [EventStatus], _ books: Books) async throws {
             #expect(events.allSatisfy { $0.outcome == "applied" && $0.attempts == 1 }, "\(events.filter { $0.outcome != "applied" })")
             #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.transactions") == events.count)
