@@ -223,6 +223,20 @@ SELECT c.call_id, c.kind, c.bundle_id, c.event_id, c.state, c.reason,
        c.fallback_event_id
 FROM appstore.outbox AS c;
 
+-- What is known of a receipt that Apple is asked about: whether it is still to be waited for, for nobody has answered and it does not speak for
+-- itself, or what was said is not in the books yet; and why Apple denied it, if so. No row where nobody was asked.
+CREATE FUNCTION appstore.api_receipt_question(call_key text) RETURNS TABLE (is_open boolean, denied_because text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN coalesce(c.fallback_event_id, c.answer_event_id) IS NOT NULL
+                THEN NOT EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id IN (c.answer_event_id, c.fallback_event_id))
+                ELSE c.state = 'open' END,
+           CASE WHEN c.state = 'refused' AND c.fallback_event_id IS NULL THEN c.reason END
+    FROM appstore.outbox AS c
+    WHERE c.call_key = api_receipt_question.call_key AND c.kind = 'verify_receipt'
+    ORDER BY c.call_id DESC
+    LIMIT 1
+$$;
+
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA appstore FROM PUBLIC;
 GRANT SELECT, INSERT, UPDATE ON appstore.outbox TO appstore_worker;
 GRANT SELECT ON appstore.outbox_status TO appstore_operator, appstore_viewer, appstore_worker;
@@ -230,3 +244,4 @@ GRANT EXECUTE ON FUNCTION appstore.answer_call(bigint, bigint, text, bytea), app
                           appstore.end_call(bigint, bigint, text, text, boolean), appstore.fall_back_from(bigint[]), appstore.age_calls()
     TO appstore_worker;
 GRANT EXECUTE ON FUNCTION appstore.repeat_call(bigint, text) TO appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.api_receipt_question(text) TO appstore_api;

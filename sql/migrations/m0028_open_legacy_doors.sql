@@ -68,20 +68,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET e
     ORDER BY asked.position
 $$;
 
--- What is known of a receipt that Apple is asked about: whether it is still to be waited for, for nobody has answered and it does not speak for
--- itself, or what was said is not in the books yet; and why Apple denied it, if so. No row where nobody was asked.
-CREATE FUNCTION appstore.api_receipt_question(call_key text) RETURNS TABLE (is_open boolean, denied_because text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN coalesce(c.fallback_event_id, c.answer_event_id) IS NOT NULL
-                THEN NOT EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id IN (c.answer_event_id, c.fallback_event_id))
-                ELSE c.state = 'open' END,
-           CASE WHEN c.state = 'refused' AND c.fallback_event_id IS NULL THEN c.reason END
-    FROM appstore.outbox AS c
-    WHERE c.call_key = api_receipt_question.call_key AND c.kind = 'verify_receipt'
-    ORDER BY c.call_id DESC
-    LIMIT 1
-$$;
-
 CREATE OR REPLACE FUNCTION appstore.api_event(event_id bigint, with_submission boolean) RETURNS TABLE(received_at timestamp with time zone, settled_at timestamp with time zone, outcome text, reason text, environment text, bundle_id text, transaction_id text, original_transaction_id text, submission bytea)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -403,6 +389,4 @@ END
 $$;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA appstore FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION appstore.submit_receipt(bytea), appstore.api_receipt_charges(text, text[], text, text[]),
-                          appstore.api_receipt_question(text)
-    TO appstore_api;
+GRANT EXECUTE ON FUNCTION appstore.submit_receipt(bytea), appstore.api_receipt_charges(text, text[], text, text[]) TO appstore_api;
