@@ -10,22 +10,31 @@ struct Progress {
     let tally: FaultTally
     let isVerbose: Bool
 
-    /// Nothing was accepted and nothing settled for so long, which no fault explains.
+    /// Nothing was accepted and nothing settled for so long while PostgreSQL was there, which no fault explains.
     private static let patience: Duration = .seconds(90)
+    /// The same while it was away: it may have much to replay.
+    private static let patienceWithoutServer: Duration = .seconds(600)
 
     /// Looks every second, or less often where counting takes long, until the run ends.
     func watch(while pacer: Pacer) async throws {
         let start = ContinuousClock.now
-        var (last, deadline, faults) = (-1, Deadline(within: Self.patience), [Fault: Int]())
+        var (last, faults) = (-1, [Fault: Int]())
+        // How long nothing has moved, while the server was there and while it was away.
+        var (still, away) = (Duration.zero, Duration.zero)
         var rest = Duration.seconds(1)
         while !pacer.wasEnded {
+            let lastLook = ContinuousClock.now
             try await pause(rest)
             let (sums, begin) = (diary.sums, ContinuousClock.now)
             let counts = await counts()
             rest = min(max(.seconds(1), (.now - begin) * 50), .seconds(10))
             if let counts, sums.accepted + counts.settled != last {
                 last = sums.accepted + counts.settled
-                deadline = Deadline(within: Self.patience)
+                (still, away) = (.zero, .zero)
+            } else if counts == nil {
+                away += .now - lastLook
+            } else {
+                still += .now - lastLook
             }
             let now = tally.counts
             if isVerbose {
@@ -36,7 +45,9 @@ struct Progress {
                 print("chaos \(seconds) s: accepted \(sums.accepted), retries \(sums.retries), \(state); \(news.joined(separator: ", "))")
             }
             faults = now
-            guard !deadline.hasPassed else { throw ProgramFailure(what: "nothing has moved for \(Self.patience)", log: logs) }
+            guard still < Self.patience, away < Self.patienceWithoutServer else {
+                throw ProgramFailure(what: "nothing has moved for \(still), and \(away) while PostgreSQL was away", log: logs)
+            }
         }
     }
 

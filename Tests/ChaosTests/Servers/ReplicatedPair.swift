@@ -16,7 +16,9 @@ final class ReplicatedPair: Sendable {
 
     private static let settings = [
         "fsync": "off", "full_page_writes": "off", "shared_buffers": "128MB", "autovacuum": "on", "log_checkpoints": "off",
-        "max_connections": "\(slots)", "superuser_reserved_connections": "10", "wal_keep_size": "512MB", "max_wal_size": "2GB",
+        "max_connections": "\(slots)", "superuser_reserved_connections": "10", "wal_keep_size": "512MB",
+        // About so much is to be replayed after a crash.
+        "max_wal_size": "512MB",
         // Soon after the primary is back, so is the standby.
         "wal_retrieve_retry_interval": "200ms",
     ]
@@ -86,7 +88,11 @@ final class ReplicatedPair: Sendable {
         try await standby.launch()
         primaryIndex.withLock { $0 = 1 - $0 }
         try result.get()
-        _ = try await onPrimary { try await $0.query("SELECT pg_promote()") }
+        // Waiting inside the statement would keep a snapshot, which what is still to be replayed may have to wait for.
+        _ = try await onPrimary { try await $0.query("SELECT pg_promote(wait => false)") }
+        try await eventually("the standby is promoted, after all that is to be replayed", within: .seconds(300)) {
+            try await onPrimary { try await $0.query("SELECT WHERE NOT pg_is_in_recovery()").count } == 1
+        }
         // It has no standby yet, and would wait for one for ever.
         try await setSynchronous(false)
         try await rebuildStandby()
