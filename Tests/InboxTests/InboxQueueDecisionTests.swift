@@ -44,7 +44,7 @@ struct InboxQueueDecisionTests {
     }
 
     @Test func `a connection that was opened in silence has the mark forgotten, for it may lead to another server`() {
-        let memory = QueueMemory(patience: Patience(minimum: .seconds(1), maximum: .seconds(1)))
+        let memory = QueueMemory(patience: Patience(minimum: .seconds(1), maximum: .seconds(1)), limit: BatchLimit(maximum: 100))
         let first = QueuePosition(runAt: PostgresTimestamp(microsecondsSince2000: 10), eventID: 7)
         _ = memory.nextClaim(opened: 1)
         for _ in 0..<2 {
@@ -163,6 +163,13 @@ struct InboxQueueDecisionTests {
     ) {
         let marker = marker([1, 2], isAlone: false, isNoted: isNoted, isOverdue: isOverdue)
         #expect(LostBatches.verdict(on: marker, held: [1, 2], waiting: [1, 2]) == verdict)
+    }
+
+    @Test(arguments: [false, true])
+    func `a batch that ended with its server is nobody's fault`(isAlone: Bool) {
+        var marker = marker([1], isAlone: isAlone)
+        marker.endedWithServer = true
+        #expect(LostBatches.verdict(on: marker, held: [1], waiting: [1]) == .suspects([]))
     }
 
     @Test func `a single event that was not known to be suspect is only suspect`() {

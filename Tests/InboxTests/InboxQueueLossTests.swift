@@ -87,6 +87,21 @@ struct InboxQueueLossTests {
         }
     }
 
+    @Test func `the events of a batch that ended when PostgreSQL was restarted are no suspects`() async throws {
+        try await with([.apply, .apply, .apply]) { database, pool, clerk in
+            try await database.leaveMarker([1, 2], isAlone: false)
+            try await database.withConnection { connection in
+                _ = try await connection.execute(
+                    "UPDATE appstore.inbox_in_flight SET marked_at = pg_postmaster_start_time() - interval '1 second'"
+                )
+            }
+            let queue = clerk.queue(pool)
+            #expect(try await queue.lookForLostBatches().suspects == 0)
+            #expect(try await database.lines("SELECT lane::text FROM appstore.inbox_in_flight") == [])
+            #expect(try await queue.takeBatch().results == [.applied: 3])
+        }
+    }
+
     @Test func `a suspect whose process died has time to be spoken for, then it counts, and three deaths are the last`() async throws {
         try await with([.apply, .apply]) { database, pool, clerk in
             let (patient, strict) = (clerk.queue(pool) { $0.grace = .seconds(3600) }, clerk.queue(pool))

@@ -36,6 +36,37 @@ struct InboxQueueRecordingTests {
         }
     }
 
+    @Test func `outcomes that are recorded too slowly cost no attempt, and come in smaller batches`() async throws {
+        try await Clerk.with([Clerk.Instruction](repeating: .apply, count: 16)) { database, pool, clerk in
+            try await database.withConnection { connection in
+                try await connection.runScript(
+                    """
+                    CREATE FUNCTION appstore.dawdle() RETURNS trigger LANGUAGE plpgsql AS
+                        $$ BEGIN PERFORM pg_sleep(0.1); RETURN NULL; END $$;
+                    CREATE TRIGGER dawdle AFTER INSERT ON appstore.outcomes FOR EACH ROW EXECUTE FUNCTION appstore.dawdle();
+                    DO $$ BEGIN
+                        EXECUTE format('ALTER ROLE appstore_worker IN DATABASE %I SET statement_timeout = 800', current_database());
+                    END $$;
+                    """
+                )
+            }
+            let queue = clerk.queue(pool)
+            let error = await #expect(throws: PostgresError.self) { try await queue.takeBatch() }
+            #expect(error?.sqlState == .queryCanceled)
+            var settled = 0
+            for _ in 0..<20 where settled < 16 {
+                do {
+                    let report = try await queue.takeBatch()
+                    #expect((1...8).contains(report.events))
+                    settled += report.events
+                } catch let error as PostgresError {
+                    #expect(error.sqlState == .queryCanceled, "\(error)")
+                }
+            }
+            #expect(try await database.lines("SELECT DISTINCT concat_ws('|', result, attempts) FROM appstore.outcomes") == ["applied|1"])
+        }
+    }
+
     @Test(arguments: ["AFTER INSERT", "DEFERRED"])
     func `an error that comes with the outcome or with COMMIT is one event's, which fails in the end`(time: String) async throws {
         try await Clerk.with([.apply, .apply, .apply, .apply]) { database, pool, clerk in

@@ -61,7 +61,7 @@ extension PlanCase {
             INSERT INTO appstore.inbox_ready (event_id, run_at, bytes) SELECT event_id, received_at, 1 FROM stored RETURNING event_id
         )
         INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
-        SELECT -min(event_id), array_agg(event_id), false, now() - interval '1 hour' FROM ready;
+        SELECT -min(event_id), array_agg(event_id), false, clock_timestamp() FROM ready;
         """
 
     private static let noLostBatch = """

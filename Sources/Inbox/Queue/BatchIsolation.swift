@@ -122,7 +122,7 @@ struct BatchIsolation<Prepared: Sendable> {
 
     /// What becomes of an event that failed by itself.
     private func settlement(of event: ClaimedEvent, after error: any Error) async throws -> Settlement {
-        if let error = error as? PostgresError, error.isLockWait { return blocked(event, "\(error)") }
+        if let error = error as? PostgresError, error.isLockWait || error.isOfServer { return blocked(event, "\(error)") }
         logger.error("event could not be merged", metadata: ["error": "\(error)"])
         let failure = Settlement.retry(reason: Self.reason(of: error), error: "\(error)", labels: OutcomeLabels())
         guard isCareful else { return failure }
@@ -164,6 +164,9 @@ extension PostgresError {
 
     /// Whether it was in vain to wait for a lock: whose fault it is, nobody knows, but not the event's that waited for it.
     fileprivate var isLockWait: Bool { isLockTimeout || sqlState == .deadlockDetected }
+
+    /// Whether the server has too little of something, disk or memory say, or cannot read or write a file.
+    var isOfServer: Bool { sqlState.map { ["53", "58"].contains($0.conditionClass) } ?? false }
 
     /// Whether a statement took too long, or waited for a lock in vain: to try again would take as long.
     var isOfTime: Bool { isLockWait || sqlState == .queryCanceled }

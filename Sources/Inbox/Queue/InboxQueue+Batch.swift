@@ -12,6 +12,8 @@ struct Batch: Sendable {
     }
 
     let kind: Kind
+    /// The most events that it may take.
+    let limit: Int
     let stay: SoloGate.Stay
     let lane = ClaimedBatch.Lane.random(in: .min ... .max)
     /// To be called when it has taken events.
@@ -47,37 +49,45 @@ extension InboxQueue {
     ///
     /// Returns when all of its preparations have ended. One that never does is ended with the process, soon after the others were committed.
     func run(_ batch: Batch) async throws -> BatchReport {
-        var isRecording = false
+        var (taken, isRecording) = (0, false)
         defer { HangWatch.shared.settle(batch.lane) }
         do {
             return try await withThrowingTaskGroup(of: Preparation.self, returning: BatchReport.self) { group in
                 let settled = try await pool.withTransaction { transaction in
-                    guard let work = try await take(batch, in: transaction, preparingIn: &group) else { return nil as Settled? }
+                    let events = try await claim(batch, in: transaction)
+                    guard !events.isEmpty else { return nil as Settled? }
+                    taken = events.count
+                    let work = try await work(on: events, of: batch, in: &group)
                     let settled = try await settle(work, of: batch, in: transaction)
                     isRecording = true
                     return settled
                 }
                 guard let settled else { return BatchReport() }
                 if !settled.work.overdue.isEmpty { giveUp(settled, of: batch) }
-                return report(settled)
+                return report(settled, of: batch)
             }
         } catch {
-            markers.forget(batch.lane)
-            if error is CrashMarkers.Unmarked { throw error }
-            if !(error is CancellationError) { metrics.batchLost() }
-            if let error = error as? PostgresError {
-                if error.isConnectionLoss { memory.connectionWasLost() }
-                if isRecording, error.isAboutData { memory.recordingFailed() }
+            // What was not claimed has no marker.
+            if taken > 0 { markers.forget(batch.lane) }
+            if error is CrashMarkers.Unmarked || error is CancellationError { throw error }
+            metrics.batchLost()
+            let postgresError = error as? PostgresError
+            if postgresError?.isConnectionLoss == true { memory.connectionWasLost() }
+            if postgresError?.isAboutData == true {
+                if isRecording { memory.recordingFailed() }
+            } else if batch.kind == .company, taken > 0 {
+                memory.lost(taken)
             }
             throw error
         }
     }
 
-    private func report(_ settled: Settled) -> BatchReport {
+    private func report(_ settled: Settled, of batch: Batch) -> BatchReport {
         metrics.committed(settled.plan, after: .now - settled.work.start)
         var report = settled.plan.report
         report.givenUp = settled.work.overdue.count
-        report.isFull = report.events >= configuration.batchEvents
+        report.isFull = report.events >= batch.limit
+        if batch.kind == .company { memory.committed(report.events) }
         return report
     }
 
@@ -89,16 +99,14 @@ extension InboxQueue {
         expect(batch, within: configuration.hangPatience)
     }
 
-    /// Claims, marks and prepares; nil when nothing is due.
-    private func take(
-        _ batch: Batch,
-        in transaction: Transaction,
-        preparingIn group: inout ThrowingTaskGroup<Preparation, any Error>
-    ) async throws -> Work? {
-        let events = try await claim(batch, in: transaction)
-        guard !events.isEmpty else { return nil }
+    /// Marks what was claimed, and prepares it.
+    private func work(
+        on events: [ClaimedEvent],
+        of batch: Batch,
+        in group: inout ThrowingTaskGroup<Preparation, any Error>
+    ) async throws -> Work {
         var work = Work(start: .now)
-        batch.whenClaimed(events.count >= configuration.batchEvents)
+        batch.whenClaimed(events.count >= batch.limit)
         try await markers.mark(events, lane: batch.lane, isSuspect: batch.kind == .alone)
         for (event, stage) in zip(events, try await preparing(events, of: batch, in: &group)) {
             switch stage {
@@ -121,7 +129,7 @@ extension InboxQueue {
         }
         let (mark, probe) = memory.nextClaim(opened: pool.counts.opened)
         let claim = ClaimedBatch.claim(
-            limit: configuration.batchEvents,
+            limit: batch.limit,
             bytes: configuration.batchBytes,
             from: mark,
             lane: batch.lane
@@ -242,5 +250,7 @@ enum Preparation: Sendable {
 
 extension PostgresError {
     /// Whether the server refused what it was given, and would do so again.
-    fileprivate var isAboutData: Bool { code == .sql && !endsBatch && !isSerializationConflict }
+    fileprivate var isAboutData: Bool {
+        code == .sql && !endsBatch && !isSerializationConflict && !isOfServer && sqlState != .queryCanceled
+    }
 }

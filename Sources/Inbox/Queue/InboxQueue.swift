@@ -40,7 +40,10 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
         self.logger = logger
         markers = CrashMarkers(side: pool.side(patience: configuration.markerPatience), logger: logger)
         gate = SoloGate(patience: configuration.solitudePatience)
-        memory = QueueMemory(patience: Patience(minimum: configuration.patience, maximum: configuration.maximumPatience))
+        memory = QueueMemory(
+            patience: Patience(minimum: configuration.patience, maximum: configuration.maximumPatience),
+            limit: BatchLimit(maximum: configuration.batchEvents)
+        )
     }
 
     /// The connection for crash markers, which is beside the pool.
@@ -53,7 +56,9 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
     /// - Throws: ``PostgresError`` when the database could not be asked or did not commit; the events then stay in the queue.
     package func takeBatch(whenClaimed: @escaping @Sendable (_ isFull: Bool) -> Void = { _ in }) async throws -> BatchReport {
         if memory.suspectsAreDue, let report = try await takeSuspects(whenClaimed), report.events > 0 { return report }
-        return try await gate.together { try await run(Batch(kind: .company, stay: $0, whenClaimed: whenClaimed)) }
+        return try await gate.together { stay in
+            try await run(Batch(kind: .company, limit: memory.batchLimit, stay: stay, whenClaimed: whenClaimed))
+        }
     }
 
     /// Looks for lost batches, whose process died by kill, crash or hang or gave them up, and has their events run alone. To be called when a
@@ -85,7 +90,7 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
             let end = ContinuousClock.now + .milliseconds(250)
             var total = BatchReport()
             repeat {
-                let report = try await takeSuspect(Batch(kind: .alone, stay: stay, whenClaimed: whenClaimed))
+                let report = try await takeSuspect(Batch(kind: .alone, limit: 1, stay: stay, whenClaimed: whenClaimed))
                 total.add(report)
                 if report.events == 0 { memory.suspectsAreDue = false }
                 if report.events == 0 || report.givenUp > 0 { break }

@@ -25,6 +25,8 @@ enum LostBatches {
         let isNoted: Bool
         /// Whether its process has had its time.
         let isOverdue: Bool
+        /// Whether PostgreSQL was started anew since: the batch ended with the server, and nobody is to blame.
+        var endedWithServer = false
     }
 
     /// What is to be done about a marker.
@@ -45,6 +47,7 @@ enum LostBatches {
     ///   - held: The marker's events that are still unsettled and held by who asks.
     ///   - waiting: Its events that are still unsettled.
     static func verdict(on marker: Marker, held: Set<Int64>, waiting: Set<Int64>) -> Verdict {
+        if marker.endedWithServer { return .suspects([]) }
         guard marker.isAlone, let event = marker.eventIDs.first else {
             // What another batch holds by now is that batch's affair, and its marker's.
             if marker.isOverdue { return .suspects(marker.eventIDs.filter(held.contains)) }
@@ -90,7 +93,8 @@ enum LostBatches {
             SELECT m.lane, m.event_ids, m.is_alone, m.lost_at IS NOT NULL AS is_noted,
                    coalesce(statement_timestamp() - m.lost_at, interval '0')
                        >= CASE WHEN m.is_alone THEN \(rules.grace.wholeMilliseconds) ELSE \(rules.companyGrace.wholeMilliseconds) END
-                          * interval '1 millisecond' AS is_overdue
+                          * interval '1 millisecond' AS is_overdue,
+                   m.marked_at < pg_postmaster_start_time() AS ended_with_server
             FROM appstore.inbox_in_flight AS m WHERE m.lane = ANY (\(lanes))
             ORDER BY m.lane
             FOR UPDATE SKIP LOCKED
@@ -102,7 +106,8 @@ enum LostBatches {
                 eventIDs: try row.decode("event_ids"),
                 isAlone: try row.decode("is_alone"),
                 isNoted: try row.decode("is_noted"),
-                isOverdue: try row.decode("is_overdue")
+                isOverdue: try row.decode("is_overdue"),
+                endedWithServer: try row.decode("ended_with_server")
             )
         }
     }

@@ -5,6 +5,7 @@ final class QueueMemory: Sendable {
     private struct State {
         var mark = LowWaterMark()
         var patience: Patience
+        var limit: BatchLimit
         var suspectsAreDue = false
         var opened = 0
         var carefulUntil: ContinuousClock.Instant?
@@ -12,8 +13,8 @@ final class QueueMemory: Sendable {
 
     private let state: Mutex<State>
 
-    init(patience: Patience) {
-        state = Mutex(State(patience: patience))
+    init(patience: Patience, limit: BatchLimit) {
+        state = Mutex(State(patience: patience, limit: limit))
     }
 
     /// Where a claim begins, and where a probe does that is to go with it.
@@ -41,6 +42,18 @@ final class QueueMemory: Sendable {
     /// The server may be another one from now on.
     func connectionWasLost() {
         state.withLock { $0.mark.forget() }
+    }
+
+    /// How many events the next batch may take.
+    var batchLimit: Int { state.withLock(\.limit.events) }
+
+    /// A batch with that many events was lost.
+    func lost(_ events: Int) {
+        state.withLock { $0.limit.lost(events) }
+    }
+
+    func committed(_ events: Int) {
+        state.withLock { $0.limit.committed(events) }
     }
 
     func bound(for events: Int) -> Duration {

@@ -6,7 +6,7 @@ package struct RetryPolicy: Sendable {
     package var baseDelay: Duration
     package var maximumDelay: Duration
 
-    /// The default keeps trying for about a day.
+    /// The default keeps trying for seven to fourteen hours.
     package init(maximumAttempts: Int = 20, baseDelay: Duration = .seconds(1), maximumDelay: Duration = .seconds(7200)) {
         self.maximumAttempts = maximumAttempts
         self.baseDelay = baseDelay
