@@ -121,16 +121,21 @@ struct InboxStatisticsTests {
 
     private func pagesRead(_ database: TestDatabase, _ role: String) async throws -> Int {
         try await database.withConnection(user: role) { connection in
-            // The first time the session reads the catalogue, too, and more of it when others have changed roles or databases meanwhile.
-            _ = try await connection.query("SELECT * FROM appstore.inbox_statistics()")
-            let plan = try await connection.query("EXPLAIN (ANALYZE, BUFFERS, FORMAT TEXT) SELECT * FROM appstore.inbox_statistics()")
-            let lines = try plan.map { try $0.decode(0, as: String.self) }
-            let buffers = try #require(lines.first { $0.contains("Buffers: shared") })
-            return buffers.split(whereSeparator: { !$0.isNumber && $0 != "=" && !$0.isLetter }).reduce(0) { sum, part in
-                let pair = part.split(separator: "=")
-                guard pair.count == 2, ["hit", "read"].contains(pair[0]) else { return sum }
-                return sum + (Int(pair[1]) ?? 0)
-            }
+            // The first time the session reads the catalogue, too; and at any time again, when others have changed much of theirs in the cluster.
+            var fewest = Int.max
+            for _ in 0..<5 { fewest = min(fewest, try await pagesRead(on: connection)) }
+            return fewest
+        }
+    }
+
+    private func pagesRead(on connection: Connection) async throws -> Int {
+        let plan = try await connection.query("EXPLAIN (ANALYZE, BUFFERS, FORMAT TEXT) SELECT * FROM appstore.inbox_statistics()")
+        let lines = try plan.map { try $0.decode(0, as: String.self) }
+        let buffers = try #require(lines.first { $0.contains("Buffers: shared") })
+        return buffers.split(whereSeparator: { !$0.isNumber && $0 != "=" && !$0.isLetter }).reduce(0) { sum, part in
+            let pair = part.split(separator: "=")
+            guard pair.count == 2, ["hit", "read"].contains(pair[0]) else { return sum }
+            return sum + (Int(pair[1]) ?? 0)
         }
     }
 
