@@ -43,6 +43,7 @@ package struct Migration: Sendable {
         Migration(26, "m0026_show_legacy_books", PackageResources.m0026_show_legacy_books_sql),
         Migration(27, "m0027_create_outbox", PackageResources.m0027_create_outbox_sql),
         Migration(28, "m0028_open_legacy_doors", PackageResources.m0028_open_legacy_doors_sql),
+        Migration(29, "m0029_pass_no_event", PackageResources.m0029_pass_no_event_sql),
     ]
 
     /// Creates the cluster's roles and their time-outs; safe to run again.

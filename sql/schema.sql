@@ -693,8 +693,7 @@ DECLARE
     v_due     bigint;
     v_first   timestamptz;
     v_found   bigint[];
-    v_looked  bigint;
-    v_last    bigint;
+    v_last    bigint;   -- the last one that was looked at; null when there are no more
     v_done    bigint[];
     v_spread  interval := '0';
 BEGIN
@@ -714,29 +713,27 @@ BEGIN
                        ELSE least(r.pace * 1.25, interval '10 seconds') END;
     END IF;
 
-    v_found := ARRAY(
-        SELECT looked.event_id
-        FROM (
-            SELECT o.event_id,
-                   o.settled_at < r.requested_at AND appstore.fits(o, v_filter)
-                       AND CASE r.action WHEN 'discard' THEN o.result IN ('failed', 'rejected', 'unhandled')
-                                ELSE EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0) END AS fits
-            FROM appstore.outcomes AS o
-            WHERE o.event_id > r.walked_to AND o.event_id <= r.last_event_id
-            ORDER BY o.event_id LIMIT c_look
-        ) AS looked
-        WHERE looked.fits LIMIT c_step);
-    IF cardinality(v_found) = c_step THEN
-        v_last := v_found[c_step];
-    ELSE
-        -- An outcome that came in between is younger than the request: the walk may pass it.
-        SELECT count(*), max(looked.event_id) INTO v_looked, v_last
-        FROM (
-            SELECT o.event_id FROM appstore.outcomes AS o
-            WHERE o.event_id > r.walked_to AND o.event_id <= r.last_event_id
-            ORDER BY o.event_id LIMIT c_look
-        ) AS looked;
-    END IF;
+    WITH found AS MATERIALIZED (
+        SELECT ARRAY(
+            SELECT looked.event_id
+            FROM (
+                SELECT o.event_id,
+                       o.settled_at < r.requested_at AND appstore.fits(o, v_filter)
+                           AND CASE r.action WHEN 'discard' THEN o.result IN ('failed', 'rejected', 'unhandled')
+                                    ELSE EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0) END AS fits
+                FROM appstore.outcomes AS o
+                WHERE o.event_id > r.walked_to AND o.event_id <= r.last_event_id
+                ORDER BY o.event_id LIMIT c_look
+            ) AS looked
+            WHERE looked.fits LIMIT c_step) AS event_ids
+    )
+    SELECT found.event_ids,
+           CASE WHEN cardinality(found.event_ids) = c_step THEN found.event_ids[c_step]
+                ELSE (SELECT o.event_id FROM appstore.outcomes AS o
+                      WHERE o.event_id > r.walked_to AND o.event_id <= r.last_event_id
+                      ORDER BY o.event_id LIMIT 1 OFFSET c_look - 1) END
+    INTO v_found, v_last
+    FROM found;
 
     IF cardinality(v_found) > 0 AND r.action = 'requeue' THEN
         v_spread := r.pace * (cardinality(v_found)::double precision / c_step);
@@ -751,11 +748,12 @@ BEGIN
                                    'last', v_done[cardinality(v_done)]));
     END IF;
 
+    -- An outcome that came in between is younger than the request: the walk may pass it.
     r.walked_to := coalesce(v_last, r.last_event_id);
     r.events_repaired := r.events_repaired + coalesce(cardinality(v_done), 0);
     r.steps := r.steps + 1;
     r.next_step_at := clock_timestamp() + v_spread;
-    IF v_looked < c_look THEN
+    IF v_last IS NULL THEN
         r.state := 'done';
         r.finished_at := clock_timestamp();
     END IF;

@@ -92,6 +92,30 @@ struct MaintenanceRepairTests {
         #expect(try await database.lines("SELECT count(*) || '|' || max(run) FROM appstore.outcome_history") == ["2500|1"])
     }
 
+    @Test func `outcomes that go while a step looks do not have it pass others`() async throws {
+        let database = try await InboxDatabase.make()
+        // More than one step looks at; what fits is beyond that.
+        try await MaintenanceBench.settled(20_000, result: "applied", in: database)
+        try await MaintenanceBench.settled(600, result: "failed", in: database)
+        _ = try await MaintenanceBench.asOperator(database, "SELECT appstore.request_repair('requeue', '{\"outcome\": \"failed\"}')")
+        // As if they had been aged or requeued by somebody else meanwhile.
+        try await MaintenanceBench.execute(
+            """
+            CREATE OR REPLACE FUNCTION appstore.fits(o appstore.outcomes, f appstore.repair_filter) RETURNS boolean LANGUAGE plpgsql AS $$
+            BEGIN
+                IF o.event_id = 10000 THEN
+                    DELETE FROM appstore.outcomes AS gone WHERE gone.event_id <= 600;
+                END IF;
+                RETURN o.result = f.outcome;
+            END
+            $$
+            """,
+            in: database
+        )
+        #expect(try await MaintenanceBench.finish(.repair, in: database).map(\.rows) == [0, 600])
+        #expect(try await database.lines("SELECT state || '|' || events_repaired FROM appstore.repairs") == ["done|600"])
+    }
+
     @Test func `one worker at a time carries a request`() async throws {
         let database = try await InboxDatabase.make()
         try await MaintenanceBench.settled(1500, result: "failed", in: database)
