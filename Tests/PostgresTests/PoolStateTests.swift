@@ -117,13 +117,41 @@ import Testing
             #expect(state.opened(number, at: .now).receiver == name)
         }
         #expect(state.restore(0, at: .now).isKept)
-        #expect(state.close().idle == [0])
+        #expect(state.close().unused == [0])
         #expect(state.acquire() == nil)
         guard case .closed = state.wait("d", Ticket()) else { return record("it is closed") }
         #expect(state.restore(1, at: .now).isDiscarded)
         #expect(state.openings == 1)
         #expect(state.opened(2, at: .now).isDiscarded)
         #expect(state.lent == 0 && state.openings == 0)
+    }
+
+    @Test func `a retired connection keeps its slot until it has ended`() throws {
+        var state = State(limit: 1)
+        #expect(state.join("a") == .opens)
+        #expect(state.opened(1, at: .now).receiver == "a")
+        let retired = state.retire(1)
+        let retirement = try #require(retired)
+        #expect(state.lent == 0)
+        #expect(state.join("b") == .waits)
+        #expect(state.ended(retirement).opens)
+        #expect(state.opened(2, at: .now).receiver == "b")
+    }
+
+    @Test func `a closed pool has its retired connections closed, and retires no more`() throws {
+        var state = State(limit: 2)
+        for (number, name) in ["a", "b"].enumerated() {
+            #expect(state.join(name) == .opens)
+            #expect(state.opened(number, at: .now).receiver == name)
+        }
+        let retired = state.retire(0)
+        let retirement = try #require(retired)
+        #expect(state.close().unused == [0])
+        let refused = state.retire(1)
+        #expect(refused == nil)
+        #expect(state.lent == 1)
+        let vacancy = state.ended(retirement)
+        #expect(vacancy.refused == nil && !vacancy.opens)
     }
 
     private func record(_ problem: Comment) {

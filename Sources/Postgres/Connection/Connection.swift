@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// Statements of concurrent tasks are carried out one after the other, in the order in which they were asked for. A task that is
 /// cancelled, or waits longer than ``ConnectionOptions/statementDeadline``, is set free at once: the server is asked to cancel the
-/// statement and the connection is given up, since nobody can know what it would answer next.
+/// statement and the connection is given up, since nobody can know what it would answer next. A COMMIT is not cancelled; its connection
+/// stays until the server has answered.
 package final class Connection: Sendable {
     private let mailbox: Mailbox
 
@@ -71,6 +72,14 @@ package final class Connection: Sendable {
     /// Closes the connection without waiting for it.
     func abandon() {
         mailbox.close()
+    }
+
+    /// Whether it was given up but the server still works for it: a COMMIT was not answered in time. It ends by itself when the answer comes.
+    var isOutlasting: Bool { mailbox.isOutlasting }
+
+    /// Runs `action` once nothing is left of the connection.
+    func whenEnded(_ action: @escaping @Sendable () -> Void) {
+        mailbox.whenEnded(action)
     }
 
     /// Whether the connection is alive and outside any transaction, as far as can be told without a round trip.

@@ -39,6 +39,8 @@ package struct ConnectionOptions: Sendable {
         ConnectionSetting(keyword: "keepalives_idle", value: "30"),
         ConnectionSetting(keyword: "keepalives_interval", value: "10"),
         ConnectionSetting(keyword: "keepalives_count", value: "3"),
+        // Also when it owes an acknowledgement, which keeps the kernel from asking.
+        ConnectionSetting(keyword: "tcp_user_timeout", value: "60000"),
     ]
 }
 

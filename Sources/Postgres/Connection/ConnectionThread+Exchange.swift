@@ -105,7 +105,9 @@ extension ConnectionThread {
             }
         } catch {
             guard error.endsConnection, let cause = error.cause as? PostgresError else { throw error }
-            throw .broken(cause.recoded(.commitUncertain, prefix: "the answer to COMMIT was lost"))
+            var failure = ExchangeFailure.broken(cause.recoded(.commitUncertain, prefix: "the answer to COMMIT was lost"))
+            failure.isUnanswered = error.isUnanswered
+            throw failure
         }
         guard tag == "COMMIT" else {
             throw .refused(PostgresError(.rolledBack, "COMMIT was answered with \(tag): an error in the transaction was not passed on"))
@@ -140,18 +142,18 @@ extension ConnectionThread {
             case .refused(let error): throw .refused(error)
             case .lost(let error): throw .broken(error)
             case .cancelled:
-                cancelOnServer(request)
+                cancelOnServer()
                 throw .broken(CancellationError())
             case .deadlinePassed:
-                cancelOnServer(request)
-                throw .broken(PostgresError(.timeout, "no answer within \(options.statementDeadline)"))
+                var failure = ExchangeFailure.broken(PostgresError(.timeout, "no answer within \(options.statementDeadline)"))
+                // A cancel that reaches a COMMIT would leave it done here and not waited for on the standbys.
+                if case .commit = request.exchange { failure.isUnanswered = true } else { cancelOnServer() }
+                throw failure
             }
         }
     }
 
-    private func cancelOnServer(_ request: Request) {
-        // A cancel that reaches a COMMIT would leave it done here and not waited for on the standbys.
-        if case .commit = request.exchange { return }
+    private func cancelOnServer() {
         do throws(PostgresError) {
             try link.requestCancel()
         } catch {

@@ -75,16 +75,20 @@ struct ConnectionThread: ~Copyable {
         link.notices.forgetWarnings()
         let outcome: Result<[Rows], any Error>
         var end: PostgresError?
+        var isUnanswered = false
         do throws(ExchangeFailure) {
             outcome = .success(try carryOut(request))
         } catch {
             outcome = .failure(error.cause)
+            isUnanswered = error.isUnanswered
             if error.endsConnection { end = .connectionGivenUp(after: error.cause) }
         }
         if end == nil, !link.isAlive { end = link.lost() }
         // First the state, then the outcome: whoever gets it gives the connection back to a pool, which looks at the state.
         mailbox.settle(isIdle: link.transactionStatus == PQTRANS_IDLE, isSpoiled: end != nil || outcome.spoilsConnection)
+        if isUnanswered, let end { mailbox.outlast(end) }
         request.resume(outcome)
+        if isUnanswered { outlastAnswer() }
         if let end { throw end }
     }
 }

@@ -2,6 +2,8 @@
 struct ExchangeFailure: Error {
     let cause: any Error
     let endsConnection: Bool
+    /// Whether the server is at it still, and will be until it has an answer.
+    var isUnanswered = false
 
     /// The server refused something and waits for more.
     static func refused(_ error: PostgresError) -> ExchangeFailure {

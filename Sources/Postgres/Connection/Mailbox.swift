@@ -78,6 +78,9 @@ extension Mailbox {
         }
     }
 
+    /// Whether the connection was given up while the server still works for it.
+    var isOutlasting: Bool { state.withLock(\.isOutlasting) }
+
     private func fail(_ requests: [Request], _ error: any Error) {
         for request in requests { request.resume(.failure(error)) }
     }
@@ -98,6 +101,11 @@ extension Mailbox {
 
     func settle(isIdle: Bool, isSpoiled: Bool) {
         state.withLock { $0.settle(isIdle: isIdle, isSpoiled: isSpoiled) }
+    }
+
+    /// The connection is given up for that reason, and stays until an answer has come.
+    func outlast(_ error: PostgresError) {
+        fail(state.withLock { $0.outlast(error) }, error)
     }
 
     /// Refuses new requests and looks at the socket; the first thing to do when a connection is given up.

@@ -3,8 +3,10 @@ struct MailboxState: Sendable {
     enum Phase: Sendable {
         /// Can transition to: open, closing, ended.
         case connecting(Opening?)
-        /// Can transition to: closing, ended.
+        /// Can transition to: outlasting, closing, ended.
         case open
+        /// The connection was given up, for that reason, but an answer is still due. Can transition to: closing, ended.
+        case outlasting(PostgresError)
         /// Nobody wants the connection any more; the thread is finishing. Can transition to: ended.
         case closing
         /// The handle is freed. Final.
@@ -28,8 +30,12 @@ struct MailboxState: Sendable {
         switch phase {
         case .connecting, .open: nil
         case .closing: .connectionClosed
-        case .ended(let error): error
+        case .outlasting(let error), .ended(let error): error
         }
+    }
+
+    var isOutlasting: Bool {
+        if case .outlasting = phase { true } else { false }
     }
 
     /// Returns why the request cannot be taken; nil when it has been.
@@ -54,7 +60,7 @@ struct MailboxState: Sendable {
             return nil
         case .open: return .success(())
         case .closing: return .failure(CancellationError())
-        case .ended(let error): return .failure(error)
+        case .outlasting(let error), .ended(let error): return .failure(error)
         }
     }
 
@@ -71,12 +77,20 @@ struct MailboxState: Sendable {
         var opening: Opening?
         switch phase {
         case .connecting(let action): opening = action
-        case .open: break
+        case .open, .outlasting: break
         case .closing, .ended: return (nil, [])
         }
         phase = .closing
         defer { queue.removeAll() }
         return (opening, queue)
+    }
+
+    /// Refuses everything from now on, though the connection stays; returns what can no longer be served.
+    mutating func outlast(_ error: PostgresError) -> [Request] {
+        guard case .open = phase else { return [] }
+        phase = .outlasting(error)
+        defer { queue.removeAll() }
+        return queue
     }
 
     enum Next {

@@ -4,8 +4,9 @@ import Synchronization
 
 /// Lends connections to tasks, first come first served, and opens them when they are needed.
 ///
-/// A connection that broke, timed out, was left in a transaction, or died while it was idle is not lent again. One whose opening takes
-/// longer than the task that needed it can wait is not given up: it is lent to the next one.
+/// A connection that broke, timed out, was left in a transaction, or died while it was idle is not lent again; while the server still has to
+/// answer its COMMIT, it keeps its slot, so that there are never more connections than the limit. One whose opening takes longer than the task that
+/// needed it can wait is not given up: it is lent to the next one.
 package final class ConnectionPool: Service {
     let options: ConnectionOptions
     private let configuration: Configuration
@@ -21,6 +22,9 @@ package final class ConnectionPool: Service {
         self.logger = logger
         state = Mutex(State(limit: configuration.maxConnections))
     }
+
+    /// How long one exchange with the server may take, a COMMIT and what travels with it included.
+    package var statementDeadline: Duration { options.statementDeadline }
 
     /// What has happened to the connections so far.
     package var counts: Counts { tally.withLock(\.self) }
@@ -61,9 +65,9 @@ package final class ConnectionPool: Service {
 
     /// Refuses new work, closes what is idle, and returns when everything lent has come back and nothing is being opened any more.
     package func close() async {
-        let (idle, waiters) = state.withLock { $0.close() }
+        let (unused, waiters) = state.withLock { $0.close() }
         for waiter in waiters { waiter.resume(throwing: PostgresError.poolClosed) }
-        for connection in idle { await connection.close() }
+        for connection in unused { await connection.close() }
         await withCheckedContinuation { continuation in
             if !state.withLock({ $0.awaitDrain(continuation) }) { continuation.resume() }
         }
@@ -164,6 +168,14 @@ extension ConnectionPool {
 
     private func discard(_ connection: Connection) {
         tally.withLock { $0.lost += 1 }
+        if connection.isOutlasting, let retirement = state.withLock({ $0.retire(connection) }) {
+            logger.warning("COMMIT is not answered; no other connection takes the place of this one until it is")
+            connection.whenEnded { [weak self] in
+                guard let self else { return }
+                fill(state.withLock { $0.ended(retirement) })
+            }
+            return
+        }
         connection.abandon()
         fill(state.withLock { $0.lost() })
     }

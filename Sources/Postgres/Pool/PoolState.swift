@@ -1,6 +1,7 @@
 /// What a pool knows, as a value: each change returns what is to be done once the lock is released.
 ///
-/// A slot is the right to have one connection. It is held by an idle connection, a lent one, or one that is being opened.
+/// A slot is the right to have one connection. It is held by an idle connection, a lent one, one that is being opened, or one that is retired:
+/// of no use to anybody, but the server still works for it.
 struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
     private struct Place: Sendable {
         let ticket: Ticket
@@ -18,6 +19,8 @@ struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
     private(set) var lent = 0
     /// They belong to nobody: what comes of them is for the first in line, or becomes idle.
     private(set) var openings = 0
+    private var retired: [Int: Resource] = [:]
+    private var retirements = 0
     private var line: [Place] = []
     private(set) var isClosed = false
     private var drainWaiters: [CheckedContinuation<Void, Never>] = []
@@ -58,7 +61,7 @@ struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
     }
 
     private mutating func beginOpening() -> Bool {
-        guard idle.count + lent + openings < limit else { return false }
+        guard idle.count + lent + openings + retired.count < limit else { return false }
         openings += 1
         return true
     }
@@ -115,6 +118,23 @@ struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
         return Vacancy(opens: isShort && beginOpening())
     }
 
+    /// Keeps the slot of a lent connection that is of no use any more until it has ended. Nil, and it is still lent, when the pool is closed.
+    ///
+    /// - Returns: A number for ``ended(_:)``.
+    mutating func retire(_ resource: Resource) -> Int? {
+        guard !isClosed else { return nil }
+        lent -= 1
+        retirements += 1
+        retired[retirements] = resource
+        return retirements
+    }
+
+    /// Takes note that a retired connection is gone.
+    mutating func ended(_ retirement: Int) -> Vacancy {
+        retired[retirement] = nil
+        return Vacancy(opens: isShort && beginOpening())
+    }
+
     /// Takes note that a connection could not be opened. The first in line hears of it, unless there is another opening for him.
     mutating func openingFailed() -> Vacancy {
         openings -= 1
@@ -132,14 +152,15 @@ struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
         return idle.prefix(count).map(\.resource)
     }
 
-    /// Refuses everything from now on; returns what is to be closed and who is to be refused.
-    mutating func close() -> (idle: [Resource], waiters: [Waiter]) {
+    /// Refuses everything from now on; returns what is to be closed, idle or retired, and who is to be refused.
+    mutating func close() -> (unused: [Resource], waiters: [Waiter]) {
         isClosed = true
         defer {
             idle.removeAll()
+            retired.removeAll()
             line.removeAll()
         }
-        return (idle.map(\.resource), line.map(\.waiter))
+        return (idle.map(\.resource) + retired.values, line.map(\.waiter))
     }
 
     /// Returns false when nothing is lent and nothing is being opened.

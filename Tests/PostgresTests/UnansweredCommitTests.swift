@@ -1,0 +1,100 @@
+import Logging
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import Postgres
+
+/// A COMMIT that waits for a standby which has gone: its process on the server does not notice that nobody waits for it any more.
+struct UnansweredCommitTests {
+    /// Runs `body` beside a server whose commits wait for ever, until the administrator says otherwise.
+    private func withStuckServer(_ body: (_ pool: ConnectionPool, _ admin: Connection) async throws -> Void) async throws {
+        let cluster = try await TestCluster.startPrivate(settings: ["synchronous_standby_names": "nobody"])
+        let url = cluster.url(database: "postgres", user: "postgres")
+        let admin = try await Connection.open(ConnectionOptions(url + "&options=-csynchronous_commit%3Dlocal"), logger: .silent)
+        try await admin.execute("CREATE TABLE t (id int8)")
+        var options = try ConnectionOptions(url)
+        options.applicationName = "pooled"
+        options.statementDeadline = .milliseconds(500)
+        let limits = ConnectionPool.Configuration(maxConnections: 2, acquireTimeout: .milliseconds(500))
+        let pool = ConnectionPool(options: options, configuration: limits, logger: .silent)
+        try await body(pool, admin)
+        await pool.close()
+        await admin.close()
+        await cluster.stop()
+    }
+
+    private func insert(_ id: Int, through pool: ConnectionPool) async throws -> PostgresError.Code {
+        try await postgresError { try await pool.withTransaction { try await $0.execute("INSERT INTO t VALUES (\(id))") } }.code
+    }
+
+    private func backends(_ admin: Connection) async throws -> Int {
+        try await admin.query("SELECT FROM pg_stat_activity WHERE application_name = 'pooled'").count
+    }
+
+    /// Has the commits go on that wait, as if the standby were back.
+    private func answer(_ admin: Connection) async throws {
+        try await admin.execute("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'pooled'")
+    }
+
+    @Test func `it keeps its connection and its place in the pool until it is answered`() async throws {
+        try await withStuckServer { pool, admin in
+            for id in 1...2 { #expect(try await insert(id, through: pool) == .commitUncertain) }
+            for id in 3...4 { #expect(try await insert(id, through: pool) == .poolExhausted) }
+            #expect(try await backends(admin) == 2)
+            #expect(pool.counts == ConnectionPool.Counts(opened: 2, failed: 0, lost: 2))
+
+            try await answer(admin)
+            try await eventually("the pool has places again") {
+                do {
+                    return try await pool.withTransaction { try await $0.query("SELECT id FROM t").count } == 2
+                } catch let error as PostgresError where error.code == .poolExhausted {
+                    return false
+                }
+            }
+            try await eventually("the answered ones are gone") { try await backends(admin) == 1 }
+        }
+    }
+
+    @Test func `what was left to travel with it does not keep its end from being seen`() async throws {
+        try await withStuckServer { pool, admin in
+            let pid = Atomic<Int32>(0)
+            let error = try await postgresError {
+                try await pool.withTransaction { transaction in
+                    try await transaction.execute("INSERT INTO t VALUES (1)")
+                    pid.store(try await transaction.query("SELECT pg_backend_pid()")[0].decode(0), ordering: .relaxed)
+                    try transaction.leave(with: ["INSERT INTO t VALUES (2)", "SELECT pg_sleep(0.7)", "INSERT INTO t VALUES (3)"])
+                }
+            }
+            #expect(error.code == .commitUncertain)
+            try await admin.awaitBackend(pid.load(ordering: .relaxed), in: "SyncRep")
+            try await answer(admin)
+            try await eventually("the answered one is gone") { try await backends(admin) == 0 }
+            #expect(try await admin.query("SELECT FROM t").count == 3)
+        }
+    }
+
+    @Test func `neither a pool nor a connection that is closed waits for it`() async throws {
+        try await withStuckServer { pool, admin in
+            let options = pool.options
+            let connection = try await Connection.open(options, logger: .silent)
+            let error = try await postgresError { try await connection.withTransaction { try await $0.execute("INSERT INTO t VALUES (1)") } }
+            #expect(error.code == .commitUncertain)
+            #expect(connection.isOutlasting && !connection.isReusable)
+            // Nothing can be asked of it meanwhile.
+            #expect(try await postgresError { try await connection.query("SELECT 1") }.code == .connectionLost)
+            await connection.close()
+            #expect(try await insert(2, through: pool) == .commitUncertain)
+            await pool.close()
+            #expect(try await insert(3, through: pool) == .closed)
+        }
+    }
+
+    @Test func `when the server goes instead, its place is free`() async throws {
+        try await withStuckServer { pool, admin in
+            for id in 1...2 { #expect(try await insert(id, through: pool) == .commitUncertain) }
+            try await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pooled'")
+            try await eventually("the pool has a place again") { try await insert(3, through: pool) == .commitUncertain }
+        }
+    }
+}
