@@ -57,6 +57,39 @@ struct InboxQueueMarkerTests {
         }
     }
 
+    @Test func `however many batches were lost, they are judged a few at a time`() async throws {
+        try await Clerk.with([Clerk.Instruction](repeating: .apply, count: 20)) { database, pool, clerk in
+            for event in 1...20 { try await database.leaveMarker([Int64(event)], isAlone: false) }
+            try await database.withConnection { connection in
+                try await connection.runScript(
+                    """
+                    CREATE TABLE public.judged (lanes int8);
+                    CREATE FUNCTION public.note_judged() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+                        $$ BEGIN INSERT INTO public.judged SELECT count(*) FROM gone; RETURN NULL; END $$;
+                    CREATE TRIGGER note_judged AFTER DELETE ON appstore.inbox_in_flight REFERENCING OLD TABLE AS gone
+                        FOR EACH STATEMENT EXECUTE FUNCTION public.note_judged();
+                    """
+                )
+            }
+            let report = try await clerk.queue(pool).lookForLostBatches()
+            #expect((report.lost, report.suspects) == (20, 20))
+            #expect(try await database.lines("SELECT max(lanes) || '|' || sum(lanes) FROM judged") == ["8|20"])
+        }
+    }
+
+    @Test func `those that have time still do not keep others from being judged`() async throws {
+        try await Clerk.with([Clerk.Instruction](repeating: .apply, count: 20)) { database, pool, clerk in
+            let queue = clerk.queue(pool) { $0.companyGrace = .seconds(3600) }
+            for event in 1...10 { try await database.leaveMarker([Int64(event)], isAlone: false) }
+            #expect(try await queue.lookForLostBatches().lost == 0)
+            try await database.leaveMarker([11], isAlone: true)
+            // One to wait for its process, one to judge.
+            _ = try await queue.lookForLostBatches()
+            #expect(try await queue.lookForLostBatches().deaths == 1)
+            #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_in_flight WHERE lost_at IS NOT NULL") == ["10"])
+        }
+    }
+
     @Test func `a restart of the database makes nobody suspect`() async throws {
         try await Clerk.with([.killConnection, .apply]) { database, pool, clerk in
             let (own, other) = (clerk.queue(pool) { $0.companyGrace = .seconds(2) }, clerk.queue(pool) { $0.companyGrace = .seconds(2) })

@@ -67,6 +67,26 @@ struct InboxQueueRecordingTests {
         }
     }
 
+    @Test func `a COMMIT has its own time, and does not have the process end itself`() async throws {
+        try await Clerk.with([.apply]) { database, pool, clerk in
+            try await database.withConnection { connection in
+                try await connection.runScript(
+                    """
+                    CREATE FUNCTION appstore.dawdle() RETURNS trigger LANGUAGE plpgsql AS
+                        $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
+                    CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT ON appstore.outcomes
+                        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION appstore.dawdle();
+                    """
+                )
+            }
+            let queue = clerk.queue(pool) {
+                $0.mergePatience = .milliseconds(200)
+                $0.hangPatience = .milliseconds(50)
+            }
+            #expect(try await queue.takeBatch().results == [.applied: 1])
+        }
+    }
+
     @Test(arguments: ["AFTER INSERT", "DEFERRED"])
     func `an error that comes with the outcome or with COMMIT is one event's, which fails in the end`(time: String) async throws {
         try await Clerk.with([.apply, .apply, .apply, .apply]) { database, pool, clerk in

@@ -196,6 +196,8 @@ extension InboxQueue {
             statements += consequences.statements
         }
         try transaction.leave(with: statements)
+        // COMMIT has its own bound, after which the batch is lost and nobody's fault.
+        expect(batch, within: pool.statementDeadline + configuration.hangPatience * 5)
         return Settled(work: work, plan: plan, losses: losses)
     }
 

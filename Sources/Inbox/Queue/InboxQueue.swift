@@ -69,7 +69,10 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
     package func lookForLostBatches(isFirst: Bool = false) async throws -> LossReport {
         var rules = configuration.lossRules
         if isFirst { rules.companyGrace = .zero }
-        let report = try await markers.lookForLostBatches(rules)
+        var report = LossReport(suspectsAreDue: false)
+        repeat {
+            report.add(try await markers.lookForLostBatches(rules))
+        } while report.hasMore
         memory.suspectsAreDue = report.suspectsAreDue
         metrics.found(report)
         if report.lost > 0 {

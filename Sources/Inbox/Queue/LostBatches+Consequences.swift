@@ -18,6 +18,8 @@ extension LostBatches {
             self.events = Dictionary(uniqueKeysWithValues: events.map { ($0.eventID, $0) })
         }
 
+        var isEmpty: Bool { closed.isEmpty && noted.isEmpty && respited.isEmpty }
+
         var lost: Int { closed.count + respited.count }
 
         mutating func add(_ verdict: Verdict, of lane: ClaimedBatch.Lane) {
@@ -117,6 +119,8 @@ package struct LossReport: Sendable, Hashable {
     package var failed = 0
     /// Whether an event that has to run alone was due before the look, or is now.
     package var suspectsAreDue: Bool
+    /// Whether there were more lost batches than one look judges.
+    var hasMore = false
 
     init(suspectsAreDue: Bool) {
         self.suspectsAreDue = suspectsAreDue
@@ -128,5 +132,14 @@ package struct LossReport: Sendable, Hashable {
         deaths += consequences.deaths.count + consequences.failures.count
         failed += consequences.failures.count
         suspectsAreDue = suspectsAreDue || !consequences.suspects.isEmpty
+    }
+
+    mutating func add(_ other: LossReport) {
+        lost += other.lost
+        suspects += other.suspects
+        deaths += other.deaths
+        failed += other.failed
+        suspectsAreDue = suspectsAreDue || other.suspectsAreDue
+        hasMore = other.hasMore
     }
 }

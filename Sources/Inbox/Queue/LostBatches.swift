@@ -14,6 +14,8 @@ enum LostBatches {
         var grace: Duration
         /// How many deaths make an event `failed`, and how long it backs off after each.
         var deaths: RetryPolicy
+        /// How many lost batches one look judges, so that it ends in time; the rest is for the next one.
+        var batchesPerLook = 8
     }
 
     /// A lost batch's crash marker.
@@ -63,7 +65,14 @@ enum LostBatches {
     static func judge(_ rules: Rules, in transaction: Transaction) async throws -> LossReport {
         let look = try await transaction.query(
             """
-            SELECT ARRAY(SELECT m.lane FROM appstore.inbox_in_flight AS m WHERE pg_try_advisory_xact_lock(m.lane)) AS lanes,
+            SELECT ARRAY(
+                       SELECT m.lane
+                       FROM (
+                           SELECT m.lane FROM appstore.inbox_in_flight AS m
+                           WHERE m.lost_at IS NULL OR \(unsafeRaw: isOverdue(rules)) ORDER BY m.marked_at, m.lane OFFSET 0
+                       ) AS m
+                       WHERE pg_try_advisory_xact_lock(m.lane) LIMIT \(rules.batchesPerLook)
+                   ) AS lanes,
                    EXISTS (SELECT FROM appstore.inbox_ready AS r WHERE r.is_suspect AND r.run_at <= statement_timestamp()) AS suspects
             """
         )
@@ -84,16 +93,24 @@ enum LostBatches {
         }
         _ = try await transaction.pipeline(consequences.statements)
         report.add(consequences)
+        report.hasMore = lanes.count == rules.batchesPerLook && !consequences.isEmpty
         return report
+    }
+
+    /// A condition on a marker m.
+    private static func isOverdue(_ rules: Rules) -> String {
+        """
+        coalesce(statement_timestamp() - m.lost_at, interval '0')
+            >= CASE WHEN m.is_alone THEN \(rules.grace.wholeMilliseconds) ELSE \(rules.companyGrace.wholeMilliseconds) END
+               * interval '1 millisecond'
+        """
     }
 
     private static func lock(_ lanes: [ClaimedBatch.Lane], _ rules: Rules, in transaction: Transaction) async throws -> [Marker] {
         let rows = try await transaction.query(
             """
             SELECT m.lane, m.event_ids, m.is_alone, m.lost_at IS NOT NULL AS is_noted,
-                   coalesce(statement_timestamp() - m.lost_at, interval '0')
-                       >= CASE WHEN m.is_alone THEN \(rules.grace.wholeMilliseconds) ELSE \(rules.companyGrace.wholeMilliseconds) END
-                          * interval '1 millisecond' AS is_overdue,
+                   \(unsafeRaw: isOverdue(rules)) AS is_overdue,
                    m.marked_at < pg_postmaster_start_time() AS ended_with_server
             FROM appstore.inbox_in_flight AS m WHERE m.lane = ANY (\(lanes))
             ORDER BY m.lane
