@@ -10,7 +10,7 @@ struct MigrateCommand: AsyncParsableCommand {
         abstract: "Brings the database to this program's schema. Safe to run again, and by several at once.",
         discussion: """
             Run it as a superuser, as a role that may create roles, or as appstore_owner once sql/roles.sql has been run. \
-            Exit codes: 0 the schema is current, 1 it could not be made so, 2 wrong settings.
+            Exit codes: 0 the schema is current, 1 it could not be made so, 2 wrong usage, 78 wrong settings.
             """
     )
 
