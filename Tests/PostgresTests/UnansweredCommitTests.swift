@@ -78,7 +78,9 @@ struct UnansweredCommitTests {
         try await withStuckServer { pool, admin in
             let options = pool.options
             let connection = try await Connection.open(options, logger: .silent)
-            let error = try await postgresError { try await connection.withTransaction { try await $0.execute("INSERT INTO t VALUES (1)") } }
+            let error = try await postgresError {
+                try await connection.withTransaction { try await $0.execute("INSERT INTO t VALUES (1)") }
+            }
             #expect(error.code == .commitUncertain)
             #expect(connection.isOutlasting && !connection.isReusable)
             // Nothing can be asked of it meanwhile.

@@ -148,12 +148,14 @@ enum ClaimedBatch {
         return [
             """
             WITH later AS MATERIALIZED (
-                SELECT * FROM unnest(\(ids), \(retries.map { $0.isAttempt }), \(retries.map { $0.delay.wholeMilliseconds }), \(retries.map(\.error)))
-                              AS later (event_id, is_attempt, delay, error)
+                SELECT * FROM unnest(\(ids), \(retries.map(\.isAttempt)), \(retries.map(\.isSuspect)), \(retries.map { $0.delay.wholeMilliseconds }),
+                                     \(retries.map(\.error)))
+                              AS later (event_id, is_attempt, is_suspect, delay, error)
             )
             UPDATE appstore.inbox_ready AS r
-            SET (attempts, last_error, run_at) = (
-                SELECT r.attempts + later.is_attempt::int, later.error, clock_timestamp() + later.delay * interval '1 millisecond'
+            SET (attempts, is_suspect, last_error, run_at) = (
+                SELECT r.attempts + later.is_attempt::int, r.is_suspect OR later.is_suspect, later.error,
+                       clock_timestamp() + later.delay * interval '1 millisecond'
                 FROM later WHERE later.event_id = r.event_id)
             WHERE r.event_id = ANY (\(ids))
             """

@@ -36,6 +36,8 @@ extension InboxQueue {
         var prepared: [Prepared] = []
         /// Those whose preparation takes too long.
         var overdue: [ClaimedEvent] = []
+        /// Those whose time has not come: they are let go again, for so long.
+        var putOff: [(event: ClaimedEvent, delay: Duration)] = []
     }
 
     /// What became of a batch.
@@ -49,14 +51,14 @@ extension InboxQueue {
     ///
     /// Returns when all of its preparations have ended. One that never does is ended with the process, soon after the others were committed.
     func run(_ batch: Batch) async throws -> BatchReport {
-        var (taken, isRecording) = (0, false)
+        var (taken, isRecording) = ([Int64](), false)
         defer { HangWatch.shared.settle(batch.lane) }
         do {
             return try await withThrowingTaskGroup(of: Preparation.self, returning: BatchReport.self) { group in
                 let settled = try await pool.withTransaction { transaction in
                     let events = try await claim(batch, in: transaction)
                     guard !events.isEmpty else { return nil as Settled? }
-                    taken = events.count
+                    taken = events.map(\.eventID)
                     let work = try await work(on: events, of: batch, in: &group)
                     let settled = try await settle(work, of: batch, in: transaction)
                     isRecording = true
@@ -68,15 +70,15 @@ extension InboxQueue {
             }
         } catch {
             // What was not claimed has no marker.
-            if taken > 0 { markers.forget(batch.lane) }
+            if !taken.isEmpty { markers.forget(batch.lane) }
             if error is CrashMarkers.Unmarked || error is CancellationError { throw error }
             metrics.batchLost()
             let postgresError = error as? PostgresError
-            if postgresError?.isConnectionLoss == true { memory.connectionWasLost() }
+            if postgresError?.isConnectionLoss == true { memory.connectionWasLost(with: taken) }
             if postgresError?.isAboutData == true {
                 if isRecording { memory.recordingFailed() }
-            } else if batch.kind == .company, taken > 0 {
-                memory.lost(taken)
+            } else if batch.kind == .company, !taken.isEmpty {
+                memory.lost(taken.count)
             }
             throw error
         }
@@ -87,6 +89,7 @@ extension InboxQueue {
         var report = settled.plan.report
         report.givenUp = settled.work.overdue.count
         report.isFull = report.events >= batch.limit
+        memory.settled(settled.work.events.map(\.eventID), putOff: settled.work.putOff.map(\.event.eventID))
         if batch.kind == .company { memory.committed(report.events) }
         return report
     }
@@ -107,6 +110,9 @@ extension InboxQueue {
     ) async throws -> Work {
         var work = Work(start: .now)
         batch.whenClaimed(events.count >= batch.limit)
+        work.putOff = putOff(among: events)
+        let events = work.putOff.isEmpty ? events : events.filter { event in !work.putOff.contains { $0.event.eventID == event.eventID } }
+        guard !events.isEmpty else { return work }
         try await markers.mark(events, lane: batch.lane, isSuspect: batch.kind == .alone)
         for (event, stage) in zip(events, try await preparing(events, of: batch, in: &group)) {
             switch stage {
@@ -121,6 +127,19 @@ extension InboxQueue {
             }
         }
         return work
+    }
+
+    private func putOff(among events: [ClaimedEvent]) -> [(event: ClaimedEvent, delay: Duration)] {
+        let delays = memory.delays(of: events.map(\.eventID))
+        guard !delays.isEmpty else { return [] }
+        return events.compactMap { event in
+            guard let delay = delays[event.eventID] else { return nil }
+            logger.warning(
+                "an event is put off: each time that it ran by itself the connection was lost",
+                metadata: ["event.id": "\(event.eventID)", "event.delay": "\(delay)"]
+            )
+            return (event.withoutBody, delay)
+        }
     }
 
     private func claim(_ batch: Batch, in transaction: Transaction) async throws -> [ClaimedEvent] {
@@ -184,7 +203,8 @@ extension InboxQueue {
     private func settle(_ work: Work, of batch: Batch, in transaction: Transaction) async throws -> Settled {
         let isCareful = memory.isCareful
         let settlements = work.events.isEmpty ? [] : try await merging(work, of: batch, isCareful: isCareful, in: transaction)
-        let plan = SettlementPlan(events: work.events, settlements: settlements, retry: configuration.retry)
+        var plan = SettlementPlan(events: work.events, settlements: settlements, retry: configuration.retry)
+        for (event, delay) in work.putOff { plan.putOff(event, for: delay) }
         var statements = isCareful ? [] : ClaimedBatch.settle(plan.outcomes)
         statements += ClaimedBatch.postpone(plan.retries) + [ClaimedBatch.unmark(batch.lane)]
         var losses = LossReport(suspectsAreDue: false)

@@ -6,6 +6,7 @@ final class QueueMemory: Sendable {
         var mark = LowWaterMark()
         var patience: Patience
         var limit: BatchLimit
+        var losses = RepeatedLosses()
         var suspectsAreDue = false
         var opened = 0
         var carefulUntil: ContinuousClock.Instant?
@@ -39,9 +40,31 @@ final class QueueMemory: Sendable {
         state.withLock { $0.mark.observe(probe) }
     }
 
-    /// The server may be another one from now on.
-    func connectionWasLost() {
-        state.withLock { $0.mark.forget() }
+    /// A batch with these events was lost with its connection; the server may be another one from now on.
+    func connectionWasLost(with events: [Int64]) {
+        state.withLock { state in
+            state.mark.forget()
+            if events.count == 1 { state.losses.lost(events[0]) }
+        }
+    }
+
+    /// Those of claimed events that are to be put off, and for how long.
+    func delays(of events: [Int64]) -> [Int64: Duration] {
+        state.withLock { state in
+            var delays: [Int64: Duration] = [:]
+            guard !state.losses.isEmpty else { return delays }
+            var generator = SystemRandomNumberGenerator()
+            for event in events { delays[event] = state.losses.delay(of: event, using: &generator) }
+            return delays
+        }
+    }
+
+    /// It was committed what became of these, and that those wait.
+    func settled(_ events: [Int64], putOff: [Int64]) {
+        state.withLock { state in
+            state.losses.committed(events)
+            state.losses.putOff(putOff)
+        }
     }
 
     /// How many events the next batch may take.

@@ -10,6 +10,8 @@ struct SettlementPlan: Sendable {
         let error: String
         /// Whether this was one of its attempts.
         let isAttempt: Bool
+        /// Whether it has to run alone from now on.
+        var isSuspect = false
     }
 
     /// An event whose last attempt failed is done: its outcome is `failed`.
@@ -30,6 +32,12 @@ struct SettlementPlan: Sendable {
                 retries.append(Retry(event: event, delay: delay, error: error, isAttempt: false))
             }
         }
+    }
+
+    /// An event that did not run, see ``RepeatedLosses``.
+    mutating func putOff(_ event: ClaimedEvent, for delay: Duration) {
+        let error = "the connection was lost each time that the event ran by itself"
+        retries.append(Retry(event: event, delay: delay, error: error, isAttempt: false, isSuspect: true))
     }
 
     var report: BatchReport {

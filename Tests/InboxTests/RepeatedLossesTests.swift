@@ -1,0 +1,87 @@
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import Inbox
+
+/// An event that ends its connection each time, as one would that is too much for PostgreSQL.
+struct RepeatedLossesTests {
+    private func delay(of event: Int64, in losses: RepeatedLosses) -> Duration? {
+        var generator = SystemRandomNumberGenerator()
+        return losses.delay(of: event, using: &generator)
+    }
+
+    @Test func `two losses may be chance, and after each further one an event is put off once, for longer`() throws {
+        var losses = RepeatedLosses()
+        for _ in 0..<2 {
+            losses.lost(7)
+            #expect(delay(of: 7, in: losses) == nil)
+        }
+        for seconds in [5, 10, 20] {
+            losses.lost(7)
+            let delay = try #require(self.delay(of: 7, in: losses))
+            #expect((.seconds(seconds) / 2 ... .seconds(seconds)).contains(delay))
+            losses.putOff([7])
+            #expect(self.delay(of: 7, in: losses) == nil)
+        }
+        for _ in 0..<100 { losses.lost(7) }
+        #expect(try #require(delay(of: 7, in: losses)) <= .seconds(600))
+        #expect(delay(of: 8, in: losses) == nil)
+    }
+
+    @Test func `what was committed is forgotten, and so is everything when it is too much`() {
+        var losses = RepeatedLosses()
+        for _ in 0..<3 { losses.lost(7) }
+        losses.committed([6, 7])
+        #expect(losses.isEmpty)
+        for event in 1...2000 as ClosedRange<Int64> {
+            for _ in 0..<3 { losses.lost(event) }
+        }
+        #expect(delay(of: 2000, in: losses) != nil)
+        #expect(delay(of: 1000, in: losses) == nil)
+    }
+
+    private func take(_ queue: InboxQueue<ClaimedEvent>, _ database: TestDatabase) async throws -> BatchReport? {
+        do {
+            return try await queue.takeBatch()
+        } catch is PostgresError {
+            // Its server process holds the events until it has said farewell.
+            _ = try await database.lines("SELECT 'held' FROM appstore.inbox_ready FOR UPDATE")
+            return nil
+        }
+    }
+
+    @Test func `it is put off without an attempt and runs alone, and the others settle meanwhile`() async throws {
+        try await Clerk.with([.killConnection] + Array(repeating: .apply, count: 11)) { database, pool, clerk in
+            let queue = clerk.queue(pool)
+            for _ in 0..<40 where try await database.lines("SELECT count(*)::text FROM appstore.outcomes") != ["11"] {
+                _ = try await take(queue, database)
+            }
+            let outcomes = try await database.lines(
+                "SELECT concat_ws('|', result, attempts, count(*)) FROM appstore.outcomes GROUP BY result, attempts"
+            )
+            #expect(outcomes == ["applied|1|11"])
+            let waiting: Statement = """
+                SELECT concat_ws('|', event_id, attempts, deaths, is_suspect, last_error LIKE '%connection was lost%',
+                                 run_at - clock_timestamp() BETWEEN '0 s' AND '5 s')
+                FROM appstore.inbox_ready
+                """
+            #expect(try await database.lines(waiting) == ["1|0|0|t|t|t"])
+            #expect(clerk.batches.withLock { $0.count { $0 == [1] } } == 3)
+
+            // Its time comes: it runs once, alone, and is put off for longer.
+            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = clock_timestamp()") }
+            #expect(try await queue.lookForLostBatches().suspectsAreDue)
+            #expect(try await take(queue, database) == nil)
+            _ = try await queue.lookForLostBatches()
+            #expect(try await take(queue, database)?.retries == 1)
+            #expect(clerk.batches.withLock { $0.count { $0 == [1] } } == 4)
+            let delay = try await database.lines(
+                "SELECT (run_at - clock_timestamp() BETWEEN '4 s' AND '10 s')::text FROM appstore.inbox_ready"
+            )
+            #expect(delay == ["true"])
+        }
+    }
+}
