@@ -26,5 +26,5 @@ enum Seed {
 func index(ofLine line: String) -> Int? {
     let words = line.split { " |:".contains($0) }
     guard let number = words.lazy.dropFirst().compactMap({ Int($0) }).first else { return nil }
-    return number % 1_000_000 / Int(HistoryAuthor.customersAtMost)
+    return number % Int(HistoryAuthor.numberStep) / Int(HistoryAuthor.customersAtMost)
 }

@@ -29,7 +29,9 @@ package struct HistoryAuthor {
     static let beginning = Timestamp(millisecondsSince1970: 883_612_800_000)
 
     /// Nobody has more Apple IDs and subscription groups in one history.
-    package static let customersAtMost: UInt64 = 8
+    package static let customersAtMost: UInt64 = 64
+    /// The numbers of one customer differ by multiples of it, so that there is room for a million histories.
+    package static let numberStep: UInt64 = 100_000_000
 
     let index: Int
     var generator: SeededGenerator
@@ -98,8 +100,9 @@ package struct HistoryAuthor {
 
     /// The last digits tell histories and the customers in them apart.
     private func number(_ life: inout CustomerLife, from first: UInt64, as customer: UInt64) {
-        let step: UInt64 = 1_000_000
-        life.numberCharges(from: step * first + UInt64(index) * Self.customersAtMost + customer, step: step)
+        let own = UInt64(index) * Self.customersAtMost + customer
+        precondition(customer < Self.customersAtMost && own < Self.numberStep, "history \(index) would share numbers with another one")
+        life.numberCharges(from: Self.numberStep * first + own, step: Self.numberStep)
     }
 
     /// Lets somebody live and writes down what the store tells of it, or most of that.
