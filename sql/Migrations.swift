@@ -44,6 +44,7 @@ package struct Migration: Sendable {
         Migration(27, "m0027_create_outbox", PackageResources.m0027_create_outbox_sql),
         Migration(28, "m0028_open_legacy_doors", PackageResources.m0028_open_legacy_doors_sql),
         Migration(29, "m0029_pass_no_event", PackageResources.m0029_pass_no_event_sql),
+        Migration(30, "m0030_bound_reads", PackageResources.m0030_bound_reads_sql),
     ]
 
     /// Creates the cluster's roles and their time-outs; safe to run again.

@@ -257,6 +257,10 @@ CREATE FUNCTION appstore.age_calls() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '1s'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     v_awaited  bigint[];
@@ -276,11 +280,11 @@ BEGIN
     WHERE c.call_id = ANY (ARRAY(SELECT old.call_id FROM appstore.outbox AS old
                                  WHERE old.state = 'open' AND old.deadline_at < statement_timestamp() - interval '1 hour'
                                    AND old.run_at < statement_timestamp() - interval '1 hour'
-                                 LIMIT 500 FOR UPDATE SKIP LOCKED));
+                                 ORDER BY old.deadline_at, old.call_id LIMIT 500 FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_given_up = ROW_COUNT;
     DELETE FROM appstore.outbox AS c
     WHERE c.call_id = ANY (ARRAY(SELECT old.call_id FROM appstore.outbox AS old
-                                 WHERE old.state <> 'open' AND old.settled_at < clock_timestamp() - interval '30 days'
+                                 WHERE old.state <> 'open' AND old.settled_at < statement_timestamp() - interval '30 days'
                                  ORDER BY old.settled_at, old.call_id LIMIT 500 FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_deleted = ROW_COUNT;
     RETURN cardinality(v_awaited) + v_given_up + v_deleted;
@@ -302,7 +306,7 @@ BEGIN
         RAISE EXCEPTION 'source % is no answer to a call', quote_nullable(source) USING ERRCODE = 'invalid_parameter_value';
     END IF;
     SELECT c.kind INTO v_kind FROM appstore.outbox AS c
-    WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND c.state = 'open' AND c.is_leased FOR UPDATE;
+    WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND (c.state = 'open') IS TRUE AND c.is_leased FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
     ELSIF v_kind <> source THEN
@@ -937,7 +941,7 @@ BEGIN
                 WHERE o.result IN ('failed', 'rejected', 'unhandled') AND appstore.fits(o, v_filter));
     END IF;
     RETURN (SELECT count(*) FROM appstore.outcomes AS o
-            WHERE appstore.fits(o, v_filter) AND EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id));
+            WHERE appstore.fits(o, v_filter) AND EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0));
 END
 $$;
 
@@ -1527,7 +1531,7 @@ BEGIN
     END IF;
     UPDATE appstore.outbox AS c
     SET state = end_call.state, reason = end_call.reason, settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1
-    WHERE c.call_id = end_call.call_id AND c.epoch = end_call.epoch AND c.state = 'open';
+    WHERE c.call_id = end_call.call_id AND c.epoch = end_call.epoch AND (c.state = 'open') IS TRUE;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
@@ -1993,6 +1997,21 @@ $$;
 
 ALTER FUNCTION appstore.name_pattern(user_id text) OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT count(*), statement_timestamp() - min(first.asked_at)
+    FROM (SELECT c.asked_at FROM appstore.outbox AS c WHERE c.state = 'open' AND c.deadline_at IS NOT NULL
+          ORDER BY c.deadline_at, c.call_id LIMIT 10000) AS first
+$$;
+
+ALTER FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) RETURNS TABLE(trade_no text, origin_no text, web_order_line_item_id text, product_id text, paid_at timestamp with time zone, quantity integer, price bigint, currency text, status text)
     LANGUAGE sql STABLE ROWS 1
     AS $$
@@ -2066,7 +2085,7 @@ BEGIN
     UPDATE appstore.outbox AS c
     SET is_leased = false, run_at = clock_timestamp() + postpone_call.delay, attempts = c.attempts + 1,
         repeats = CASE WHEN c.last_reason = postpone_call.reason THEN c.repeats + 1 ELSE 1 END, last_reason = postpone_call.reason
-    WHERE c.call_id = postpone_call.call_id AND c.epoch = postpone_call.epoch AND c.state = 'open';
+    WHERE c.call_id = postpone_call.call_id AND c.epoch = postpone_call.epoch AND (c.state = 'open') IS TRUE;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
@@ -3328,8 +3347,12 @@ ALTER TABLE appstore.inbox_ready OWNER TO appstore_owner;
 
 CREATE VIEW appstore.inbox_status AS
  SELECT r.event_id,
-    i.source,
-    i.received_at,
+    ( SELECT i.source
+           FROM appstore.inbox i
+          WHERE (i.event_id = r.event_id)) AS source,
+    ( SELECT i.received_at
+           FROM appstore.inbox i
+          WHERE (i.event_id = r.event_id)) AS received_at,
         CASE
             WHEN (r.attempts = 0) THEN 'ready'::text
             ELSE 'waiting'::text
@@ -3346,8 +3369,7 @@ CREATE VIEW appstore.inbox_status AS
     r.run_at AS next_run_at,
     r.last_error,
     NULL::timestamp with time zone AS settled_at
-   FROM (appstore.inbox_ready r
-     JOIN appstore.inbox i ON ((i.event_id = r.event_id)))
+   FROM appstore.inbox_ready r
 UNION ALL
  SELECT o.event_id,
     o.source,
@@ -3927,13 +3949,13 @@ CREATE INDEX outbox_awaited ON appstore.outbox USING btree (asked_at, call_id) W
 
 CREATE INDEX outbox_by_key ON appstore.outbox USING btree (call_key, kind, call_id);
 
+CREATE INDEX outbox_deadlines ON appstore.outbox USING btree (deadline_at, call_id) WHERE ((state = 'open'::text) AND (deadline_at IS NOT NULL));
+
 CREATE INDEX outbox_due ON appstore.outbox USING btree (bundle_id, kind, run_at, call_id) WHERE (state = 'open'::text);
 
 CREATE INDEX outbox_of_answer ON appstore.outbox USING btree (answer_event_id) WHERE (answer_event_id IS NOT NULL);
 
 CREATE INDEX outbox_of_event ON appstore.outbox USING btree (event_id) WHERE (event_id IS NOT NULL);
-
-CREATE INDEX outbox_oldest ON appstore.outbox USING btree (asked_at, call_id) WHERE (state = 'open'::text);
 
 CREATE UNIQUE INDEX outbox_open ON appstore.outbox USING btree (call_key, kind) WHERE (state = 'open'::text);
 
@@ -4140,6 +4162,9 @@ GRANT ALL ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_id
 REVOKE ALL ON FUNCTION appstore.mentions(said text, user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION appstore.name_pattern(user_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) TO appstore_worker;
 
 REVOKE ALL ON FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) TO appstore_worker;

@@ -60,5 +60,7 @@ struct PlanCase: Sendable {
         }
     }
 
-    static let all = receiving + merging + legacy + settling + selling + asking + repairing + ageing
+    static let all = Array(
+        [receiving, merging, legacy, calling, settling, selling, asking, looking, repairing, seeking, ageing].joined()
+    )
 }

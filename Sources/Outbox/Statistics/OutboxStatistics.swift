@@ -1,10 +1,10 @@
 package import Postgres
 
-/// The open calls in numbers.
+/// The open calls in numbers, as `appstore.outbox_statistics()` gives them.
 package struct OutboxStatistics: Hashable, Sendable {
     /// Calls that are neither answered nor ended; up to ``countedTo``, which means as many or more.
     package let open: Int64
-    /// Since the oldest of them was asked for; nil when there is none.
+    /// Since the oldest of those that were counted was asked for, by the database's clock; nil when there is none.
     package let oldest: Duration?
 
     package static let countedTo: Int64 = 10_000
@@ -13,8 +13,7 @@ package struct OutboxStatistics: Hashable, Sendable {
     package static let statement = Statement(
         name: "outbox_statistics",
         """
-        SELECT count(*) AS open, extract(epoch FROM statement_timestamp() - min(first.asked_at))::float8 AS oldest
-        FROM (SELECT c.asked_at FROM appstore.outbox AS c WHERE c.state = 'open' ORDER BY c.asked_at, c.call_id LIMIT 10000) AS first
+        SELECT s.open, extract(epoch FROM s.oldest)::float8 AS oldest FROM appstore.outbox_statistics() AS s
         """
     )
 

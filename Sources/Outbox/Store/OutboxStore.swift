@@ -26,7 +26,7 @@ struct OutboxStore: Sendable {
                     name: "release_call",
                     """
                     UPDATE appstore.outbox SET is_leased = false, run_at = clock_timestamp()
-                    WHERE call_id = \(call.callID) AND epoch = \(call.epoch) AND state = 'open'
+                    WHERE call_id = \(call.callID) AND epoch = \(call.epoch) AND (state = 'open') IS TRUE -- found by its id
                     """
                 )
             )
