@@ -126,16 +126,23 @@ import Testing
         #expect(state.lent == 0 && state.openings == 0)
     }
 
-    @Test func `a retired connection keeps its slot until it has ended`() throws {
-        var state = State(limit: 1)
-        #expect(state.join("a") == .opens)
-        #expect(state.opened(1, at: .now).receiver == "a")
-        let retired = state.retire(1)
+    @Test func `a retired connection keeps its slot until it has ended, but for the last one`() throws {
+        var state = State(limit: 2)
+        for (number, name) in ["a", "b"].enumerated() {
+            #expect(state.join(name) == .opens)
+            #expect(state.opened(number, at: .now).receiver == name)
+        }
+        let retired = state.retire(0)
         let retirement = try #require(retired)
-        #expect(state.lent == 0)
-        #expect(state.join("b") == .waits)
+        let refused = state.retire(1)
+        #expect(refused == nil)
+        #expect(state.lent == 1)
+        #expect(state.join("c") == .waits)
+        #expect(state.join("d") == .waits)
+        #expect(state.lost().opens)
+        #expect(state.opened(2, at: .now).receiver == "c")
         #expect(state.ended(retirement).opens)
-        #expect(state.opened(2, at: .now).receiver == "b")
+        #expect(state.opened(3, at: .now).receiver == "d")
     }
 
     @Test func `a closed pool has its retired connections closed, and retires no more`() throws {

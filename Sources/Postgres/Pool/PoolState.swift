@@ -118,11 +118,12 @@ struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
         return Vacancy(opens: isShort && beginOpening())
     }
 
-    /// Keeps the slot of a lent connection that is of no use any more until it has ended. Nil, and it is still lent, when the pool is closed.
+    /// Keeps the slot of a lent connection that is of no use any more until it has ended. Nil, and it is still lent, when the pool is closed or when
+    /// it is the last slot: with none, the pool could not move to another server.
     ///
     /// - Returns: A number for ``ended(_:)``.
     mutating func retire(_ resource: Resource) -> Int? {
-        guard !isClosed else { return nil }
+        guard !isClosed, retired.count < limit - 1 else { return nil }
         lent -= 1
         retirements += 1
         retired[retirements] = resource
