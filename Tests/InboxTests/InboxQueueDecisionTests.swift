@@ -44,7 +44,8 @@ struct InboxQueueDecisionTests {
     }
 
     @Test func `a connection that was opened in silence has the mark forgotten, for it may lead to another server`() {
-        let memory = QueueMemory(patience: Patience(minimum: .seconds(1), maximum: .seconds(1)), limit: BatchLimit(maximum: 100))
+        let patience = Patience(minimum: .seconds(1), maximum: .seconds(1))
+        let memory = QueueMemory(patience: patience, statementPatience: patience, limit: BatchLimit(maximum: 100))
         let first = QueuePosition(runAt: PostgresTimestamp(microsecondsSince2000: 10), eventID: 7)
         _ = memory.nextClaim(opened: 1)
         for _ in 0..<2 {

@@ -67,7 +67,7 @@ struct InboxQueueErrorTests {
     /// One of each class that an event's merge can cause; 40… never end here.
     @Test(arguments: [
         ("22012", "merge_failed"), ("23505", "merge_failed"), ("42P01", "merge_failed"), ("54001", "merge_failed"),
-        ("57014", "timed_out"), ("XX000", "merge_failed"), ("P0001", "merge_failed"), ("40001", "conflict"),
+        ("XX000", "merge_failed"), ("P0001", "merge_failed"), ("40001", "conflict"),
     ])
     func `an error in one event's merge is that event's, and its neighbours settle in the same batch`(
         state: String,
@@ -101,6 +101,29 @@ struct InboxQueueErrorTests {
             #expect(report.retries == 1)
             let waiting = try await database.lines("SELECT concat_ws('|', event_id, attempts, is_suspect) FROM appstore.inbox_ready")
             #expect(waiting == ["3|0|f"])
+        }
+    }
+
+    @Test func `an event whose statement is cancelled in company runs alone, where it counts`() async throws {
+        try await withQueue(attempts: 1) { database, queue in
+            try await receive(["fine", "57014", "fine"], in: database)
+            #expect(try await queue.takeBatch().results == [.applied: 2])
+            let waiting = try await database.lines("SELECT concat_ws('|', event_id, attempts, is_suspect) FROM appstore.inbox_ready")
+            #expect(waiting == ["2|0|t"])
+            #expect(try await queue.lookForLostBatches().suspectsAreDue)
+            #expect(try await queue.takeBatch().results == [.failed: 1])
+            let failed = try await database.lines("SELECT concat_ws('|', event_id, reason, attempts) FROM appstore.failed")
+            #expect(failed == ["2|timed_out|1"])
+        }
+    }
+
+    @Test func `what the server has too little of for a day is what the event asks too much of`() async throws {
+        try await withQueue(attempts: 1) { database, queue in
+            try await receive(["fine", "53200"], in: database)
+            try await database.withConnection { connection in
+                _ = try await connection.execute("UPDATE appstore.inbox SET received_at = received_at - interval '2 days'")
+            }
+            #expect(try await queue.takeBatch().results == [.applied: 1, .failed: 1])
         }
     }
 

@@ -96,14 +96,46 @@ struct InboxQueueLockTests {
     }
 
     @Test func `a statement that takes too long is one event's, and its neighbours settle in the same batch`() async throws {
-        try await Clerk.with([.apply, .slowMerge, .apply, .apply]) { database, _, clerk in
-            let impatient = try ConnectionOptions(database.tcpURL(user: "appstore_worker") + "?options=-cstatement_timeout%3D300")
-            let pool = ConnectionPool(options: impatient, logger: .silent)
-            let report = try await clerk.queue(pool).takeBatch()
+        try await Clerk.with([.apply, .slowMerge, .apply, .apply]) { database, pool, clerk in
+            // The role's own thirty seconds would be too long to have others wait.
+            let queue = clerk.queue(pool) { $0.statementPatience = .milliseconds(300) }
+            let report = try await queue.takeBatch()
             #expect(report.results == [.applied: 3])
             #expect(report.retries == 1)
-            #expect(try await waiting(database) == ["2|1|0|f"])
-            await pool.close()
+            #expect(try await waiting(database) == ["2|0|0|t"])
+            // Alone it has more time, and an attempt of its own.
+            #expect(try await queue.lookForLostBatches().suspectsAreDue)
+            #expect(try await queue.takeBatch().retries == 1)
+            #expect(try await waiting(database) == ["2|1|0|t"])
+        }
+    }
+
+    @Test func `where every statement takes long, the bound follows, and nobody is suspect`() async throws {
+        try await Clerk.with([Clerk.Instruction](repeating: .apply, count: 3)) { database, pool, clerk in
+            try await database.withConnection { connection in
+                try await connection.runScript(
+                    """
+                    CREATE FUNCTION appstore.dawdle() RETURNS trigger LANGUAGE plpgsql AS
+                        $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$;
+                    CREATE TRIGGER dawdle AFTER INSERT ON appstore.notifications_seen FOR EACH STATEMENT EXECUTE FUNCTION appstore.dawdle();
+                    """
+                )
+            }
+            let queue = clerk.queue(pool) {
+                $0.batchEvents = 1
+                $0.statementPatience = .milliseconds(100)
+            }
+            var (suspects, settled) = (0, 0)
+            for _ in 0..<20 where settled < 3 {
+                let report = try await queue.takeBatch()
+                suspects += report.retries
+                settled += report.results[.applied] ?? 0
+                if report.events == 0 { _ = try await queue.lookForLostBatches() }
+            }
+            // Twice the bound at first, and twice as much each time that it was too tight.
+            #expect((suspects, settled) == (2, 3))
+            let attempts = try await database.lines("SELECT DISTINCT attempts::text FROM appstore.outcomes")
+            #expect(attempts == ["1"])
         }
     }
 

@@ -73,15 +73,15 @@ struct InboxQueueRecordingTests {
                 try await connection.runScript(
                     """
                     CREATE FUNCTION appstore.dawdle() RETURNS trigger LANGUAGE plpgsql AS
-                        $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
+                        $$ BEGIN PERFORM pg_sleep(5); RETURN NULL; END $$;
                     CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT ON appstore.outcomes
                         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION appstore.dawdle();
                     """
                 )
             }
             let queue = clerk.queue(pool) {
-                $0.mergePatience = .milliseconds(200)
-                $0.hangPatience = .milliseconds(50)
+                $0.mergePatience = .seconds(1)
+                $0.hangPatience = .milliseconds(400)
             }
             #expect(try await queue.takeBatch().results == [.applied: 1])
         }

@@ -32,7 +32,7 @@ struct NextRun: Equatable {
         case .settled(.retry(let reason, _, _)):
             result = "retry"
             self.reason = reason
-        case .settled(.postponed):
+        case .settled(.postponed), .settled(.suspected):
             result = "retry"
             reason = nil
         }

@@ -10,20 +10,29 @@ struct BatchIsolation<Prepared: Sendable> {
     let retry: RetryPolicy
     /// Whether outcomes are recorded together with the merge, so that an error in recording, too, is only one event's.
     let isCareful: Bool
+    /// How long a statement may take, as the transaction has it already.
+    private let bound: Duration
+    private let kind: Batch.Kind
+    private let memory: QueueMemory
     let metrics: QueueMetrics
     let logger: Logger
-    private var lockWaits = 0
+    private var waits = 0
     private var haste = Haste.none
 
     init(
         _ events: [ClaimedEvent],
         in transaction: Transaction,
         of queue: InboxQueue<Prepared>,
+        bound: Duration,
+        kind: Batch.Kind,
         isCareful: Bool
     ) {
         self.events = events
         self.transaction = transaction
         self.isCareful = isCareful
+        self.bound = bound
+        self.kind = kind
+        memory = queue.memory
         merge = queue.merge
         retry = queue.configuration.retry
         metrics = queue.metrics
@@ -33,23 +42,30 @@ struct BatchIsolation<Prepared: Sendable> {
     /// How often a batch is repeated when it only lost against another one. Of a conflict that lasts longer the events back off that it is
     /// about, instead of keeping the head of the queue busy for ever.
     private static var maximumRepeats: Int { 3 }
-    /// How many locks that others keep a batch waits for in vain, to find out which of its events need them; whoever has not been tried then
-    /// comes back later.
-    private static var maximumLockWaits: Int { 12 }
+    /// How often a batch waits in vain, for locks that others keep or for a statement to end, to find out which of its events are concerned;
+    /// whoever has not been tried then comes back later.
+    private static var maximumWaits: Int { 12 }
+
+    /// What the server has too little of for longer than that is what the event asks too much of.
+    private static var patienceWithServer: Duration { .seconds(86_400) }
 
     /// One settlement for each prepared event, in order; their indices are those of the events. Throws only what says that the transaction itself
     /// is lost.
     mutating func settlements(for prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
-        guard lockWaits < Self.maximumLockWaits else {
-            return prepared.indices.map { blocked(events[$0], "not tried: the batch waited for locks too often") }
+        guard waits < Self.maximumWaits else {
+            return prepared.indices.map { blocked(events[$0], "not tried: the batch waited in vain too often") }
         }
+        let start = ContinuousClock.now
         do {
-            return try await merging(prepared)
+            let settlements = try await merging(prepared)
+            if haste == .none { learn(from: prepared.count, since: start) }
+            return settlements
         } catch let error as PostgresError where error.endsBatch {
             throw error
         } catch let error as CancellationError {
             throw error
         } catch {
+            if haste == .none, Self.isTimeout(error) { learn(from: prepared.count, since: start, exceeding: bound) }
             guard prepared.count > 1 else {
                 try await hurry(after: error)
                 return [try await settlement(of: events[prepared.startIndex], after: error)]
@@ -61,6 +77,12 @@ struct BatchIsolation<Prepared: Sendable> {
             let middle = prepared.startIndex + prepared.count / 2
             return try await settlements(for: prepared[..<middle]) + settlements(for: prepared[middle...])
         }
+    }
+
+    /// What batches usually take says how long is too long; an event that runs alone has its own bound.
+    private func learn(from events: Int, since start: ContinuousClock.Instant, exceeding bound: Duration? = nil) {
+        guard kind == .company else { return }
+        memory.merged(in: .now - start, events: events, exceeding: bound)
     }
 
     /// Merges behind a savepoint, again after a deadlock.
@@ -104,7 +126,7 @@ struct BatchIsolation<Prepared: Sendable> {
 
     private mutating func hurry(after error: any Error) async throws {
         let error = error as? PostgresError
-        if error?.isLockWait == true { lockWaits += 1 }
+        if error?.isOfTime == true { waits += 1 }
         try await hurry(error?.isOfTime == true ? .waited : .apart)
     }
 
@@ -115,14 +137,21 @@ struct BatchIsolation<Prepared: Sendable> {
             switch needed {
             case .none: []
             case .apart: ["SET LOCAL lock_timeout = '500ms'"]
-            case .waited: ["SET LOCAL lock_timeout = '200ms'", "SET LOCAL statement_timeout = '3s'"]
+            case .waited:
+                [
+                    "SET LOCAL lock_timeout = '200ms'",
+                    "SET LOCAL statement_timeout = \(unsafeRaw: "\(max(bound.wholeMilliseconds / 3, 1))")",
+                ]
             }
         _ = try await transaction.pipeline(limits)
     }
 
     /// What becomes of an event that failed by itself.
     private func settlement(of event: ClaimedEvent, after error: any Error) async throws -> Settlement {
-        if let error = error as? PostgresError, error.isLockWait || error.isOfServer { return blocked(event, "\(error)") }
+        if let error = error as? PostgresError, error.isLockWait || error.isOfServer && event.age < Self.patienceWithServer {
+            return blocked(event, "\(error)")
+        }
+        if kind == .company, Self.isTimeout(error) { return .suspected(error: "\(error)") }
         logger.error("event could not be merged", metadata: ["error": "\(error)"])
         let failure = Settlement.retry(reason: Self.reason(of: error), error: "\(error)", labels: OutcomeLabels())
         guard isCareful else { return failure }
@@ -146,9 +175,12 @@ struct BatchIsolation<Prepared: Sendable> {
     }
 
     private static func reason(of error: any Error) -> String {
-        guard let error = error as? PostgresError else { return "merge_failed" }
-        if error.isSerializationConflict { return "conflict" }
-        return error.sqlState == .queryCanceled ? "timed_out" : "merge_failed"
+        if isTimeout(error) { return "timed_out" }
+        return (error as? PostgresError)?.isSerializationConflict == true ? "conflict" : "merge_failed"
+    }
+
+    private static func isTimeout(_ error: any Error) -> Bool {
+        (error as? PostgresError)?.sqlState == .queryCanceled
     }
 }
 

@@ -8,8 +8,10 @@ enum ClaimedBatch {
     /// Takes due events, longest waiting first, that no other transaction holds and that are not suspect: at most `limit`, and bodies of at
     /// most `bytes` together (one larger body still comes alone).
     ///
-    /// - Parameter mark: nothing waits before it; see ``LowWaterMark``.
-    static func claim(limit: Int, bytes: Int, from mark: QueuePosition, lane: Lane) -> Statement {
+    /// - Parameters:
+    ///   - mark: nothing waits before it; see ``LowWaterMark``.
+    ///   - bound: how long each later statement of the transaction may take.
+    static func claim(limit: Int, bytes: Int, from mark: QueuePosition, lane: Lane, bound: Duration) -> Statement {
         """
         WITH due AS MATERIALIZED ( -- 1. lock
             SELECT r.event_id, r.run_at, r.attempts, r.bytes
@@ -23,7 +25,8 @@ enum ClaimedBatch {
             FROM due
         )
         SELECT m.event_id, m.attempts, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body, -- 3. bodies
-               (SELECT pg_advisory_xact_lock(\(lane))) AS lane -- once, and only if there are events
+               (SELECT pg_advisory_xact_lock(\(lane))) AS lane, -- once, and only if there are events
+               (SELECT set_config('statement_timeout', \("\(bound.wholeMilliseconds)"), true)) AS bound
         FROM measured AS m
         CROSS JOIN LATERAL ( -- a lookup for each, whatever the planner thinks of the sizes
             SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = m.event_id OFFSET 0

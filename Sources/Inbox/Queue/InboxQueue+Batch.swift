@@ -74,11 +74,11 @@ extension InboxQueue {
             if error is CrashMarkers.Unmarked || error is CancellationError { throw error }
             metrics.batchLost()
             let postgresError = error as? PostgresError
-            if postgresError?.isConnectionLoss == true { memory.connectionWasLost(with: taken) }
+            if postgresError?.isConnectionLoss == true { memory.connectionWasLost() }
             if postgresError?.isAboutData == true {
                 if isRecording { memory.recordingFailed() }
-            } else if batch.kind == .company, !taken.isEmpty {
-                memory.lost(taken.count)
+            } else {
+                memory.lost(taken, inCompany: batch.kind == .company)
             }
             throw error
         }
@@ -135,7 +135,7 @@ extension InboxQueue {
         return events.compactMap { event in
             guard let delay = delays[event.eventID] else { return nil }
             logger.warning(
-                "an event is put off: each time that it ran by itself the connection was lost",
+                "an event is put off: each time that it ran by itself its batch was lost",
                 metadata: ["event.id": "\(event.eventID)", "event.delay": "\(delay)"]
             )
             return (event.withoutBody, delay)
@@ -151,11 +151,13 @@ extension InboxQueue {
             limit: batch.limit,
             bytes: configuration.batchBytes,
             from: mark,
-            lane: batch.lane
+            lane: batch.lane,
+            bound: memory.statementBound(for: batch.limit)
         )
         guard let probe else { return try ClaimedBatch.events(await transaction.query(claim)) }
+        let start = ContinuousClock.now
         let answers = try await transaction.pipeline([claim, ClaimedBatch.probe(from: probe)])
-        memory.observe(try ClaimedBatch.probe(answers[1], from: probe))
+        memory.observe(try ClaimedBatch.probe(answers[1], from: probe), after: .now - start)
         return try ClaimedBatch.events(answers[0])
     }
 
@@ -205,7 +207,9 @@ extension InboxQueue {
         let settlements = work.events.isEmpty ? [] : try await merging(work, of: batch, isCareful: isCareful, in: transaction)
         var plan = SettlementPlan(events: work.events, settlements: settlements, retry: configuration.retry)
         for (event, delay) in work.putOff { plan.putOff(event, for: delay) }
-        var statements = isCareful ? [] : ClaimedBatch.settle(plan.outcomes)
+        // COMMIT, and what travels with it, has the role's own time.
+        var statements: [Statement] = ["SET LOCAL statement_timeout TO DEFAULT"]
+        if !isCareful { statements += ClaimedBatch.settle(plan.outcomes) }
         statements += ClaimedBatch.postpone(plan.retries) + [ClaimedBatch.unmark(batch.lane)]
         var losses = LossReport(suspectsAreDue: false)
         if !work.overdue.isEmpty {
@@ -216,27 +220,37 @@ extension InboxQueue {
             statements += consequences.statements
         }
         try transaction.leave(with: statements)
-        // COMMIT has its own bound, after which the batch is lost and nobody's fault.
-        expect(batch, within: pool.statementDeadline + configuration.hangPatience * 5)
+        expectAnswer(to: batch)
         return Settled(work: work, plan: plan, losses: losses)
     }
 
     private func merging(_ work: Work, of batch: Batch, isCareful: Bool, in transaction: Transaction) async throws -> [Settlement] {
         var bound = configuration.mergePatience
+        var statementBound = memory.statementBound(for: batch.limit)
         if batch.kind == .alone {
             // No other batch of this process runs meanwhile.
             let patience = configuration.suspectPatience(afterFailures: work.events[0].attempts)
-            bound = patience * 4
+            // Where every statement takes long, it is not the event's fault.
+            statementBound = max(statementBound, patience * 2)
+            bound = statementBound * 2
+            expectAnswer(to: batch)
             _ = try await transaction.pipeline([
                 "SET LOCAL lock_timeout = \(unsafeRaw: "\((patience / 2).wholeMilliseconds)")",
-                "SET LOCAL statement_timeout = \(unsafeRaw: "\((patience * 2).wholeMilliseconds)")",
+                "SET LOCAL statement_timeout = \(unsafeRaw: "\(statementBound.wholeMilliseconds)")",
             ])
         }
         // Waiting for the database ends when it is cancelled; what does not end even then is computing.
         expect(batch, within: bound + configuration.hangPatience * 5)
         return try await withThrowingTaskGroup(of: [Settlement]?.self) { group in
-            group.addTask {
-                var isolation = BatchIsolation(work.events, in: transaction, of: self, isCareful: isCareful)
+            group.addTask { [statementBound] in
+                var isolation = BatchIsolation(
+                    work.events,
+                    in: transaction,
+                    of: self,
+                    bound: statementBound,
+                    kind: batch.kind,
+                    isCareful: isCareful
+                )
                 return try await isolation.settlements(for: work.prepared[...])
             }
             group.addTask { [bound] in
@@ -246,8 +260,14 @@ extension InboxQueue {
             defer { group.cancelAll() }
             if let settlements = try await group.next() ?? nil { return settlements }
             transaction.abandon()
+            expectAnswer(to: batch)
             throw Batch.Overdue(bound: bound)
         }
+    }
+
+    /// What is asked of the server has its own bound, after which the batch is lost and nobody's fault.
+    private func expectAnswer(to batch: Batch) {
+        expect(batch, within: pool.statementDeadline + configuration.hangPatience * 5)
     }
 
     /// Has the process end if the batch is in the same stage after that time: its marker tells the next process.

@@ -42,6 +42,7 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
         gate = SoloGate(patience: configuration.solitudePatience)
         memory = QueueMemory(
             patience: Patience(minimum: configuration.patience, maximum: configuration.maximumPatience),
+            statementPatience: Patience(minimum: configuration.statementPatience, maximum: configuration.maximumStatementPatience),
             limit: BatchLimit(maximum: configuration.batchEvents)
         )
     }
@@ -71,10 +72,11 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
         if isFirst { rules.companyGrace = .zero }
         var report = LossReport(suspectsAreDue: false)
         repeat {
-            report.add(try await markers.lookForLostBatches(rules))
+            let look = try await markers.lookForLostBatches(rules)
+            metrics.found(look)
+            report.add(look)
         } while report.hasMore
         memory.suspectsAreDue = report.suspectsAreDue
-        metrics.found(report)
         if report.lost > 0 {
             logger.warning(
                 "batches were lost, their events run alone",

@@ -41,6 +41,8 @@ struct LowWaterMark: Sendable {
     private static var slack: Int64 { 1_000_000 }
     private static var probePause: Duration { .milliseconds(20) }
     private static var sweepPause: Duration { .seconds(60) }
+    /// How many times as long as a sweep took there is none after it: under a snapshot that is held for long it walks over all that was settled.
+    private static var sweepRest: Int { 50 }
 
     /// Where a probe that is due now is to begin, or nil when none is.
     mutating func probe(at now: ContinuousClock.Instant) -> QueuePosition? {
@@ -52,7 +54,10 @@ struct LowWaterMark: Sendable {
     }
 
     /// Draws the conclusions from a probe. Probes may come in any order.
-    mutating func observe(_ probe: Probe) {
+    ///
+    /// - Parameter duration: how long it took.
+    mutating func observe(_ probe: Probe, after duration: Duration = .zero, at now: ContinuousClock.Instant = .now) {
+        if probe.from == .start { nextSweep = max(nextSweep ?? now, now + duration * Self.sweepRest) }
         // It began at a mark that a sweep has lowered since, so it has missed what the sweep found.
         guard probe.from <= position else { return }
         if let first = probe.first, first < position {

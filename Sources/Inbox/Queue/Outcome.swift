@@ -45,4 +45,6 @@ package enum Settlement: Sendable, Hashable {
     case retry(reason: String, error: String, labels: OutcomeLabels)
     /// It could not be tried, because others held what it needs, or not be recorded: it waits for so long, and no attempt counts.
     case postponed(by: Duration, error: String)
+    /// It takes too long for others to wait with it: it runs alone from now on, and no attempt counts.
+    case suspected(error: String)
 }

@@ -13,7 +13,12 @@ package struct QueueConfiguration: Sendable {
     /// How long the preparation of an event that runs alone may take, as nothing else runs meanwhile; twice as long after each of its first
     /// failures.
     package var suspectPatience: Duration = .seconds(1)
-    /// How long a batch may wait for the database in all before it is forgotten and taken again later. Longer than `statement_timeout`,
+    /// How long a statement of a batch's merge may take when batches are quick, before the event that is slow is looked for, with a third of that
+    /// for each part. Servers stall for a second or two now and then; that should not have batches taken apart.
+    package var statementPatience: Duration = .seconds(3)
+    /// The same where every batch is slow.
+    package var maximumStatementPatience: Duration = .seconds(30)
+    /// How long a batch may wait for the database in all before it is forgotten and taken again later. Longer than any statement may take,
     /// which tells the event that is slow from the others.
     package var mergePatience: Duration = .seconds(60)
     /// How long a suspect waits for the batches under way to end, while no other begins.

@@ -5,6 +5,7 @@ final class QueueMemory: Sendable {
     private struct State {
         var mark = LowWaterMark()
         var patience: Patience
+        var statementPatience: Patience
         var limit: BatchLimit
         var losses = RepeatedLosses()
         var suspectsAreDue = false
@@ -14,8 +15,8 @@ final class QueueMemory: Sendable {
 
     private let state: Mutex<State>
 
-    init(patience: Patience, limit: BatchLimit) {
-        state = Mutex(State(patience: patience, limit: limit))
+    init(patience: Patience, statementPatience: Patience, limit: BatchLimit) {
+        state = Mutex(State(patience: patience, statementPatience: statementPatience, limit: limit))
     }
 
     /// Where a claim begins, and where a probe does that is to go with it.
@@ -36,16 +37,13 @@ final class QueueMemory: Sendable {
     /// Below which nothing waits.
     var mark: QueuePosition { state.withLock(\.mark.position) }
 
-    func observe(_ probe: LowWaterMark.Probe) {
-        state.withLock { $0.mark.observe(probe) }
+    func observe(_ probe: LowWaterMark.Probe, after duration: Duration = .zero) {
+        state.withLock { $0.mark.observe(probe, after: duration) }
     }
 
-    /// A batch with these events was lost with its connection; the server may be another one from now on.
-    func connectionWasLost(with events: [Int64]) {
-        state.withLock { state in
-            state.mark.forget()
-            if events.count == 1 { state.losses.lost(events[0]) }
-        }
+    /// The server may be another one from now on.
+    func connectionWasLost() {
+        state.withLock { $0.mark.forget() }
     }
 
     /// Those of claimed events that are to be put off, and for how long.
@@ -70,9 +68,13 @@ final class QueueMemory: Sendable {
     /// How many events the next batch may take.
     var batchLimit: Int { state.withLock(\.limit.events) }
 
-    /// A batch with that many events was lost.
-    func lost(_ events: Int) {
-        state.withLock { $0.limit.lost(events) }
+    /// A batch with these events was lost, and it cannot be told for which of them.
+    func lost(_ events: [Int64], inCompany: Bool) {
+        guard !events.isEmpty else { return }
+        state.withLock { state in
+            if inCompany { state.limit.lost(events.count) }
+            if events.count == 1 { state.losses.lost(events[0]) }
+        }
     }
 
     func committed(_ events: Int) {
@@ -90,6 +92,18 @@ final class QueueMemory: Sendable {
     /// Events were given up after that bound.
     func exceeded(_ bound: Duration) {
         state.withLock { $0.patience.exceeded(bound) }
+    }
+
+    /// How long a statement may take that merges so many events.
+    func statementBound(for events: Int) -> Duration {
+        state.withLock { $0.statementPatience.bound(for: events) }
+    }
+
+    /// A batch was merged as a whole in that time, or a statement of it took longer than the bound.
+    func merged(in duration: Duration, events: Int, exceeding bound: Duration?) {
+        state.withLock { state in
+            if let bound { state.statementPatience.exceeded(bound) } else { state.statementPatience.took(duration, events: events) }
+        }
     }
 
     /// The outcomes of a batch could not be recorded. One of its events is to blame, and all come back with the next batches.

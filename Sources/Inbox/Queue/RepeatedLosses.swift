@@ -1,8 +1,8 @@
-/// Which events had a batch for themselves that was lost with its connection, several times in a row.
+/// Which events had a batch for themselves that was lost, several times in a row.
 ///
-/// Networks and servers come and go, and a batch that is lost is nobody's fault. But where the same event is the only one on board each time,
-/// it may be what ends PostgreSQL's process, by its size say, and all other sessions with it. It loses no attempt, since that cannot be
-/// known; it is put off, longer and longer, and runs alone from then on, so that others are settled meanwhile.
+/// Networks and servers come and go, and a batch that is lost with its connection or to a time-out is nobody's fault. But where the same event
+/// is the only one on board each time, it may be what ends PostgreSQL's process, by its size say, and all other sessions with it. It loses no
+/// attempt, since that cannot be known; it is put off, longer and longer, and runs alone from then on, so that others are settled meanwhile.
 struct RepeatedLosses: Sendable {
     private struct Record: Sendable {
         var losses = 0
@@ -19,7 +19,7 @@ struct RepeatedLosses: Sendable {
 
     var isEmpty: Bool { records.isEmpty }
 
-    /// A batch with only that event was lost with its connection.
+    /// A batch with only that event was lost.
     mutating func lost(_ event: Int64) {
         if records[event] == nil, records.count >= capacity { records.removeAll() }
         records[event, default: Record()].losses += 1

@@ -30,13 +30,15 @@ struct SettlementPlan: Sendable {
                 }
             case .postponed(let delay, let error):
                 retries.append(Retry(event: event, delay: delay, error: error, isAttempt: false))
+            case .suspected(let error):
+                retries.append(Retry(event: event, delay: .zero, error: error, isAttempt: false, isSuspect: true))
             }
         }
     }
 
     /// An event that did not run, see ``RepeatedLosses``.
     mutating func putOff(_ event: ClaimedEvent, for delay: Duration) {
-        let error = "the connection was lost each time that the event ran by itself"
+        let error = "its batch was lost each time that the event ran by itself"
         retries.append(Retry(event: event, delay: delay, error: error, isAttempt: false, isSuspect: true))
     }
 

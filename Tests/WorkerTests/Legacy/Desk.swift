@@ -42,7 +42,7 @@ struct Desk {
         case .unusableAnswer(_, let outcome): "unusable, \(outcome.result.rawValue) \(outcome.reason ?? "")"
         case .settled(.outcome(let outcome)): [outcome.result.rawValue, outcome.reason].compactMap(\.self).joined(separator: " ")
         case .settled(.retry(let reason, _, _)): "retry \(reason)"
-        case .settled(.postponed): "postponed"
+        case .settled(.postponed), .settled(.suspected): "postponed"
         }
     }
 
@@ -57,7 +57,7 @@ struct Desk {
             case .facts(_, let labels): labels
             case .settled(.outcome(let outcome)), .unusableAnswer(_, let outcome): outcome.labels
             case .settled(.retry(_, _, let labels)): labels
-            case .settled(.postponed): nil
+            case .settled(.postponed), .settled(.suspected): nil
             }
         return [
             labels?.notificationType, labels?.notificationUUID.map { String($0.prefix(3)) }, labels?.environment, labels?.bundleID,
