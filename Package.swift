@@ -244,8 +244,8 @@ let package = Package(
         .testTarget(
             name: "PgBouncerTests",
             dependencies: [
-                "AppStore", "HTTPServing", "HTTPServingTesting", "Inbox", "InboxTesting", "Postgres", "PostgresTesting", "PrivateCluster",
-                "ShopAPI", "SignedTesting", "StoreSimulator", "Worker", logging, serviceLifecycle,
+                "AppStore", "EndToEndTesting", "HTTPServing", "HTTPServingTesting", "Inbox", "InboxTesting", "Postgres", "PostgresTesting",
+                "PrivateCluster", "ShopAPI", "SignedTesting", "StoreSimulator", "Worker", "appstore-inbox", logging, serviceLifecycle,
             ]
         ),
         .testTarget(
