@@ -1627,7 +1627,9 @@ BEGIN
         INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
         SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
         RETURNING inbox_ready.event_id INTO v_event;
-        UPDATE appstore.outbox AS c SET fallback_event_id = v_event WHERE c.call_id = v_call.call_id;
+        UPDATE appstore.outbox AS c
+        SET fallback_event_id = v_event, fallback_source = CASE WHEN v_event IS NOT NULL THEN c.fallback_source END
+        WHERE c.call_id = v_call.call_id;
     END LOOP;
 END
 $$;

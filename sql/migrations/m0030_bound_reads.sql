@@ -84,6 +84,37 @@ BEGIN
 END
 $$;
 
+-- Has the fallback of calls speak. As before, but where the body is gone that it was to be made of, there is none: such a call was taken again
+-- with each look, and five hundred of them would have kept all others from being looked at.
+CREATE OR REPLACE FUNCTION appstore.fall_back(calls bigint[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_call  record;
+    v_event bigint;
+BEGIN
+    FOR v_call IN
+        SELECT c.call_id, c.fallback_source, c.event_id FROM appstore.outbox AS c
+        WHERE c.call_id = ANY (fall_back.calls) AND c.fallback_source IS NOT NULL AND c.fallback_event_id IS NULL
+        ORDER BY c.call_id FOR UPDATE
+    LOOP
+        WITH stored AS (
+            INSERT INTO appstore.inbox (source, received_at, body)
+            SELECT v_call.fallback_source, clock_timestamp(),
+                   convert_to(json_build_object('receiptData', convert_from(i.body, 'UTF8')::json ->> 'receiptData')::text, 'UTF8')
+            FROM appstore.inbox AS i WHERE i.event_id = v_call.event_id
+            RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
+        )
+        INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+        SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
+        RETURNING inbox_ready.event_id INTO v_event;
+        UPDATE appstore.outbox AS c
+        SET fallback_event_id = v_event, fallback_source = CASE WHEN v_event IS NOT NULL THEN c.fallback_source END
+        WHERE c.call_id = v_call.call_id;
+    END LOOP;
+END
+$$;
+
 -- Lets the fallback speak for calls that have had no attempt for a minute: whoever could make them is busy or away, and customers wait.
 -- Gives up the calls that nobody has taken for an hour after their deadline, for who takes one then makes a last attempt and gives it up
 -- himself; deletes settled calls a month after. At most 500 of each at once; returns how many.

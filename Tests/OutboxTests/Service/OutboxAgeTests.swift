@@ -41,6 +41,18 @@ struct OutboxAgeTests {
         await scene.server.stop()
     }
 
+    @Test func `a fallback whose receipt is gone is looked for once`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        let call = try await scene.call(key: "1")
+        let asked = "event_id = 999999, asked_at = now() - interval '2 minutes'"
+        try await scene.change("fallback_source = 'unanswered_receipt', \(asked)", of: call)
+        #expect(try await age(scene) == 1)
+        #expect(try await age(scene) == 0)
+        #expect(try await scene.calls() == ["open 0 f"])
+        #expect(try await scene.database.lines("SELECT count(*)::text FROM appstore.inbox_ready") == ["0"])
+        await scene.server.stop()
+    }
+
     @Test func `calls that were settled more than thirty days ago are deleted, five hundred at once, oldest first`() async throws {
         let scene = try await OutboxScene(SimulatedReceiptStore())
         _ = try await scene.database.withConnection { connection in
