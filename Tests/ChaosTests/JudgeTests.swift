@@ -118,6 +118,9 @@ import Testing
         Damage("an event of today was taken for one of tomorrow", [.blamed(2, error: "signed_in_the_future in outer")]) {
             $0.state.attempts.append(.init(eventID: 2, error: "signed_in_the_future in outer"))
         },
+        Damage("an event was blamed for a death in company", [.blamed(3, error: "killed_worker: by test")]) {
+            $0.state.attempts.append(.init(eventID: 3, error: "killed_worker: by test", wasAlone: false))
+        },
         Damage("a poisoned event was never refused", [.poisonTaken(5)]) { $0.state.attempts.remove(at: 1) },
         Damage("an innocent event failed", [.wrongOutcome(3, result: "failed")]) {
             $0.state.outcomes[2] = .init(eventID: 3, result: "failed")

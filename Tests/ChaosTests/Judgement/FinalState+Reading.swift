@@ -29,9 +29,9 @@ extension FinalState {
             let (id, result, reason) = try row.decode((Int64.self, String.self, String?.self))
             return Outcome(eventID: id, result: result, reason: reason)
         }
-        state.attempts = try await connection.query("SELECT event_id, coalesce(error, '') FROM chaos.attempts").map { row in
-            let (id, error) = try row.decode((Int64.self, String.self))
-            return Attempt(eventID: id, error: error)
+        state.attempts = try await connection.query("SELECT event_id, coalesce(error, ''), was_alone FROM chaos.attempts").map { row in
+            let (id, error, wasAlone) = try row.decode((Int64.self, String.self, Bool.self))
+            return Attempt(eventID: id, error: error, wasAlone: wasAlone)
         }
         state.notExactlyOnce = try await connection.query("SELECT * FROM appstore.events_not_exactly_once()").map { try $0.decode(0) }
         state.seen = try await connection.query("SELECT notification_uuid FROM appstore.notifications_seen").map { try $0.decode(0) }

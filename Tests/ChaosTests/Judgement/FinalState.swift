@@ -20,6 +20,8 @@ struct FinalState {
         let eventID: Int64
         /// What the queue noted as its error.
         let error: String
+        /// Whether it ran alone.
+        var wasAlone = true
     }
 
     var events: [Event] = []

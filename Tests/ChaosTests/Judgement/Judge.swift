@@ -61,7 +61,7 @@ struct Judge {
             let causes = attempts[event.id] ?? []
             let wrong = causes.filter { attempt in
                 switch attempt.cause {
-                case .suspicion: false
+                case .suspicion: !attempt.wasAlone
                 case .future: !record.isAhead
                 case .poison: !isPoisoned
                 case .other: true

@@ -27,10 +27,10 @@ struct Poison: Sendable {
     var script: String {
         """
         CREATE SCHEMA chaos;
-        CREATE TABLE chaos.attempts (event_id bigint NOT NULL, error text);
+        CREATE TABLE chaos.attempts (event_id bigint NOT NULL, error text, was_alone boolean NOT NULL);
         CREATE FUNCTION chaos.write_down() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
         BEGIN
-            INSERT INTO chaos.attempts VALUES (NEW.event_id, NEW.last_error);
+            INSERT INTO chaos.attempts VALUES (NEW.event_id, NEW.last_error, OLD.is_suspect);
             RETURN NULL;
         END
         $$;
