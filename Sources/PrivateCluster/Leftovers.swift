@@ -23,10 +23,13 @@ package enum Leftovers {
         }
     }
 
-    /// Removes one folder now.
+    /// Removes one folder now. Who ends the process meanwhile waits for it; once he has begun, he removes it himself.
     package static func remove(folder: String) {
-        remove(folders: [folder])
-        _ = state.withLock { $0.folders.remove(folder) }
+        cleaning.withLock { _ in
+            guard !state.withLock(\.isEnding) else { return }
+            remove(folders: [folder])
+            _ = state.withLock { $0.folders.remove(folder) }
+        }
     }
 
     static func register(folder: String) {
