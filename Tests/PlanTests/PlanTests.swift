@@ -85,7 +85,11 @@ struct PlanTests {
     }
 
     private func run(_ script: String, in database: TestDatabase) async throws {
-        try await database.withConnection { try await $0.runScript(script) }
+        try await database.withConnection { connection in
+            try await connection.runScript(script)
+            // A session that ends reports what it has read a moment after its client has gone.
+            _ = try await connection.query("SELECT FROM pg_stat_force_next_flush()")
+        }
     }
 }
 

@@ -185,8 +185,9 @@ extension InboxQueue {
             return .timeIsOver
         }
         while atWork > 0, try await group.next() == .workIsDone { atWork -= 1 }
-        group.cancelAll()
+        // Before they are cancelled: what ends only then has taken too long.
         let stages = workbench.close()
+        group.cancelAll()
         if atWork > 0 {
             let overdue = stages.count { if case .begun = $0 { true } else { false } }
             logger.warning(
