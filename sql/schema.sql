@@ -2186,6 +2186,7 @@ BEGIN
         INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
         SELECT n.event_id, clock_timestamp() + n.position * put_back.spread, n.bytes
         FROM numbered AS n JOIN taken ON taken.event_id = n.event_id
+        ORDER BY n.event_id
         RETURNING inbox_ready.event_id
     )
     SELECT coalesce(array_agg(back.event_id ORDER BY back.event_id), '{}') INTO v_moved FROM back;

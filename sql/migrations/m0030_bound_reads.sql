@@ -207,5 +207,43 @@ BEGIN
 END
 $$;
 
+-- Puts settled events back into the queue, their outcomes into the history: those whose outcome is older than `settled_before` and whose
+-- body is still there. They become due one after the other within `spread`. Not for callers: see requeue.
+--
+-- As before, but in the order in which they were received, also where they become due at once: it was that of a join.
+CREATE OR REPLACE FUNCTION appstore.put_back(event_ids bigint[], settled_before timestamptz, actor text, spread interval) RETURNS bigint[]
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    v_moved bigint[];
+BEGIN
+    WITH locked AS MATERIALIZED ( -- 1. in key order, as every writer
+        SELECT found.event_id, found.bytes
+        FROM (SELECT DISTINCT id FROM unnest(put_back.event_ids) AS id ORDER BY id) AS wanted
+        CROSS JOIN LATERAL (
+            SELECT o.event_id, octet_length(i.body) AS bytes
+            FROM appstore.outcomes AS o CROSS JOIN appstore.inbox AS i
+            WHERE o.event_id = wanted.id AND i.event_id = wanted.id AND o.settled_at < put_back.settled_before
+            FOR UPDATE OF o FOR KEY SHARE OF i
+        ) AS found
+    ), numbered AS (
+        SELECT locked.*, (row_number() OVER (ORDER BY locked.event_id) - 1)::double precision / count(*) OVER () AS position FROM locked
+    ), taken AS ( -- 2. the outcome goes into the history
+        DELETE FROM appstore.outcomes AS o WHERE o.event_id = ANY (ARRAY(SELECT locked.event_id FROM locked)) RETURNING o.*
+    ), kept AS (
+        INSERT INTO appstore.outcome_history SELECT taken.*, clock_timestamp(), put_back.actor FROM taken
+    ), back AS ( -- 3. the event into the queue
+        INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+        SELECT n.event_id, clock_timestamp() + n.position * put_back.spread, n.bytes
+        FROM numbered AS n JOIN taken ON taken.event_id = n.event_id
+        ORDER BY n.event_id
+        RETURNING inbox_ready.event_id
+    )
+    SELECT coalesce(array_agg(back.event_id ORDER BY back.event_id), '{}') INTO v_moved FROM back;
+    RETURN v_moved;
+END
+$$;
+
 REVOKE EXECUTE ON FUNCTION appstore.outbox_statistics() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION appstore.outbox_statistics() TO appstore_worker;

@@ -18,7 +18,9 @@ struct OutboxTroubleTests {
         let connection = try await Connection.open(ConnectionOptions(url), logger: .silent)
         let allowed = isOpen ? "true" : "false"
         _ = try await connection.execute("ALTER DATABASE \(identifier: database.name) ALLOW_CONNECTIONS \(unsafeRaw: allowed)")
-        _ = try await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = \(database.name)")
+        if !isOpen {
+            _ = try await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = \(database.name)")
+        }
         await connection.close()
     }
 
