@@ -5,8 +5,8 @@ import Synchronization
 /// Lends connections to tasks, first come first served, and opens them when they are needed.
 ///
 /// A connection that broke, timed out, was left in a transaction, or died while it was idle is not lent again; while the server still has to
-/// answer its COMMIT, it keeps its slot, unless that is the last one, so that few of them are left behind. One whose opening takes longer than the task that
-/// needed it can wait is not given up: it is lent to the next one.
+/// answer its COMMIT, it keeps its slot, unless that is the last one, so that few of them are left behind. One whose opening takes
+/// longer than the task that needed it can wait is not given up: it is lent to the next one.
 package final class ConnectionPool: Service {
     let options: ConnectionOptions
     private let configuration: Configuration
