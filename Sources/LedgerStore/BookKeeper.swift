@@ -6,7 +6,7 @@ package import Postgres
 package enum BookKeeper {
     /// Writes everything that the fold holds, brings orders and contracts up to date, and says what was new. All of it in the given
     /// transaction and in one round trip, two when an effect was there before; each statement sorts its rows by key, and the order of
-    /// tables is the same for every batch, so that two batches cannot wait for each other.
+    /// tables is the same for every batch, so that two batches do not wait for each other in a circle.
     package static func merge(_ fold: BatchFold, in transaction: Transaction) async throws -> MergeAnswer {
         var pipeline = MergePipeline()
         // Before the books, in the order in which appstore.forget locks them.
@@ -30,6 +30,15 @@ package enum BookKeeper {
         pipeline.add(notifications, NotificationMerge.statement) { answer, row in
             answer.firstEvents[try row.key("environment", "notification_uuid")] = try row.decode("first_event_id")
         }
+        // Before the charges: who has the register of a contract locked is the only one to derive its books, which may move charges that are
+        // not in this batch.
+        pipeline.add(Array(fold.subscriptions.values), SubscriptionMerge.statement) { answer, row in
+            answer.movedSubscriptions.insert(try row.key("environment", "original_transaction_id"))
+        }
+        pipeline.add(Array(fold.legacyRenewals.values), LegacyRenewalMerge.statement) { answer, row in
+            let contract = try row.key("environment", "original_transaction_id")
+            answer.movedLegacyRenewals.insert(LegacyRenewalFact.Key(contract: contract, bundleID: try row.decode("bundle_id")))
+        }
         pipeline.add(Array(fold.transactions.values), TransactionMerge.statement) { answer, row in
             let key = try row.key("environment", "transaction_id")
             // A row also moves when only its first sight does; that alone is nothing new.
@@ -40,13 +49,6 @@ package enum BookKeeper {
             if let hash = register?.receipt?.latest.version.hash, try row.decode("receipt_hash", as: [UInt8]?.self) == hash {
                 answer.movedReceipts.insert(key)
             }
-        }
-        pipeline.add(Array(fold.subscriptions.values), SubscriptionMerge.statement) { answer, row in
-            answer.movedSubscriptions.insert(try row.key("environment", "original_transaction_id"))
-        }
-        pipeline.add(Array(fold.legacyRenewals.values), LegacyRenewalMerge.statement) { answer, row in
-            let contract = try row.key("environment", "original_transaction_id")
-            answer.movedLegacyRenewals.insert(LegacyRenewalFact.Key(contract: contract, bundleID: try row.decode("bundle_id")))
         }
         pipeline.add(Array(fold.submissions.values), SubmissionMerge.statement)
         pipeline.add(Array(fold.receiptSubmissions.values), ReceiptSubmissionMerge.statement)

@@ -1,0 +1,51 @@
+import AppStore
+import FoundationEssentials
+import Ledger
+import LedgerTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// Batches that meet.
+struct MergeLockTests {
+    /// Waits until that many workers' sessions of this database wait for a lock.
+    private func awaitWaiting(_ count: Int, on connection: Connection) async throws {
+        let waiting: Statement = """
+            SELECT FROM pg_stat_activity
+            WHERE datname = current_database() AND usename = 'appstore_worker' AND wait_event_type = 'Lock'
+            """
+        while try await connection.query(waiting).count < count { try Task.checkCancellation() }
+    }
+
+    /// The one moves an order from a charge that the other has in hand, and has a charge in hand that the other wants.
+    @Test(.timeLimit(.minutes(1))) func `two batches about one contract do not wait for each other in a circle`() async throws {
+        try await Books.with { books in
+            let token = UUID()
+            let renewal = Facts.Charge("1001", onDay: 30, token: token)
+            let purchase = Facts.Charge("1002", onDay: 0, token: token)
+            try await books.createOrder(token, user: "anna")
+            try await books.merge(renewal, renewals: [Facts.subscription("1000", signedDate: Facts.day(30), status: .active)])
+
+            let holder = try await Connection.open(ConnectionOptions(books.database.url()), logger: .silent)
+            let observer = try await Connection.open(ConnectionOptions(books.database.url()), logger: .silent)
+            try await holder.runScript("BEGIN; SELECT FROM appstore.orders WHERE no = '\(token.uuidString)' FOR UPDATE")
+            async let first: Void = books.merge(
+                purchase,
+                renewals: [Facts.subscription("1000", signedDate: Facts.day(1), status: .active)]
+            )
+            try await awaitWaiting(1, on: observer)
+            async let second: Void = books.merge(
+                renewal.with { ($0.signedDay, $0.revocationDay) = (40, 39) },
+                purchase.with { $0.signedDay = 41 },
+                renewals: [Facts.subscription("1000", signedDate: Facts.day(41), status: .active)]
+            )
+            try await awaitWaiting(2, on: observer)
+            try await holder.runScript("COMMIT")
+            // A circle would end one of them with an error.
+            _ = try await (first, second)
+            #expect(try await books.orders() == ["1001 anna refunded period", "1002 anna paid token"])
+            await holder.close()
+            await observer.close()
+        }
+    }
+}
