@@ -61,7 +61,7 @@ import Testing
         }
         #expect(openings == 3)
         for number in 0..<3 { #expect(state.opened(number, at: .now).isKept) }
-        #expect(state.idleCount == 3)
+        #expect(state.slots == ConnectionPool.Slots(idle: 3))
     }
 
     @Test func `a failed opening is told to the first in line, unless there is another one for him`() {
@@ -104,7 +104,7 @@ import Testing
         for number in 0..<3 { _ = state.opened(number, at: start) }
         for number in 0..<3 { _ = state.restore(number, at: start + .seconds(number)) }
         #expect(state.expire(before: start + .seconds(2)) == [0, 1])
-        #expect(state.idleCount == 1)
+        #expect(state.slots.idle == 1)
     }
 
     @Test func `a closed pool keeps nothing, neither what comes back nor what is opened`() {

@@ -45,6 +45,7 @@ struct UnansweredCommitTests {
             try await pool.withConnection { _ in
                 #expect(try await postgresError { try await pool.withConnection { _ in } }.code == .poolExhausted)
                 #expect(pool.counts == ConnectionPool.Counts(opened: 2, failed: 0, lost: 1))
+                #expect(pool.slots == ConnectionPool.Slots(lent: 1, unanswered: 1))
                 try await answer(admin)
                 try await eventually("the place is free") {
                     do {

@@ -33,6 +33,11 @@ enum MetricCatalogue {
 
     private static let database = [
         MetricDescription(
+            "appstore_inbox_database_connections",
+            .gauge,
+            "Connections to PostgreSQL, by pool and state: idle, lent, opening, or unanswered, whose COMMIT the server has still to answer."
+        ),
+        MetricDescription(
             "appstore_inbox_database_connections_opened_total",
             .counter,
             "Connections to PostgreSQL that were opened, by pool: ingest, api, worker, or markers, the worker's one for crash markers."

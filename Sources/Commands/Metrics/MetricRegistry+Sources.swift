@@ -3,9 +3,13 @@ import Postgres
 import Prometheus
 
 extension MetricRegistry {
-    /// Exposes what has happened to the connections of a pool.
+    /// Exposes what the slots of a pool hold, and what has happened to its connections.
     func observe(_ pool: ConnectionPool, as name: String) {
         let dimensions = [("pool", name)]
+        observe("appstore_inbox_database_connections", dimensions + [("state", "idle")]) { Double(pool.slots.idle) }
+        observe("appstore_inbox_database_connections", dimensions + [("state", "lent")]) { Double(pool.slots.lent) }
+        observe("appstore_inbox_database_connections", dimensions + [("state", "opening")]) { Double(pool.slots.opening) }
+        observe("appstore_inbox_database_connections", dimensions + [("state", "unanswered")]) { Double(pool.slots.unanswered) }
         observe("appstore_inbox_database_connections_opened_total", dimensions) { Double(pool.counts.opened) }
         observe("appstore_inbox_database_connections_lost_total", dimensions) { Double(pool.counts.lost) }
         observe("appstore_inbox_database_connection_failures_total", dimensions) { Double(pool.counts.failed) }

@@ -14,4 +14,20 @@ extension ConnectionPool {
             self.lost = lost
         }
     }
+
+    /// What the slots of a pool hold at one moment.
+    package struct Slots: Hashable, Sendable {
+        package var idle: Int
+        package var lent: Int
+        package var opening: Int
+        /// Of no use to anybody: the server has still to answer their COMMIT.
+        package var unanswered: Int
+
+        package init(idle: Int = 0, lent: Int = 0, opening: Int = 0, unanswered: Int = 0) {
+            self.idle = idle
+            self.lent = lent
+            self.opening = opening
+            self.unanswered = unanswered
+        }
+    }
 }

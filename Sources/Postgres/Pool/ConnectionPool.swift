@@ -29,6 +29,9 @@ package final class ConnectionPool: Service {
     /// What has happened to the connections so far.
     package var counts: Counts { tally.withLock(\.self) }
 
+    /// What its slots hold now.
+    package var slots: Slots { state.withLock(\.slots) }
+
     /// Closes idle connections in time, and at graceful shutdown all of them: idle ones at once, lent ones when they come back.
     package func run() async throws {
         let pause = configuration.idleTimeout / 2

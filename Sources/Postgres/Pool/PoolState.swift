@@ -29,7 +29,9 @@ struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
         self.limit = limit
     }
 
-    var idleCount: Int { idle.count }
+    var slots: ConnectionPool.Slots {
+        ConnectionPool.Slots(idle: idle.count, lent: lent, opening: openings, unanswered: retired.count)
+    }
 
     /// Takes an idle connection; nil when the task has to wait in line.
     mutating func acquire() -> Resource? {
