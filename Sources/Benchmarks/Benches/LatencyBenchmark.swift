@@ -25,6 +25,8 @@ package struct LatencyBenchmark: Sendable {
         let ingestTime: Duration
         let workerTime: Duration
         let postgresTime: Duration
+        /// Of this process, which sends and watches.
+        let clientTime: Duration
     }
 
     package func run(in environment: BenchmarkEnvironment) async throws -> BenchmarkReport {
@@ -64,11 +66,13 @@ package struct LatencyBenchmark: Sendable {
         let (sent, seenTimes, times) = try await Daemon.withIngest(program: program, databaseURL: ingestURL, port: port) { ingest in
             try await Daemon.withWorker(program: program, settings: settings) { worker in
                 let before = (try ingest.processorTime(), try worker.processorTime(), try cluster.processorTime())
+                let clock = ProcessClock.now()
                 async let seen = watch.awaitOutcomes(bodies.count, after: first, within: .seconds(seconds + 60)) { try worker.check() }
                 let sent = try await load.run()
                 let seenTimes = try await seen
                 let after = (try ingest.processorTime(), try worker.processorTime(), try cluster.processorTime())
-                let times = (ingest: after.0 - before.0, worker: after.1 - before.1, postgres: after.2 - before.2)
+                let client = ProcessClock.now() - clock
+                let times = (ingest: after.0 - before.0, worker: after.1 - before.1, postgres: after.2 - before.2, client: client)
                 return (sent, seenTimes, times)
             }
         }
@@ -85,7 +89,8 @@ package struct LatencyBenchmark: Sendable {
             recorded: Samples(rows.map(\.milliseconds)),
             ingestTime: times.ingest,
             workerTime: times.worker,
-            postgresTime: times.postgres
+            postgresTime: times.postgres,
+            clientTime: times.client
         )
     }
 
@@ -106,6 +111,9 @@ package struct LatencyBenchmark: Sendable {
         func median(_ time: KeyPath<Round, Duration>) -> Duration { .seconds(Samples(measured.map { $0[keyPath: time].seconds }).median) }
         report.costs = DrainRun.costs(worker: median(\.workerTime), postgres: median(\.postgresTime), events: events, verification: cost)
         report.costs.append(ProcessorCost("ingest", median(\.ingestTime), per: events, source: "its process time"))
+        report.costs.append(
+            ProcessorCost("load generator", median(\.clientTime), per: events, source: "process time of this process, which watches, too")
+        )
         return report
     }
 }
