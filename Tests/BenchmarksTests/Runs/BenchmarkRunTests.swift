@@ -77,7 +77,11 @@ import Testing
         var benchmark = LatencyBenchmark()
         (benchmark.rounds, benchmark.rate, benchmark.seconds) = (1, 40, 1)
         let report = try await benchmark.run(in: try environment())
-        try check(report, comparisons: 4, costs: ["ECDSA and hashing", "decoding", "other Swift", "PostgreSQL", "ingest", "load generator"])
+        try check(
+            report,
+            comparisons: 4,
+            costs: ["ECDSA and hashing", "decoding", "other Swift", "PostgreSQL", "ingest", "load generator"]
+        )
         let seen = report.comparisons[0].figure
         let recorded = report.comparisons[2].figure
         #expect(seen > recorded, "an outcome is seen by others after it is recorded, and a POST is sent before it is received")
