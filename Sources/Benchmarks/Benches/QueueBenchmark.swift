@@ -83,9 +83,9 @@ package struct QueueBenchmark: Sendable {
         let name = "UPDATE … SKIP LOCKED claim, then DELETE, in pgbench -M prepared -c \(clients) -j \(clients), batch \(batch)"
         var report = BenchmarkReport(
             name: "drain --queue-only",
-            summary: "Claims, records outcomes and deletes \(events) events with tiny bodies in batches of \(batch), "
-                + "\(clients) at a time, with nothing to merge; \(waiting) more wait for a later time and \(settled) were "
-                + "settled before. They have waited for more than a second, as those of a backlog have. The yardstick takes events for \(yardstickSeconds) s out of a queue that does not run empty.",
+            summary: "Claims, records outcomes and deletes \(events) events with tiny bodies, which are more than a second old, in "
+                + "batches of \(batch), \(clients) at a time, with nothing to merge; \(waiting) more wait for a later time and \(settled) "
+                + "were settled before. The yardstick takes events for \(yardstickSeconds) s out of a queue that does not run empty.",
             comparisons: [
                 Comparison(
                     "queue",
