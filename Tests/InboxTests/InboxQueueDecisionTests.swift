@@ -7,7 +7,7 @@ import Testing
 struct InboxQueueDecisionTests {
     @Test func `a preparation is allowed a multiple of what was usual, within bounds`() {
         var patience = Patience(minimum: .seconds(1), maximum: .seconds(30))
-        #expect(patience.bound(for: 100) == .seconds(2), "nothing is known yet, and the innocent do not wait for long")
+        #expect(patience.bound(for: 100) == .seconds(1), "nothing is known yet, and the innocent do not wait for long")
         patience.took(.milliseconds(50), events: 100)
         #expect(patience.bound(for: 100) == .seconds(1))
         patience.took(.seconds(1), events: 100)

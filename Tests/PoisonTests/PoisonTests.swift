@@ -82,7 +82,10 @@ struct PoisonTests {
     }
 
     /// With everything as it is in earnest, and an event every tenth of a second beside the poison.
-    @Test(arguments: [("never comes back", 5, 10), ("is killed for want of memory", 2, 10)])
+    @Test(arguments: [
+        ("never comes back", 5, 10), ("is killed for want of memory", 2, 10), ("takes long in the database", 6, 1),
+        ("takes long to prepare", 7, 1),
+    ])
     func `other events are not delayed for long`(name: String, byte: UInt8, seconds: Int) async throws {
         let (database, _) = try await work(on: Array(repeating: 1, count: 20), isHasty: false) { database in
             try await Deadline.wait(for: "the first outcomes") {

@@ -6,7 +6,8 @@ import ServiceLifecycle
 import UnixSignals
 import Worker
 
-/// The real worker and the real queue, with events that kill their process: what the first byte of a body says is done while it is prepared.
+/// The real worker and the real queue, with events that kill their process or take long: what the first byte of a body says is done while it
+/// is prepared or merged.
 ///
 /// Prints `event ID` for each event before anything is done with it. No watchdog is behind it: what hangs has to be ended from within.
 @main struct PoisonedWorker {
@@ -23,16 +24,26 @@ import Worker
         )
         let queue = InboxQueue<EventProcessor.Prepared>(
             pool: pool,
-            configuration: isHasty ? hasty : QueueConfiguration(),
+            configuration: isHasty ? hasty : earnest,
             logger: logger,
             prepare: { event in
                 report("event \(event.eventID)")
-                event.body.first.flatMap(Poison.init)?.act()
-                return .settled(.outcome(Outcome(.applied)))
+                let poison = event.body.first.flatMap(Poison.init)
+                await poison?.act()
+                let outcome = Outcome(.applied)
+                return poison == .isSlowToMerge ? .unusableAnswer(eventID: event.eventID, outcome) : .settled(.outcome(outcome))
             },
-            merge: { prepared, _ in
-                prepared.map { event in
-                    if case .settled(let settlement) = event { settlement } else { .outcome(Outcome(.unhandled, reason: "by_test")) }
+            merge: { prepared, transaction in
+                let isSlow = prepared.contains { event in
+                    if case .unusableAnswer = event { true } else { false }
+                }
+                try await transaction.execute("SELECT pg_sleep(\(isSlow ? 3600 : 0))")
+                return prepared.map { event in
+                    switch event {
+                    case .settled(let settlement): settlement
+                    case .unusableAnswer(_, let outcome): .outcome(outcome)
+                    case .facts: .outcome(Outcome(.unhandled, reason: "by_test"))
+                    }
                 }
             }
         )
@@ -52,6 +63,13 @@ import Worker
             )
         )
         try await group.run()
+    }
+
+    /// What is slow is not tried for hours.
+    private static var earnest: QueueConfiguration {
+        var configuration = QueueConfiguration()
+        configuration.retry.maximumAttempts = 2
+        return configuration
     }
 
     /// As in earnest, but with less waiting where nothing is decided by it.
@@ -77,13 +95,19 @@ enum Poison: UInt8 {
     case readsNowhere = 3
     case traps = 4
     case neverEnds = 5
+    /// One statement does not end.
+    case isSlowToMerge = 6
+    /// It ends when it is cancelled.
+    case isSlowToPrepare = 7
 
-    func act() {
+    func act() async {
         switch self {
         case .isKilled: kill(getpid(), SIGKILL)
         case .readsNowhere: raise(SIGSEGV)
         case .traps: abort()
-        case .neverEnds: while true { pause() }
+        case .neverEnds: while true { _ = pause() }
+        case .isSlowToMerge: return
+        case .isSlowToPrepare: do { try await Task.sleep(for: .seconds(3600)) } catch {}
         }
     }
 }

@@ -14,43 +14,23 @@ extension BatchIsolation {
     ///
     /// - Parameter error: what the batch as a whole failed with.
     mutating func settlementsApart(for prepared: ArraySlice<Prepared>, after error: any Error) async throws -> [Settlement]? {
-        guard (error as? PostgresError)?.isOfTime != true else { return nil }
+        guard !Self.isOfTime(error) else { return nil }
         // Who failed before will most likely fail again.
         var culprits = prepared.indices.filter { events[$0].attempts > 0 }
         if culprits.count > Self.maximumCulprits { culprits = [] }
         while culprits.count <= Self.maximumCulprits {
             let others = prepared.indices.filter { !culprits.contains($0) }
             // Without culprits they are the batch, which is known to fail.
-            let merged: Trial = culprits.isEmpty ? .failed : try await merge(others, of: prepared)
+            let merged: Trial = culprits.isEmpty ? .failed(error) : try await merge(others, of: prepared)
             switch merged {
             case .passed(let settlements): return try await add(culprits, of: prepared, to: settlements, of: others)
-            case .undecided: return nil
+            case .failed(let error) where Self.isOfTime(error): return nil
             case .failed: break
             }
             guard let culprit = try await culprit(among: others, of: prepared) else { return nil }
             culprits.append(culprit)
         }
         return nil
-    }
-
-    /// What came of merging some events.
-    private enum Trial {
-        case passed([Settlement])
-        case failed
-        /// It took too long, or waited for a lock in vain.
-        case undecided
-    }
-
-    private func trial(_ body: () async throws -> [Settlement]) async throws -> Trial {
-        do {
-            return .passed(try await body())
-        } catch let error as PostgresError where error.endsBatch {
-            throw error
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            return (error as? PostgresError)?.isOfTime == true ? .undecided : .failed
-        }
     }
 
     private func merge(_ indices: [Int], of prepared: ArraySlice<Prepared>) async throws -> Trial {
@@ -77,8 +57,8 @@ extension BatchIsolation {
             let half = rest.prefix(rest.count / 2)
             switch try await probe(half, of: prepared) {
             case .passed: rest = rest.dropFirst(half.count)
+            case .failed(let error) where Self.isOfTime(error): return nil
             case .failed: rest = half
-            case .undecided: return nil
             }
         }
         return rest.first
@@ -93,7 +73,7 @@ extension BatchIsolation {
     ) async throws -> [Settlement] {
         try await hurry(.apart)
         var all = Dictionary(uniqueKeysWithValues: zip(others, settlements))
-        for index in culprits.sorted() { all[index] = try await self.settlements(for: prepared[index...index]).first }
+        try await merge(oneByOne: culprits.sorted(), of: prepared, into: &all)
         return prepared.indices.compactMap { all[$0] }
     }
 }

@@ -2,7 +2,7 @@ import Logging
 import Postgres
 
 /// Merges a batch so that one bad event does not stop the others: when a statement fails, the events that it fails for are looked for, with
-/// the claim kept, and merged after all others; where that finds too many, or the error is about time or locks, the batch is halved.
+/// the claim kept, and merged after all others; where that finds too many, or the error is about time or locks, the batch is merged in parts.
 struct BatchIsolation<Prepared: Sendable> {
     let events: [ClaimedEvent]
     let merge: InboxQueue<Prepared>.Merge
@@ -11,12 +11,11 @@ struct BatchIsolation<Prepared: Sendable> {
     /// Whether outcomes are recorded together with the merge, so that an error in recording, too, is only one event's.
     let isCareful: Bool
     /// How long a statement may take, as the transaction has it already.
-    private let bound: Duration
-    private let kind: Batch.Kind
-    private let memory: QueueMemory
+    let bound: Duration
+    let kind: Batch.Kind
+    let memory: QueueMemory
     let metrics: QueueMetrics
     let logger: Logger
-    private var waits = 0
     private var haste = Haste.none
 
     init(
@@ -42,51 +41,41 @@ struct BatchIsolation<Prepared: Sendable> {
     /// How often a batch is repeated when it only lost against another one. Of a conflict that lasts longer the events back off that it is
     /// about, instead of keeping the head of the queue busy for ever.
     private static var maximumRepeats: Int { 3 }
-    /// How often a batch waits in vain, for locks that others keep or for a statement to end, to find out which of its events are concerned;
-    /// whoever has not been tried then comes back later.
-    private static var maximumWaits: Int { 12 }
-
     /// What the server has too little of for longer than that is what the event asks too much of.
     private static var patienceWithServer: Duration { .seconds(86_400) }
 
     /// One settlement for each prepared event, in order; their indices are those of the events. Throws only what says that the transaction itself
     /// is lost.
     mutating func settlements(for prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
-        guard waits < Self.maximumWaits else {
-            return prepared.indices.map { blocked(events[$0], "not tried: the batch waited in vain too often") }
-        }
         let start = ContinuousClock.now
-        do {
-            let settlements = try await merging(prepared)
-            if haste == .none { learn(from: prepared.count, since: start) }
+        switch try await trial({ try await merging(prepared) }) {
+        case .passed(let settlements):
+            learn(from: prepared.count, since: start)
             return settlements
-        } catch let error as PostgresError where error.endsBatch {
-            throw error
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            if haste == .none, Self.isTimeout(error) { learn(from: prepared.count, since: start, exceeding: bound) }
+        case .failed(let error):
             guard prepared.count > 1 else {
-                try await hurry(after: error)
-                return [try await settlement(of: events[prepared.startIndex], after: error)]
+                if Self.isTimeout(error) { learn(exceeding: bound) }
+                return [try await settlement(of: prepared.startIndex, after: error)]
             }
             metrics.split()
             logger.warning("batch is split around an error", metadata: ["batch.events": "\(prepared.count)", "error": "\(error)"])
-            if haste == .none, let settlements = try await settlementsApart(for: prepared, after: error) { return settlements }
-            try await hurry(after: error)
-            let middle = prepared.startIndex + prepared.count / 2
-            return try await settlements(for: prepared[..<middle]) + settlements(for: prepared[middle...])
+            if let settlements = try await settlementsApart(for: prepared, after: error) { return settlements }
+            return try await settlementsInParts(for: prepared, after: error)
         }
     }
 
     /// What batches usually take says how long is too long; an event that runs alone has its own bound.
-    private func learn(from events: Int, since start: ContinuousClock.Instant, exceeding bound: Duration? = nil) {
-        guard kind == .company else { return }
-        memory.merged(in: .now - start, events: events, exceeding: bound)
+    private func learn(from events: Int, since start: ContinuousClock.Instant) {
+        if kind == .company { memory.merged(in: .now - start, events: events) }
+    }
+
+    /// The bound was too tight for nobody's fault, or for that of a batch's only event.
+    func learn(exceeding bound: Duration) {
+        if kind == .company { memory.mergeExceeded(bound) }
     }
 
     /// Merges behind a savepoint, again after a deadlock.
-    private func merging(_ prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
+    func merging(_ prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
         try await merging(Array(prepared), of: Array(events[prepared.indices]))
     }
 
@@ -114,20 +103,34 @@ struct BatchIsolation<Prepared: Sendable> {
         _ = try await transaction.pipeline(ClaimedBatch.settle(plan.outcomes) + ["SET CONSTRAINTS ALL IMMEDIATE"])
     }
 
+    /// What came of merging some events.
+    enum Trial {
+        case passed([Settlement])
+        case failed(any Error)
+    }
+
+    /// Throws only what says that the transaction itself is lost.
+    func trial(_ body: () async throws -> [Settlement]) async throws -> Trial {
+        do {
+            return .passed(try await body())
+        } catch let error as PostgresError where error.endsBatch {
+            throw error
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            return .failed(error)
+        }
+    }
+
     /// How little a batch waits from now on.
     enum Haste: Int {
         case none
         /// It is merged in parts, and what one part has locked stays locked: it has to give way before PostgreSQL, after a second, takes it
         /// and who waits for it for a deadlock and ends either of them.
         case apart
-        /// It has waited in vain: not as long again for each part.
+        /// It has waited in vain: not as long again for each part. A lock has less time than a statement, so that waiting for it is not taken
+        /// for being slow.
         case waited
-    }
-
-    private mutating func hurry(after error: any Error) async throws {
-        let error = error as? PostgresError
-        if error?.isOfTime == true { waits += 1 }
-        try await hurry(error?.isOfTime == true ? .waited : .apart)
     }
 
     mutating func hurry(_ needed: Haste) async throws {
@@ -136,18 +139,24 @@ struct BatchIsolation<Prepared: Sendable> {
         let limits: [Statement] =
             switch needed {
             case .none: []
-            case .apart: ["SET LOCAL lock_timeout = '500ms'"]
+            case .apart: [Self.limit("lock_timeout", to: min(bound * 4 / 5, .milliseconds(500)))]
             case .waited:
                 [
-                    "SET LOCAL lock_timeout = '200ms'",
-                    "SET LOCAL statement_timeout = \(unsafeRaw: "\(max(bound.wholeMilliseconds / 3, 1))")",
+                    Self.limit("lock_timeout", to: min(bound / 5, .milliseconds(200))),
+                    Self.limit("statement_timeout", to: bound / 4),
                 ]
             }
         _ = try await transaction.pipeline(limits)
     }
 
+    private static func limit(_ parameter: String, to time: Duration) -> Statement {
+        // Zero would be no limit.
+        "SELECT set_config(\(parameter), \("\(max(time.wholeMilliseconds, 1))"), true)"
+    }
+
     /// What becomes of an event that failed by itself.
-    private func settlement(of event: ClaimedEvent, after error: any Error) async throws -> Settlement {
+    func settlement(of index: Int, after error: any Error) async throws -> Settlement {
+        let event = events[index]
         if let error = error as? PostgresError, error.isLockWait || error.isOfServer && event.age < Self.patienceWithServer {
             return blocked(event, "\(error)")
         }
@@ -168,9 +177,9 @@ struct BatchIsolation<Prepared: Sendable> {
         }
     }
 
-    /// Comes back the later the longer it has waited: nobody knows how long a lock is kept.
-    private func blocked(_ event: ClaimedEvent, _ error: String) -> Settlement {
-        let delay = min(max(.seconds(1), event.age / 4), .seconds(30))
+    /// Comes back the later the longer it has waited: nobody knows how long a lock is kept, or a server stalls.
+    func blocked(_ event: ClaimedEvent, _ error: String) -> Settlement {
+        let delay = min(max(.milliseconds(500), event.age / 4), .seconds(30))
         return .postponed(by: delay * Double.random(in: 0.5...1), error: error)
     }
 
@@ -179,8 +188,13 @@ struct BatchIsolation<Prepared: Sendable> {
         return (error as? PostgresError)?.isSerializationConflict == true ? "conflict" : "merge_failed"
     }
 
-    private static func isTimeout(_ error: any Error) -> Bool {
+    static func isTimeout(_ error: any Error) -> Bool {
         (error as? PostgresError)?.sqlState == .queryCanceled
+    }
+
+    /// Whether a statement took too long, or waited for a lock in vain: to try again would take as long.
+    static func isOfTime(_ error: any Error) -> Bool {
+        isTimeout(error) || (error as? PostgresError)?.isLockWait == true
     }
 }
 
@@ -199,7 +213,4 @@ extension PostgresError {
 
     /// Whether the server has too little of something, disk or memory say, or cannot read or write a file.
     var isOfServer: Bool { sqlState.map { ["53", "58"].contains($0.conditionClass) } ?? false }
-
-    /// Whether a statement took too long, or waited for a lock in vain: to try again would take as long.
-    var isOfTime: Bool { isLockWait || sqlState == .queryCanceled }
 }

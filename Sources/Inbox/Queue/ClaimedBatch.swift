@@ -10,7 +10,8 @@ enum ClaimedBatch {
     ///
     /// - Parameters:
     ///   - mark: nothing waits before it; see ``LowWaterMark``.
-    ///   - bound: how long each later statement of the transaction may take.
+    ///   - bound: how long each later statement of the transaction may take. A lock has less time, so that waiting for it is not taken for being
+    ///     slow.
     static func claim(limit: Int, bytes: Int, from mark: QueuePosition, lane: Lane, bound: Duration) -> Statement {
         """
         WITH due AS MATERIALIZED ( -- 1. lock
@@ -26,7 +27,8 @@ enum ClaimedBatch {
         )
         SELECT m.event_id, m.attempts, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body, -- 3. bodies
                (SELECT pg_advisory_xact_lock(\(lane))) AS lane, -- once, and only if there are events
-               (SELECT set_config('statement_timeout', \("\(bound.wholeMilliseconds)"), true)) AS bound
+               (SELECT set_config('statement_timeout', \("\(bound.wholeMilliseconds)"), true)) AS bound,
+               (SELECT set_config('lock_timeout', \("\(max(bound.wholeMilliseconds * 4 / 5, 1))"), true)) AS lock_bound
         FROM measured AS m
         CROSS JOIN LATERAL ( -- a lookup for each, whatever the planner thinks of the sizes
             SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = m.event_id OFFSET 0

@@ -51,6 +51,15 @@ final class CrashMarkers: Sendable {
         }
     }
 
+    /// A suspect has been prepared, and goes on beside others: a death of the process would no longer be its fault.
+    func relieve(_ lane: ClaimedBatch.Lane) async {
+        do {
+            try await commit(["UPDATE appstore.inbox_in_flight SET is_alone = false WHERE lane = \(lane)"])
+        } catch {
+            logger.warning("a suspect goes on beside others, and answers for them", metadata: ["error": "\(error)"])
+        }
+    }
+
     /// The batch was lost and this process is well: nobody is to blame. The marker goes with the next conversation on the side connection.
     func forget(_ lane: ClaimedBatch.Lane) {
         _ = forgotten.withLock { $0.insert(lane) }

@@ -184,7 +184,20 @@ extension InboxQueue {
             try await HangWatch.shared.sleep(for: bound)
             return .timeIsOver
         }
-        while atWork > 0, try await group.next() == .workIsDone { atWork -= 1 }
+        if let end = batch.stay.solitudeEnds, batch.stay.isAlone {
+            group.addTask {
+                try await HangWatch.shared.sleep(for: end - .now)
+                return .solitudeIsOver
+            }
+        }
+        preparation: while atWork > 0 {
+            switch try await group.next() {
+            case .workIsDone: atWork -= 1
+            // Its marker goes on to accuse it: if the process dies now, hardly for another one.
+            case .solitudeIsOver: batch.stay.letOthersIn()
+            case .timeIsOver, nil: break preparation
+            }
+        }
         // Before they are cancelled: what ends only then has taken too long.
         let stages = workbench.close()
         group.cancelAll()
@@ -229,7 +242,6 @@ extension InboxQueue {
         var bound = configuration.mergePatience
         var statementBound = memory.statementBound(for: batch.limit)
         if batch.kind == .alone {
-            // No other batch of this process runs meanwhile.
             let patience = configuration.suspectPatience(afterFailures: work.events[0].attempts)
             // Where every statement takes long, it is not the event's fault.
             statementBound = max(statementBound, patience * 2)
@@ -242,7 +254,7 @@ extension InboxQueue {
         }
         // Waiting for the database ends when it is cancelled; what does not end even then is computing.
         expect(batch, within: bound + configuration.hangPatience * 5)
-        return try await withThrowingTaskGroup(of: [Settlement]?.self) { group in
+        return try await withThrowingTaskGroup(of: Merging.self) { group in
             group.addTask { [statementBound] in
                 var isolation = BatchIsolation(
                     work.events,
@@ -252,14 +264,31 @@ extension InboxQueue {
                     kind: batch.kind,
                     isCareful: isCareful
                 )
-                return try await isolation.settlements(for: work.prepared[...])
+                return .done(try await isolation.settlements(for: work.prepared[...]))
             }
             group.addTask { [bound] in
                 try await HangWatch.shared.sleep(for: bound)
-                return nil
+                return .timeIsOver
+            }
+            if let end = batch.stay.solitudeEnds {
+                group.addTask {
+                    try await HangWatch.shared.sleep(for: end - .now)
+                    return .solitudeIsOver
+                }
             }
             defer { group.cancelAll() }
-            if let settlements = try await group.next() ?? nil { return settlements }
+            var isOver = false
+            while !isOver, let event = try await group.next() {
+                switch event {
+                case .done(let settlements):
+                    return settlements
+                case .solitudeIsOver:
+                    await markers.relieve(batch.lane)
+                    batch.stay.letOthersIn()
+                case .timeIsOver:
+                    isOver = true
+                }
+            }
             transaction.abandon()
             expectAnswer(to: batch)
             throw Batch.Overdue(bound: bound)
@@ -288,6 +317,14 @@ extension InboxQueue {
 /// What the tasks say that prepare a batch.
 enum Preparation: Sendable {
     case workIsDone
+    case solitudeIsOver
+    case timeIsOver
+}
+
+/// What the tasks say that merge a batch.
+private enum Merging: Sendable {
+    case done([Settlement])
+    case solitudeIsOver
     case timeIsOver
 }
 

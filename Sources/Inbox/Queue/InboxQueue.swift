@@ -39,10 +39,19 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
         self.merge = merge
         self.logger = logger
         markers = CrashMarkers(side: pool.side(patience: configuration.markerPatience), logger: logger)
-        gate = SoloGate(patience: configuration.solitudePatience)
+        gate = SoloGate(
+            patience: configuration.solitudePatience,
+            maximumPatience: configuration.maximumSolitudePatience,
+            solitude: configuration.solitude
+        )
         memory = QueueMemory(
             patience: Patience(minimum: configuration.patience, maximum: configuration.maximumPatience),
-            statementPatience: Patience(minimum: configuration.statementPatience, maximum: configuration.maximumStatementPatience),
+            // What a merge takes in all is known, and bounds each of its statements.
+            statementPatience: Patience(
+                minimum: configuration.statementPatience,
+                maximum: configuration.maximumStatementPatience,
+                factor: 4
+            ),
             limit: BatchLimit(maximum: configuration.batchEvents)
         )
     }
@@ -92,13 +101,13 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
     /// As many as fit into a part of a second, so that others are not kept waiting for long; nil when this is not the time.
     private func takeSuspects(_ whenClaimed: @escaping @Sendable (_ isFull: Bool) -> Void) async throws -> BatchReport? {
         try await gate.alone { stay in
-            let end = ContinuousClock.now + .milliseconds(250)
+            let end = ContinuousClock.now + configuration.solitude / 2
             var total = BatchReport()
             repeat {
                 let report = try await takeSuspect(Batch(kind: .alone, limit: 1, stay: stay, whenClaimed: whenClaimed))
                 total.add(report)
                 if report.events == 0 { memory.suspectsAreDue = false }
-                if report.events == 0 || report.givenUp > 0 { break }
+                if report.events == 0 || report.givenUp > 0 || !stay.isAlone { break }
             } while ContinuousClock.now < end
             return total
         } whenTooBusy: {

@@ -1,7 +1,7 @@
-/// How long the preparation of a batch may take before the batch is given up and its events run one by one.
+/// How long a batch may be prepared, or merged, before its events are looked at one by one.
 ///
-/// Preparing is computing, a fraction of a millisecond for each event. On a machine that is slow or has too much to do, a fixed bound would give
-/// healthy batches up, and their events would then cost more than before; so it follows what an event of the recent batches took, where that is
+/// Either takes milliseconds. On a machine that is slow or has too much to do, a fixed bound would take
+/// healthy batches apart, and their events would then cost more than before; so it follows what an event of the recent batches took, where that is
 /// longer, and doubles each time that it was too tight.
 struct Patience: Sendable {
     /// The bound while all is well.
@@ -13,29 +13,29 @@ struct Patience: Sendable {
     private var perEvent = Duration.zero
 
     /// How many times what was usual is too long.
-    private static var factor: Int { 8 }
+    private let factor: Int
     /// Smaller batches do not tell what an event costs.
     private static var smallestSample: Int { 16 }
 
-    /// The first batches of a process meet cold caches: they have twice the minimum.
-    init(minimum: Duration, maximum: Duration) {
+    init(minimum: Duration, maximum: Duration, factor: Int = 8) {
         self.minimum = minimum
         self.maximum = max(minimum, maximum)
-        floor = min(minimum * 2, self.maximum)
+        self.factor = factor
+        floor = minimum
     }
 
     /// The bound for a batch of that many events.
     func bound(for events: Int) -> Duration {
-        min(max(floor, perEvent * (max(events, Self.smallestSample) * Self.factor)), maximum)
+        min(max(floor, perEvent * (max(events, Self.smallestSample) * factor)), maximum)
     }
 
-    /// A batch was prepared in that time.
+    /// A batch took that long.
     mutating func took(_ duration: Duration, events: Int) {
         perEvent = max(duration / max(events, Self.smallestSample), perEvent * 9 / 10)
         floor = max(minimum, floor / 2)
     }
 
-    /// A batch was given up after its bound: either one of its events is to blame, or the bound was too tight.
+    /// A batch was ended after its bound: either one of its events is to blame, or the bound was too tight.
     mutating func exceeded(_ bound: Duration) {
         floor = min(max(floor, bound * 2), maximum)
     }

@@ -7,22 +7,26 @@ package struct QueueConfiguration: Sendable {
     package var retry = RetryPolicy()
 
     /// How long the preparation of a batch may take when batches are quick. One that takes longer is given up, and its events run one by one.
-    package var patience: Duration = .seconds(1)
+    package var patience: Duration = .milliseconds(500)
     /// The same where every batch is slow.
     package var maximumPatience: Duration = .seconds(30)
-    /// How long the preparation of an event that runs alone may take, as nothing else runs meanwhile; twice as long after each of its first
-    /// failures.
+    /// How long the preparation of an event that runs alone may take, and twice that a statement of its merge; twice as long after each of its
+    /// first failures.
     package var suspectPatience: Duration = .seconds(1)
-    /// How long a statement of a batch's merge may take when batches are quick, before the event that is slow is looked for, with a third of that
-    /// for each part. Servers stall for a second or two now and then; that should not have batches taken apart.
-    package var statementPatience: Duration = .seconds(3)
+    /// How long a suspect, or several one after the other, keep all others out at most; what takes longer goes on beside them.
+    package var solitude: Duration = .milliseconds(600)
+    /// How long a suspect waits for the batches under way to end, while no other begins; twice as long each time that it was in vain.
+    package var solitudePatience: Duration = .milliseconds(250)
+    /// The same where every batch is slow.
+    package var maximumSolitudePatience: Duration = .seconds(2)
+    /// How long a statement of a batch's merge may take when batches are quick, before the event that is slow is looked for; see
+    /// ``BatchIsolation``. The others of its batch wait for that, twice a quarter of it and the merge of their parts: less than a second.
+    package var statementPatience: Duration = .milliseconds(400)
     /// The same where every batch is slow.
     package var maximumStatementPatience: Duration = .seconds(30)
     /// How long a batch may wait for the database in all before it is forgotten and taken again later. Longer than any statement may take,
     /// which tells the event that is slow from the others.
     package var mergePatience: Duration = .seconds(60)
-    /// How long a suspect waits for the batches under way to end, while no other begins.
-    package var solitudePatience: Duration = .seconds(2)
     /// How long to wait for a crash marker to be committed.
     package var markerPatience: Duration = .seconds(1)
     /// How long what was given up has to end by itself, before its process is ended.

@@ -99,11 +99,19 @@ final class QueueMemory: Sendable {
         state.withLock { $0.statementPatience.bound(for: events) }
     }
 
-    /// A batch was merged as a whole in that time, or a statement of it took longer than the bound.
-    func merged(in duration: Duration, events: Int, exceeding bound: Duration?) {
-        state.withLock { state in
-            if let bound { state.statementPatience.exceeded(bound) } else { state.statementPatience.took(duration, events: events) }
-        }
+    /// A batch was merged as a whole in that time.
+    func merged(in duration: Duration, events: Int) {
+        state.withLock { $0.statementPatience.took(duration, events: events) }
+    }
+
+    /// A statement of a batch took longer than the bound.
+    func mergeExceeded(_ bound: Duration) {
+        state.withLock { $0.statementPatience.exceeded(bound) }
+    }
+
+    /// Too many events of a batch waited in vain for each of them to be to blame; in smaller ones it can be told.
+    func stalled(_ events: Int) {
+        state.withLock { $0.limit.lost(events) }
     }
 
     /// The outcomes of a batch could not be recorded. One of its events is to blame, and all come back with the next batches.

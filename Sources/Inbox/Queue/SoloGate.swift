@@ -7,31 +7,66 @@ final class SoloGate: Sendable {
     private typealias State = SoloGateState<CheckedContinuation<Bool, Never>>
 
     private let state = Mutex(State())
-    private let patience: Duration
+    private let minimumPatience: Duration
+    private let maximumPatience: Duration
+    private let patience: Mutex<Duration>
+    private let solitude: Duration
 
-    /// - Parameter patience: how long a suspect waits for the batches under way to end.
-    init(patience: Duration) {
-        self.patience = patience
+    /// - Parameters:
+    ///   - patience: how long a suspect waits for the batches under way to end; twice as long each time that it was in vain.
+    ///   - maximumPatience: the most that this becomes.
+    ///   - solitude: how long the others wait for those who run alone; see ``Stay/solitudeEnds``.
+    init(patience: Duration, maximumPatience: Duration, solitude: Duration) {
+        minimumPatience = patience
+        self.maximumPatience = max(patience, maximumPatience)
+        self.patience = Mutex(patience)
+        self.solitude = solitude
     }
 
-    /// The stay of one batch.
+    /// The stay of one batch, or of the suspects that run one after the other.
     final class Stay: Sendable {
-        private let gate: SoloGate
-        private let isGivenUp = Atomic(false)
+        private enum Standing: Sendable {
+            /// Can transition to: lingering, givenUp.
+            case inside
+            /// Was alone and has let the others in. Can transition to: givenUp.
+            case lingering
+            case givenUp
+        }
 
-        fileprivate init(_ gate: SoloGate) {
+        /// When others are to be let in, for one who is alone.
+        let solitudeEnds: ContinuousClock.Instant?
+        private let gate: SoloGate
+        private let standing = Mutex(Standing.inside)
+
+        fileprivate init(_ gate: SoloGate, solitudeEnds: ContinuousClock.Instant? = nil) {
             self.gate = gate
+            self.solitudeEnds = solitudeEnds
+        }
+
+        /// Whether nobody else has been let in.
+        var isAlone: Bool { solitudeEnds != nil && standing.withLock { $0 == .inside } }
+
+        /// Goes on beside others.
+        func letOthersIn() {
+            let isFirst = standing.withLock { standing in
+                defer { if standing == .inside { standing = .lingering } }
+                return standing == .inside
+            }
+            if isFirst { gate.change { $0.letOthersIn() } }
         }
 
         /// Others need not wait until it has ended, which it may never do.
         func giveUp() {
-            guard !isGivenUp.exchange(true, ordering: .relaxed) else { return }
-            gate.change { $0.giveUp() }
+            let before = standing.withLock { standing in
+                defer { standing = .givenUp }
+                return standing
+            }
+            if before != .givenUp { gate.change { $0.giveUp(isLingering: before == .lingering) } }
         }
 
         fileprivate func end() {
-            let wasGivenUp = isGivenUp.load(ordering: .relaxed)
-            gate.change { wasGivenUp ? $0.endGivenUp() : $0.leave() }
+            let standing = standing.withLock(\.self)
+            gate.change { standing == .givenUp ? $0.endGivenUp() : $0.leave(isLingering: standing == .lingering) }
         }
     }
 
@@ -46,19 +81,21 @@ final class SoloGate: Sendable {
     }
 
     /// Runs `body` while no other batch runs, after those under way; returns nil, at once, if another suspect does or is about to, or if what was
-    /// given up has not ended.
+    /// given up, or has let others in, has not ended.
     ///
     /// - Parameter whenTooBusy: called, before nil is returned, if those under way do not end in time.
     nonisolated(nonsending) func alone<T: Sendable>(
         _ body: (Stay) async throws -> T,
         whenTooBusy: () -> Void = {}
     ) async rethrows -> T? {
-        guard state.withLock({ $0.givenUp == 0 && $0.reserve() }) else { return nil }
+        guard state.withLock({ $0.reserve() }) else { return nil }
         guard await awaitSolitude() else {
+            patience.withLock { $0 = min($0 * 2, maximumPatience) }
             whenTooBusy()
             return nil
         }
-        let stay = Stay(self)
+        patience.withLock { $0 = minimumPatience }
+        let stay = Stay(self, solitudeEnds: .now + solitude)
         defer { stay.end() }
         // Something may have been given up meanwhile.
         guard state.withLock(\.givenUp) == 0 else { return nil }
@@ -75,10 +112,11 @@ final class SoloGate: Sendable {
     }
 
     private func awaitSolitude() async -> Bool {
-        await withTaskGroup(of: Void.self) { group in
+        let patience = patience.withLock(\.self)
+        return await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 do {
-                    try await Task.sleep(for: self.patience)
+                    try await Task.sleep(for: patience)
                 } catch {
                     // The wait is over, or whoever waits is to end.
                 }

@@ -14,6 +14,8 @@ struct SoloGateState<Waiter: Sendable>: Sendable {
     private(set) var running = 0
     /// Batches that have left before their end.
     private(set) var givenUp = 0
+    /// Those inside that have been alone and go on beside others.
+    private(set) var lingering = 0
     private var solo = Solo.none
     private var line: [Waiter] = []
     private var isClosed = false
@@ -28,9 +30,10 @@ struct SoloGateState<Waiter: Sendable>: Sendable {
         return true
     }
 
-    /// Keeps newcomers out on behalf of who asks; false if somebody else does already.
+    /// Keeps newcomers out on behalf of who asks; false if somebody else does already, or if it would be in vain: nobody knows when those end that
+    /// were given up or have been alone for long.
     mutating func reserve() -> Bool {
-        guard case .none = solo, !isClosed else { return false }
+        guard case .none = solo, !isClosed, givenUp == 0, lingering == 0 else { return false }
         solo = .reserved
         return true
     }
@@ -62,8 +65,18 @@ struct SoloGateState<Waiter: Sendable>: Sendable {
         return running
     }
 
+    /// Who is in by himself goes on beside others; returns who comes in.
+    mutating func letOthersIn() -> [Waiter] {
+        guard case .running = solo else { return [] }
+        solo = .none
+        running += 1
+        lingering += 1
+        return admitLine()
+    }
+
     /// Somebody who was in has left; returns who comes in.
-    mutating func leave() -> [Waiter] {
+    mutating func leave(isLingering: Bool = false) -> [Waiter] {
+        if isLingering { lingering -= 1 }
         switch solo {
         case .running:
             solo = .none
@@ -80,9 +93,9 @@ struct SoloGateState<Waiter: Sendable>: Sendable {
     }
 
     /// Somebody who was in is not to be waited for any more; returns who comes in.
-    mutating func giveUp() -> [Waiter] {
+    mutating func giveUp(isLingering: Bool = false) -> [Waiter] {
         givenUp += 1
-        return leave()
+        return leave(isLingering: isLingering)
     }
 
     /// What was given up has ended after all.
