@@ -45,6 +45,8 @@ package struct Migration: Sendable {
         Migration(28, "m0028_open_legacy_doors", PackageResources.m0028_open_legacy_doors_sql),
         Migration(29, "m0029_pass_no_event", PackageResources.m0029_pass_no_event_sql),
         Migration(30, "m0030_bound_reads", PackageResources.m0030_bound_reads_sql),
+        Migration(31, "m0031_order_merge_locks", PackageResources.m0031_order_merge_locks_sql),
+        Migration(32, "m0032_order_command_locks", PackageResources.m0032_order_command_locks_sql),
     ]
 
     /// Creates the cluster's roles and their time-outs; safe to run again.

@@ -338,8 +338,8 @@ DECLARE
     v_no    uuid := coalesce($3, gen_random_uuid());
     v_known appstore.orders;
 BEGIN
-    -- The lock of create_order: nobody makes the order between the look at it and the call.
-    PERFORM pg_advisory_xact_lock(hashtextextended(v_no::text, 0));
+    -- Nobody makes the order between the look at it and the call.
+    PERFORM appstore.lock_for_order(v_no);
     SELECT * INTO v_known FROM appstore.orders AS o WHERE o.environment = 'Production' AND o.no = v_no AND o.ordered_at IS NOT NULL;
     IF v_known.no IS NULL THEN
         PERFORM appstore.create_order($1, $2, v_no, $4);
@@ -641,9 +641,12 @@ CREATE FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[
                  UNION
                  SELECT charge.original_transaction_id FROM charge WHERE charge.confers_access
                  UNION
-                 SELECT charge.left_contract FROM charge
+                 SELECT found.id
+                 FROM (SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
+                       UNION
+                       SELECT charge.original_transaction_id FROM charge WHERE NOT charge.confers_access) AS found (id)
                  WHERE EXISTS (SELECT FROM appstore.member_contracts AS m
-                               WHERE m.contract_id = charge.left_contract AND m.environment = p_environment OFFSET 0)
+                               WHERE m.contract_id = found.id AND m.environment = p_environment OFFSET 0)
                  ORDER BY id)
 $$;
 
@@ -967,16 +970,7 @@ BEGIN
         RAISE EXCEPTION 'bundle_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
-    -- Charges before orders, as a merge locks them: two that wait for each other would cost one of them its transaction.
-    PERFORM FROM appstore.transactions AS t
-    WHERE t.transaction_id = ANY (ARRAY(
-        SELECT naming.transaction_id FROM appstore.transactions AS naming WHERE naming.first_token = v_no
-        UNION
-        SELECT naming.transaction_id FROM appstore.transactions AS naming
-        WHERE naming.app_account_token = v_no AND naming.app_account_token <> naming.first_token))
-    ORDER BY t.environment, t.transaction_id FOR UPDATE;
-    -- See lock_books: a Sandbox twin that is being inserted now must see this order, or be seen.
-    PERFORM pg_advisory_xact_lock(hashtextextended(v_no::text, 0));
+    PERFORM appstore.lock_for_order(v_no);
     INSERT INTO appstore.orders AS o (environment, no, user_id, product_id, bundle_id, ordered_at)
     VALUES ('Production', v_no, create_order.user_id, create_order.product_id, create_order.bundle_id, clock_timestamp())
     ON CONFLICT (environment, no) DO UPDATE
@@ -1079,6 +1073,9 @@ DECLARE
     v_reclaimed        text[] := '{}'; -- those whose claims are others
     v_locked_tokens    uuid[] := '{}';
     v_locked_contracts text[] := '{}';
+    v_moved            tid[];          -- charges whose order is another
+    v_foreign          tid[];          -- those of them that are not this transaction's
+    v_had              bigint;
 BEGIN
     -- 1. Lock what is concerned, until a look behind the locks finds nothing new.
     SELECT named.tokens, named.contracts INTO v_tokens, v_contracts
@@ -1202,23 +1199,36 @@ BEGIN
                OR NOT EXISTS (SELECT FROM appstore.transactions AS t
                               WHERE t.period_no = period.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)));
 
-        -- 5. Each charge points to its order: the one its own first token names, else the one that its period paid.
-        UPDATE appstore.transactions AS t
-        SET order_no = (SELECT o.no FROM appstore.orders AS o
-                        WHERE o.period_no = t.period_no AND o.environment = p_environment AND t.is_purchased
-                        ORDER BY o.no IS NOT DISTINCT FROM t.first_token DESC, o.no LIMIT 1),
-            named_no = CASE WHEN t.is_purchased THEN t.first_token END
-        WHERE t.ctid = ANY (ARRAY(
-            SELECT charge.ctid
-            FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
-                SELECT known.ctid, known.first_token, known.is_purchased, known.order_no, known.named_no
-                FROM appstore.transactions AS known WHERE known.period_no = period.no AND known.environment = p_environment OFFSET 0
-            ) AS charge
-            WHERE charge.named_no IS DISTINCT FROM CASE WHEN charge.is_purchased THEN charge.first_token END
-               OR charge.order_no IS DISTINCT FROM (
-                      SELECT o.no FROM appstore.orders AS o
-                      WHERE o.period_no = period.no AND o.environment = p_environment AND charge.is_purchased
-                      ORDER BY o.no IS NOT DISTINCT FROM charge.first_token DESC, o.no LIMIT 1)));
+        -- 5. Each charge points to its order: the one its own first token names, else the one that its period paid. Who holds a charge that
+        --    is not among ours is about to wait for the contract, which is locked here: to wait for him would be in vain.
+        SELECT coalesce(array_agg(charge.ctid), '{}'),
+               coalesce(array_agg(charge.ctid) FILTER (WHERE charge.transaction_id NOT IN (SELECT unnest(p_transaction_ids))), '{}')
+        INTO v_moved, v_foreign
+        FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
+            SELECT known.ctid, known.transaction_id, known.first_token, known.is_purchased, known.order_no, known.named_no
+            FROM appstore.transactions AS known WHERE known.period_no = period.no AND known.environment = p_environment OFFSET 0
+        ) AS charge
+        WHERE charge.named_no IS DISTINCT FROM CASE WHEN charge.is_purchased THEN charge.first_token END
+           OR charge.order_no IS DISTINCT FROM (
+                  SELECT o.no FROM appstore.orders AS o
+                  WHERE o.period_no = period.no AND o.environment = p_environment AND charge.is_purchased
+                  ORDER BY o.no IS NOT DISTINCT FROM charge.first_token DESC, o.no LIMIT 1);
+        IF cardinality(v_foreign) > 0 THEN
+            PERFORM FROM appstore.transactions AS t WHERE t.ctid = ANY (v_foreign) FOR UPDATE SKIP LOCKED;
+            GET DIAGNOSTICS v_had = ROW_COUNT;
+            IF v_had < cardinality(v_foreign) THEN
+                RAISE EXCEPTION 'a charge of a contract that is locked here is held by another transaction'
+                    USING ERRCODE = 'deadlock_detected', HINT = 'Repeat the transaction.';
+            END IF;
+        END IF;
+        IF cardinality(v_moved) > 0 THEN
+            UPDATE appstore.transactions AS t
+            SET order_no = (SELECT o.no FROM appstore.orders AS o
+                            WHERE o.period_no = t.period_no AND o.environment = p_environment AND t.is_purchased
+                            ORDER BY o.no IS NOT DISTINCT FROM t.first_token DESC, o.no LIMIT 1),
+                named_no = CASE WHEN t.is_purchased THEN t.first_token END
+            WHERE t.ctid = ANY (v_moved);
+        END IF;
     END IF;
 
     IF cardinality(v_reclaimed) > 0 THEN
@@ -1960,6 +1970,30 @@ $$;
 
 ALTER FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.lock_for_order(no uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_no uuid := lock_for_order.no;
+BEGIN
+    PERFORM FROM appstore.transactions AS t
+    WHERE t.transaction_id = ANY (ARRAY(
+        SELECT naming.transaction_id FROM appstore.transactions AS naming WHERE naming.first_token = v_no
+        UNION
+        SELECT naming.transaction_id FROM appstore.transactions AS naming
+        WHERE naming.app_account_token = v_no AND naming.app_account_token <> naming.first_token))
+    ORDER BY t.environment, t.transaction_id FOR UPDATE;
+    -- See lock_books: a Sandbox twin that is being inserted now must see this order, or be seen.
+    PERFORM pg_advisory_xact_lock(hashtextextended(v_no::text, 0));
+END
+$$;
+
+ALTER FUNCTION appstore.lock_for_order(no uuid) OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2256,17 +2290,22 @@ DECLARE
     v_contracts appstore.contract_key[];
     v_rows      bigint;
 BEGIN
-    -- 1. His orders, and their twins that are being made; then the contracts.
+    -- 1. What he posted; his orders, and their twins that are being made; the contracts; the orders of their periods: as a merge locks them.
+    PERFORM FROM appstore.submissions AS s WHERE s.user_id = v_user ORDER BY s.transaction_id, s.environment FOR UPDATE;
+    PERFORM FROM appstore.receipt_submissions AS s WHERE s.user_id = v_user
+    ORDER BY s.original_transaction_id, s.environment, s.transaction_id FOR UPDATE;
     PERFORM pg_advisory_xact_lock(hashtextextended(made.no::text, 0))
     FROM (SELECT DISTINCT o.no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.no IS DISTINCT FROM o.period_no
           ORDER BY o.no) AS made;
-    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user ORDER BY o.environment, o.no FOR UPDATE;
+    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.no IS DISTINCT FROM o.period_no
+    ORDER BY o.environment, o.no FOR UPDATE;
     v_contracts := ARRAY(
         SELECT ROW(c.environment, c.id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c ORDER BY c.environment, c.id);
     PERFORM FROM unnest(v_contracts) AS c (environment, id)
     CROSS JOIN LATERAL (
         SELECT FROM appstore.member_contracts AS m WHERE m.contract_id = c.id AND m.environment = c.environment FOR UPDATE
     ) AS locked;
+    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.no = o.period_no ORDER BY o.environment, o.no FOR UPDATE;
 
     -- 2. The name.
     UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user;
@@ -4158,6 +4197,8 @@ GRANT ALL ON FUNCTION appstore.link_owner(environment text, original_transaction
 
 REVOKE ALL ON FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) TO appstore_worker;
+
+REVOKE ALL ON FUNCTION appstore.lock_for_order(no uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) TO appstore_operator;

@@ -48,4 +48,44 @@ struct MergeLockTests {
             await observer.close()
         }
     }
+
+    /// The same without registers of the contract, which keep batches apart: whoever would wait gives way at once, and is repeated.
+    @Test(.timeLimit(.minutes(1))) func `a batch gives way to who holds a charge that it wants to move`() async throws {
+        try await Books.with { books in
+            let token = UUID()
+            let renewal = Facts.Charge("1001", onDay: 30, token: token)
+            let purchase = Facts.Charge("1002", onDay: 0, token: token)
+            try await books.createOrder(token, user: "anna")
+            try await books.merge(renewal)
+
+            let holder = try await Connection.open(ConnectionOptions(books.database.url()), logger: .silent)
+            let observer = try await Connection.open(ConnectionOptions(books.database.url()), logger: .silent)
+            try await holder.runScript("BEGIN; SELECT FROM appstore.orders WHERE no = '\(token.uuidString)' FOR UPDATE")
+            async let first = books.mergeRepeating(purchase)
+            try await awaitWaiting(1, on: observer)
+            async let second = books.mergeRepeating(renewal.with { ($0.signedDay, $0.revocationDay) = (40, 39) })
+            try await awaitWaiting(2, on: observer)
+            try await holder.runScript("COMMIT")
+            let repeats = try await [first, second]
+            #expect(repeats == [1, 0])
+            #expect(try await books.orders() == ["1001 anna refunded period", "1002 anna paid token"])
+            await holder.close()
+            await observer.close()
+        }
+    }
+}
+
+extension Books {
+    /// Merges a charge as a batch by itself, as often as it takes, and says how often it was repeated after a conflict.
+    fileprivate func mergeRepeating(_ charge: Facts.Charge) async throws -> Int {
+        var repeats = 0
+        while true {
+            do {
+                try await merge(charge)
+                return repeats
+            } catch let error as PostgresError where error.sqlState == .deadlockDetected {
+                repeats += 1
+            }
+        }
+    }
 }

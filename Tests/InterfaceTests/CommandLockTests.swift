@@ -1,0 +1,93 @@
+import Foundation
+import Postgres
+import PostgresTesting
+import Testing
+
+/// Commands and posts that meet a merge: neither waits for the other in a circle, of which PostgreSQL would end one.
+@Suite(.timeLimit(.minutes(2)))
+struct CommandLockTests {
+    /// Has two sessions run into a row that a third one holds, the first before the second, and lets them go.
+    private func meet(
+        at row: Statement,
+        in books: Books,
+        first: @escaping @Sendable (Connection) async throws -> Void,
+        second: @escaping @Sendable (Connection) async throws -> Void
+    ) async throws {
+        let options = try ConnectionOptions(books.database.url())
+        let holder = try await Connection.open(options, logger: .silent)
+        let observer = try await Connection.open(options, logger: .silent)
+        try await holder.runScript("BEGIN")
+        _ = try await holder.query(row)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (position, body) in [first, second].enumerated() {
+                group.addTask {
+                    let connection = try await Connection.open(options, logger: .silent)
+                    try await connection.runScript("BEGIN")
+                    try await body(connection)
+                    try await connection.runScript("COMMIT")
+                    await connection.close()
+                }
+                let waiting: Statement = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                while try await observer.query(waiting).count <= position { try Task.checkCancellation() }
+            }
+            try await holder.runScript("COMMIT")
+            try await group.waitForAll()
+        }
+        await holder.close()
+        await observer.close()
+    }
+
+    @Test func `an order that is made while its Sandbox purchase comes in`() async throws {
+        try await Books.with { books in
+            let order = UUID()
+            let charge = Charge("1006", onDay: 3, token: order).with { ($0.environment, $0.contract) = ("Sandbox", "1006") }
+            try await books.put(charge)
+            try await meet(at: "SELECT FROM appstore.transactions FOR UPDATE", in: books) { worker in
+                _ = try await worker.execute(charge.statement)
+                _ = try await worker.execute("SELECT appstore.derive_books('Sandbox', ARRAY['1006'], '{}')")
+            } second: { api in
+                _ = try await api.execute("SELECT appstore.api_create_order('alice', 'pro.monthly', \(order), NULL)")
+            }
+            let orders = try await books.lines("SELECT concat_ws('|', environment, user_id) FROM appstore.orders ORDER BY environment")
+            #expect(orders == ["Production|alice", "Sandbox|alice"])
+        }
+    }
+
+    @Test func `a period of the one who is forgotten that is refunded`() async throws {
+        try await ForgetScene.with { books in
+            try await meet(at: "SELECT FROM appstore.orders WHERE trade_no = '1001' FOR UPDATE", in: books) { operator_ in
+                _ = try await operator_.execute("SELECT appstore.forget(\(ForgetScene.name))")
+            } second: { worker in
+                _ = try await worker.execute(Charge("1001", onDay: 30).with { $0.revocationDay = 31 }.statement)
+                _ = try await worker.execute("SELECT appstore.derive_books('Production', ARRAY['1001'], '{}')")
+            }
+            #expect(try await ForgetScene.tables(in: books) == [])
+        }
+    }
+
+    @Test func `a charge that the one who is forgotten posts again`() async throws {
+        try await ForgetScene.with { books in
+            try await meet(at: "SELECT FROM appstore.submissions FOR UPDATE", in: books) { worker in
+                _ = try await worker.execute("SELECT FROM appstore.submissions FOR UPDATE")
+                _ = try await worker.execute("SELECT appstore.derive_books('Production', '{}', ARRAY['1000'])")
+            } second: { operator_ in
+                _ = try await operator_.execute("SELECT appstore.forget(\(ForgetScene.name))")
+            }
+            #expect(try await ForgetScene.tables(in: books) == [])
+        }
+    }
+
+    @Test func `a consumable of which somebody said whose it is`() async throws {
+        try await Books.with { books in
+            try await books.put(Charge("coins", "Consumable", "1000", onDay: 0), Charge("2000", onDay: 0).with { $0.contract = "2000" })
+            try await books.run("SELECT appstore.link_owner('Production', '1000', 'alice', 'she wrote to us')", as: "appstore_operator")
+            try await meet(at: "SELECT FROM appstore.member_contracts WHERE contract_id = '2000' FOR UPDATE", in: books) { worker in
+                _ = try await worker.execute("SELECT appstore.derive_books('Production', ARRAY['1000', '2000'], '{}')")
+            } second: { another in
+                _ = try await another.execute("SELECT appstore.derive_books('Production', '{}', ARRAY['1000', '2000'])")
+            }
+            let contracts = try await books.lines("SELECT concat_ws('|', contract_id, user_id) FROM appstore.member_contracts ORDER BY 1")
+            #expect(contracts == ["1000|alice", "2000"])
+        }
+    }
+}
