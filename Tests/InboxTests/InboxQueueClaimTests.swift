@@ -29,12 +29,14 @@ struct InboxQueueClaimTests {
     ) async throws -> (all: Int, locking: Int) {
         let claim = ClaimedBatch.claim(limit: limit, bytes: 8 << 20, from: mark, lane: 1, bound: .seconds(30))
         return try await connection.withTransaction { transaction in
-            try await transaction.execute("PREPARE claim (timestamptz, bigint, bigint, bigint, text, bigint) AS \(unsafeRaw: claim.sql)")
+            try await transaction.execute(
+                "PREPARE claim (timestamptz, bigint, bigint, bigint, text, text, bigint) AS \(unsafeRaw: claim.sql)"
+            )
             let instant = "timestamptz '2000-01-01 00:00+00' + \(mark.runAt.microsecondsSince2000) * interval '1 microsecond'"
             let from = mark == .start ? "'-infinity'" : instant
-            // In the order of the statement's binds: mark, limit, lane, bound, bytes.
+            // In the order of the statement's binds: mark, limit, lane, bounds, bytes.
             let plan = try await transaction.query(
-                "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE claim (\(unsafeRaw: from), \(unsafeRaw: "\(mark.eventID)"), \(unsafeRaw: "\(limit)"), 1, '30000', 8000000)"
+                "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE claim (\(unsafeRaw: from), \(unsafeRaw: "\(mark.eventID)"), \(unsafeRaw: "\(limit)"), 1, '30000', '24000', 8000000)"
             )
             try await transaction.execute("DEALLOCATE claim")
             let text: JSONText = try plan[0].decode(0)

@@ -120,6 +120,54 @@ struct InboxQueueDecisionTests {
         #expect(left == [])
     }
 
+    @Test func `a suspect that has been alone for long lets the others in, and no other suspect runs until it has left`() {
+        var gate = SoloGateState<String>()
+        let steps = [gate.reserve(), gate.enterAlone("solo"), gate.enter("next")]
+        #expect(steps == [true, true, false])
+        let line = gate.letOthersIn()
+        #expect(line == ["next"])
+        #expect((gate.running, gate.lingering) == (2, 1))
+        let again = gate.letOthersIn()
+        #expect(again == [])
+        let others = [gate.enter("another"), gate.reserve()]
+        #expect(others == [true, false])
+        let left = [gate.leave(), gate.leave(), gate.leave(isLingering: true)]
+        #expect(left == [[], [], []])
+        #expect((gate.running, gate.lingering) == (0, 0))
+        let reserved = gate.reserve()
+        #expect(reserved)
+    }
+
+    @Test func `a suspect that is given up after it has let the others in keeps the next one out until it ends`() {
+        var gate = SoloGateState<String>()
+        let steps = [gate.reserve(), gate.enterAlone("solo")]
+        #expect(steps == [true, true])
+        _ = gate.letOthersIn()
+        _ = gate.giveUp(isLingering: true)
+        #expect((gate.running, gate.lingering, gate.givenUp) == (0, 0, 1))
+        let early = gate.reserve()
+        #expect(!early)
+        _ = gate.endGivenUp()
+        let reserved = gate.reserve()
+        #expect(reserved)
+    }
+
+    @Test func `a suspect waits twice as long each time that it waited in vain, up to a limit`() async {
+        let gate = SoloGate(patience: .milliseconds(1), maximumPatience: .milliseconds(3), solitude: .seconds(1))
+        var waits = [gate.patience]
+        await gate.together { _ in
+            for _ in 0..<3 {
+                let isIn: Bool? = await gate.alone { _ in true }
+                #expect(isIn == nil)
+                waits.append(gate.patience)
+            }
+        }
+        #expect(waits == [1, 2, 3, 3].map { .milliseconds($0) })
+        let isAlone: Bool? = await gate.alone { $0.isAlone }
+        #expect(isAlone == true)
+        #expect(gate.patience == .milliseconds(1))
+    }
+
     @Test func `nobody comes in any more when the process is about to end`() {
         var gate = SoloGateState<String>()
         let steps = [gate.enter("a"), gate.reserve(), gate.enterAlone("solo")]

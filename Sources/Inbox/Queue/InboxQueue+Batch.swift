@@ -90,7 +90,8 @@ extension InboxQueue {
         report.givenUp = settled.work.overdue.count
         report.isFull = report.events >= batch.limit
         memory.settled(settled.work.events.map(\.eventID), putOff: settled.work.putOff.map(\.event.eventID))
-        if batch.kind == .company { memory.committed(report.events) }
+        // Where nothing was settled, a larger batch would do no better.
+        if batch.kind == .company, !settled.plan.outcomes.isEmpty { memory.committed(report.events) }
         return report
     }
 

@@ -9,7 +9,7 @@ final class SoloGate: Sendable {
     private let state = Mutex(State())
     private let minimumPatience: Duration
     private let maximumPatience: Duration
-    private let patience: Mutex<Duration>
+    private let patienceNow: Mutex<Duration>
     private let solitude: Duration
 
     /// - Parameters:
@@ -19,9 +19,12 @@ final class SoloGate: Sendable {
     init(patience: Duration, maximumPatience: Duration, solitude: Duration) {
         minimumPatience = patience
         self.maximumPatience = max(patience, maximumPatience)
-        self.patience = Mutex(patience)
+        patienceNow = Mutex(patience)
         self.solitude = solitude
     }
+
+    /// How long the next suspect waits for the batches under way to end.
+    var patience: Duration { patienceNow.withLock(\.self) }
 
     /// The stay of one batch, or of the suspects that run one after the other.
     final class Stay: Sendable {
@@ -90,11 +93,11 @@ final class SoloGate: Sendable {
     ) async rethrows -> T? {
         guard state.withLock({ $0.reserve() }) else { return nil }
         guard await awaitSolitude() else {
-            patience.withLock { $0 = min($0 * 2, maximumPatience) }
+            patienceNow.withLock { $0 = min($0 * 2, maximumPatience) }
             whenTooBusy()
             return nil
         }
-        patience.withLock { $0 = minimumPatience }
+        patienceNow.withLock { $0 = minimumPatience }
         let stay = Stay(self, solitudeEnds: .now + solitude)
         defer { stay.end() }
         // Something may have been given up meanwhile.
@@ -112,7 +115,7 @@ final class SoloGate: Sendable {
     }
 
     private func awaitSolitude() async -> Bool {
-        let patience = patience.withLock(\.self)
+        let patience = patience
         return await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 do {

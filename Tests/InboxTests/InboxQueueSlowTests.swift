@@ -1,0 +1,77 @@
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import Inbox
+
+/// Events whose statements take long: found quickly, and whoever is beside them goes on.
+struct InboxQueueSlowTests {
+    private func waiting(_ database: TestDatabase) async throws -> [String] {
+        try await database.lines(
+            "SELECT concat_ws('|', event_id, attempts, deaths, is_suspect) FROM appstore.inbox_ready ORDER BY event_id"
+        )
+    }
+
+    @Test func `one of a hundred is found after two more waits, and the others settle in the same batch`() async throws {
+        var instructions = [Clerk.Instruction](repeating: .apply, count: 100)
+        instructions[56] = .slowMerge
+        try await Clerk.with(instructions) { database, pool, clerk in
+            let queue = clerk.queue(pool)
+            let report = try await queue.takeBatch()
+            #expect(report.results == [.applied: 99])
+            #expect(try await waiting(database) == ["57|0|0|t"])
+            let merges = clerk.batches.withLock(\.self)
+            // The batch, its parts of ten, and the events of the part that was not merged.
+            let sizes = merges.map(\.count)
+            #expect(sizes == [100] + Array(repeating: 10, count: 10) + Array(repeating: 1, count: 10))
+            let slow = merges.count { $0.contains(57) }
+            #expect(slow == 3)
+            #expect(queue.memory.statementBound(for: 1) == queue.configuration.statementPatience, "the bound was right")
+        }
+    }
+
+    @Test func `where many wait in vain nobody is suspect, and batches are smaller until it can be told who is`() async throws {
+        try await Clerk.with(Array(repeating: .slowMerge, count: 25)) { database, pool, clerk in
+            let queue = clerk.queue(pool) { $0.statementPatience = .milliseconds(50) }
+            #expect(try await queue.takeBatch().retries == 25)
+            #expect(try await waiting(database) == (1...25).map { "\($0)|0|0|f" })
+            var limits = [queue.memory.batchLimit]
+            while limits.last != 3 {
+                try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = clock_timestamp()") }
+                _ = try await queue.takeBatch()
+                limits.append(queue.memory.batchLimit)
+                try #require(limits.count < 5)
+            }
+            #expect(limits == [12, 6, 3])
+            #expect(queue.memory.statementBound(for: 1) == .milliseconds(400), "and each time it may have been the bound")
+            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = clock_timestamp()") }
+            #expect(try await queue.takeBatch().retries == 3)
+            let suspects = try await waiting(database).count { $0.hasSuffix("|0|0|t") }
+            #expect(suspects == 3)
+        }
+    }
+
+    @Test func `a suspect that takes long lets the others go on, and does not answer for them`() async throws {
+        try await Clerk.with([.slowMerge, .apply, .apply]) { database, pool, clerk in
+            try await database.leaveMarker([1], isAlone: false)
+            let queue = clerk.queue(pool) { $0.solitude = .milliseconds(200) }
+            #expect(try await queue.lookForLostBatches().suspects == 1)
+            async let slow = queue.takeBatch()
+            let markers: Statement = "SELECT concat_ws('|', event_ids, is_alone) FROM appstore.inbox_in_flight"
+            var seen: [[String]] = []
+            while seen.last != ["{1}|f"] {
+                let marker = try await database.lines(markers)
+                if marker != seen.last, !marker.isEmpty { seen.append(marker) }
+            }
+            #expect(seen == [["{1}|t"], ["{1}|f"]])
+            let others = try await queue.takeBatch()
+            #expect(others.results == [.applied: 2])
+            #expect(try await database.lines(markers) == ["{1}|f"], "it still runs")
+            let report = try await slow
+            #expect(report.retries == 1)
+            #expect(try await waiting(database) == ["1|1|0|t"])
+        }
+    }
+}
