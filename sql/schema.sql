@@ -1202,12 +1202,13 @@ BEGIN
         -- 5. Each charge points to its order: the one its own first token names, else the one that its period paid. Who holds a charge that
         --    is not among ours is about to wait for the contract, which is locked here: to wait for him would be in vain.
         SELECT coalesce(array_agg(charge.ctid), '{}'),
-               coalesce(array_agg(charge.ctid) FILTER (WHERE charge.transaction_id NOT IN (SELECT unnest(p_transaction_ids))), '{}')
+               coalesce(array_agg(charge.ctid) FILTER (WHERE mine.id IS NULL), '{}')
         INTO v_moved, v_foreign
         FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
             SELECT known.ctid, known.transaction_id, known.first_token, known.is_purchased, known.order_no, known.named_no
             FROM appstore.transactions AS known WHERE known.period_no = period.no AND known.environment = p_environment OFFSET 0
         ) AS charge
+        LEFT JOIN unnest(p_transaction_ids) AS mine (id) ON mine.id = charge.transaction_id
         WHERE charge.named_no IS DISTINCT FROM CASE WHEN charge.is_purchased THEN charge.first_token END
            OR charge.order_no IS DISTINCT FROM (
                   SELECT o.no FROM appstore.orders AS o
