@@ -67,11 +67,11 @@ struct InboxQueueLowWaterMarkTests {
         #expect(step4 == .start)
         let step5 = mark.probe(at: start + .seconds(62))
         #expect(step5 == position(50))
-        // One that took ten seconds is not repeated for five hundred.
+        // One that took ten seconds is not repeated for two thousand.
         mark.observe(probe(first: position(50), at: 161, xmin: 10, xmax: 10), after: .seconds(10), at: start + .seconds(71))
-        let resting = mark.probe(at: start + .seconds(570))
+        let resting = mark.probe(at: start + .seconds(2070))
         #expect(resting == position(50))
-        let rested = mark.probe(at: start + .seconds(571))
+        let rested = mark.probe(at: start + .seconds(2071))
         #expect(rested == .start)
         mark.forget()
         #expect(mark.position == .start)

@@ -18,7 +18,7 @@ struct InboxQueueSlowTests {
         var instructions = [Clerk.Instruction](repeating: .apply, count: 100)
         instructions[56] = .slowMerge
         try await Clerk.with(instructions) { database, pool, clerk in
-            let queue = clerk.queue(pool)
+            let queue = clerk.queue(pool) { $0.statementPatience = .seconds(2) }
             let report = try await queue.takeBatch()
             #expect(report.results == [.applied: 99])
             #expect(try await waiting(database) == ["57|0|0|t"])
@@ -56,12 +56,17 @@ struct InboxQueueSlowTests {
     @Test func `a suspect that takes long lets the others go on, and does not answer for them`() async throws {
         try await Clerk.with([.slowMerge, .apply, .apply]) { database, pool, clerk in
             try await database.leaveMarker([1], isAlone: false)
-            let queue = clerk.queue(pool) { $0.solitude = .milliseconds(200) }
+            let queue = clerk.queue(pool) {
+                $0.solitude = .milliseconds(200)
+                $0.suspectPatience = .seconds(2)
+            }
             #expect(try await queue.lookForLostBatches().suspects == 1)
             async let slow = queue.takeBatch()
             let markers: Statement = "SELECT concat_ws('|', event_ids, is_alone) FROM appstore.inbox_in_flight"
             var seen: [[String]] = []
+            let deadline = ContinuousClock.now + .seconds(60)
             while seen.last != ["{1}|f"] {
+                try #require(ContinuousClock.now < deadline)
                 let marker = try await database.lines(markers)
                 if marker != seen.last, !marker.isEmpty { seen.append(marker) }
             }

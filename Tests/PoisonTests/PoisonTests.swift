@@ -60,6 +60,13 @@ struct PoisonTests {
         }
     }
 
+    @Test func `an event that never comes back from its merge is alone in the end, though it has let others in`() async throws {
+        let (database, _) = try await work(on: [1, 1, 8, 1, 1, 1])
+        let failed = try await database.lines("SELECT concat_ws('|', event_id, reason, attempts) FROM appstore.failed")
+        #expect(failed == ["3|killed_worker|3"])
+        try await expectInnocentOthers(in: database)
+    }
+
     @Test func `two that kill their process are told apart from each other and from the others`() async throws {
         let (database, _) = try await work(on: [1, 2, 1, 1, 4, 1, 1, 1])
         let failed = try await database.lines(

@@ -30,12 +30,14 @@ import Worker
                 report("event \(event.eventID)")
                 let poison = event.body.first.flatMap(Poison.init)
                 await poison?.act()
-                let outcome = Outcome(.applied)
-                return poison == .isSlowToMerge ? .unusableAnswer(eventID: event.eventID, outcome) : .settled(.outcome(outcome))
+                let outcome = Outcome(.applied, reason: poison == .neverEndsToMerge ? "never_ends" : nil)
+                let isOfMerge = poison == .isSlowToMerge || poison == .neverEndsToMerge
+                return isOfMerge ? .unusableAnswer(eventID: event.eventID, outcome) : .settled(.outcome(outcome))
             },
             merge: { prepared, transaction in
-                let isSlow = prepared.contains { event in
-                    if case .unusableAnswer = event { true } else { false }
+                var isSlow = false
+                for case .unusableAnswer(_, let outcome) in prepared {
+                    if outcome.reason == nil { isSlow = true } else { while true { _ = pause() } }
                 }
                 try await transaction.execute("SELECT pg_sleep(\(isSlow ? 3600 : 0))")
                 return prepared.map { event in
@@ -76,6 +78,7 @@ import Worker
     private static var hasty: QueueConfiguration {
         var configuration = QueueConfiguration()
         configuration.batchEvents = 6
+        configuration.mergePatience = .seconds(5)
         configuration.hangPatience = .milliseconds(500)
         configuration.grace = .milliseconds(300)
         configuration.deaths.baseDelay = .milliseconds(50)
@@ -99,6 +102,8 @@ enum Poison: UInt8 {
     case isSlowToMerge = 6
     /// It ends when it is cancelled.
     case isSlowToPrepare = 7
+    /// It computes for ever when it is merged.
+    case neverEndsToMerge = 8
 
     func act() async {
         switch self {
@@ -106,7 +111,7 @@ enum Poison: UInt8 {
         case .readsNowhere: raise(SIGSEGV)
         case .traps: abort()
         case .neverEnds: while true { _ = pause() }
-        case .isSlowToMerge: return
+        case .isSlowToMerge, .neverEndsToMerge: return
         case .isSlowToPrepare: do { try await Task.sleep(for: .seconds(3600)) } catch {}
         }
     }

@@ -1,5 +1,5 @@
--- Batches lock in one order: posts, charges, orders by token, contracts, orders of periods. Where they did not, two of them could wait for each
--- other until PostgreSQL ended one, after a second.
+-- Batches lock in one order: charges, posts, orders by token, contracts, orders of periods; first those of Production. Where they did not, two
+-- of them could wait for each other until PostgreSQL ended one, after a second.
 
 -- The contracts and orders that charges name, to be locked first. As before, and the contract of a consumable of which somebody said whose it
 -- is: it was locked after those that come later.

@@ -48,14 +48,15 @@ extension BatchIsolation {
         into all: inout [Int: Settlement]
     ) async throws -> [Unmerged] {
         var unmerged: [Unmerged] = []
-        var waits = 0
+        var (waits, passed) = (0, 0)
         for part in parts {
             guard waits <= Self.maximumWaits else {
-                for index in part { all[index] = blocked(events[index], "not tried: the batch waited in vain too often") }
+                for index in part { all[index] = blocked(index, "not tried: the batch waited in vain too often") }
                 continue
             }
             switch try await trial({ try await merging(prepared[part]) }) {
             case .passed(let settlements):
+                passed += 1
                 for (index, settlement) in zip(part, settlements) { all[index] = settlement }
             case .failed(let error):
                 unmerged.append((part, error))
@@ -64,11 +65,12 @@ extension BatchIsolation {
                 try await hurry(.waited)
             }
         }
+        // Where others pass it is not the bound.
+        if waits > 0, passed == 0 { learn(exceeding: bound) }
         guard waits > Self.maximumWaits else { return unmerged }
-        learn(exceeding: bound)
-        if kind == .company { memory.stalled(events.count) }
+        hasStalled = true
         for (part, error) in unmerged where Self.isOfTime(error) {
-            for index in part { all[index] = blocked(events[index], "\(error)") }
+            for index in part { all[index] = blocked(index, "\(error)") }
         }
         return unmerged.filter { !Self.isOfTime($0.error) }
     }

@@ -17,6 +17,8 @@ struct BatchIsolation<Prepared: Sendable> {
     let metrics: QueueMetrics
     let logger: Logger
     private var haste = Haste.none
+    /// Whether more events waited in vain than are to blame.
+    var hasStalled = false
 
     init(
         _ events: [ClaimedEvent],
@@ -128,8 +130,8 @@ struct BatchIsolation<Prepared: Sendable> {
         /// It is merged in parts, and what one part has locked stays locked: it has to give way before PostgreSQL, after a second, takes it
         /// and who waits for it for a deadlock and ends either of them.
         case apart
-        /// It has waited in vain: not as long again for each part. A lock has less time than a statement, so that waiting for it is not taken
-        /// for being slow.
+        /// It has waited in vain: not as long again for each part. A lock has less time than a statement, so that waiting for one is hardly
+        /// ever taken for being slow.
         case waited
     }
 
@@ -158,7 +160,7 @@ struct BatchIsolation<Prepared: Sendable> {
     func settlement(of index: Int, after error: any Error) async throws -> Settlement {
         let event = events[index]
         if let error = error as? PostgresError, error.isLockWait || error.isOfServer && event.age < Self.patienceWithServer {
-            return blocked(event, "\(error)")
+            return blocked(index, "\(error)")
         }
         if kind == .company, Self.isTimeout(error) { return .suspected(error: "\(error)") }
         logger.error("event could not be merged", metadata: ["error": "\(error)"])
@@ -171,6 +173,8 @@ struct BatchIsolation<Prepared: Sendable> {
             throw error
         } catch let error as CancellationError {
             throw error
+        } catch  where Self.isOfTime(error) {
+            return blocked(index, "\(error)")
         } catch {
             logger.error("outcome could not be recorded", metadata: ["event.id": "\(event.eventID)", "error": "\(error)"])
             return .postponed(by: retry.maximumDelay, error: "the outcome could not be recorded: \(error)")
@@ -178,8 +182,8 @@ struct BatchIsolation<Prepared: Sendable> {
     }
 
     /// Comes back the later the longer it has waited: nobody knows how long a lock is kept, or a server stalls.
-    func blocked(_ event: ClaimedEvent, _ error: String) -> Settlement {
-        let delay = min(max(.milliseconds(500), event.age / 4), .seconds(30))
+    func blocked(_ index: Int, _ error: String) -> Settlement {
+        let delay = min(max(.milliseconds(500), events[index].age / 4), .seconds(30))
         return .postponed(by: delay * Double.random(in: 0.5...1), error: error)
     }
 

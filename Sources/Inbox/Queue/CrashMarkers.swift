@@ -51,12 +51,20 @@ final class CrashMarkers: Sendable {
         }
     }
 
-    /// A suspect has been prepared, and goes on beside others: a death of the process would no longer be its fault.
-    func relieve(_ lane: ClaimedBatch.Lane) async {
+    /// Says whether a death of the process would be the fault of a suspect that goes on beside others.
+    func accuse(_ lane: ClaimedBatch.Lane, _ isAccused: Bool) async {
         do {
-            try await commit(["UPDATE appstore.inbox_in_flight SET is_alone = false WHERE lane = \(lane)"])
+            try await commit([
+                """
+                UPDATE appstore.inbox_in_flight SET is_alone = \(isAccused)
+                FROM set_config('synchronous_commit', 'off', true) WHERE lane = \(lane)
+                """
+            ])
         } catch {
-            logger.warning("a suspect goes on beside others, and answers for them", metadata: ["error": "\(error)"])
+            logger.warning(
+                "the marker of a suspect is not as it should be",
+                metadata: ["marker.accuses": "\(!isAccused)", "error": "\(error)"]
+            )
         }
     }
 

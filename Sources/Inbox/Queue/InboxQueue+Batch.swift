@@ -45,6 +45,8 @@ extension InboxQueue {
         let work: Work
         let plan: SettlementPlan
         let losses: LossReport
+        /// Whether too many of its events waited in vain for each of them to be to blame.
+        let hasStalled: Bool
     }
 
     /// Takes one batch, in three round trips on its connection and one beside it: claim; marker; merge; outcomes and commit.
@@ -90,8 +92,7 @@ extension InboxQueue {
         report.givenUp = settled.work.overdue.count
         report.isFull = report.events >= batch.limit
         memory.settled(settled.work.events.map(\.eventID), putOff: settled.work.putOff.map(\.event.eventID))
-        // Where nothing was settled, a larger batch would do no better.
-        if batch.kind == .company, !settled.plan.outcomes.isEmpty { memory.committed(report.events) }
+        if batch.kind == .company { settled.hasStalled ? memory.stalled(report.events) : memory.committed(report.events) }
         return report
     }
 
@@ -157,9 +158,10 @@ extension InboxQueue {
         )
         guard let probe else { return try ClaimedBatch.events(await transaction.query(claim)) }
         let start = ContinuousClock.now
-        let answers = try await transaction.pipeline([claim, ClaimedBatch.probe(from: probe)])
-        memory.observe(try ClaimedBatch.probe(answers[1], from: probe), after: .now - start)
-        return try ClaimedBatch.events(answers[0])
+        // Before the claim, which bounds all statements that come after it.
+        let answers = try await transaction.pipeline([ClaimedBatch.probe(from: probe), claim])
+        memory.observe(try ClaimedBatch.probe(answers[0], from: probe), after: .now - start)
+        return try ClaimedBatch.events(answers[1])
     }
 
     /// Prepares events on all cores, and says how far each has come.
@@ -169,7 +171,8 @@ extension InboxQueue {
         in group: inout ThrowingTaskGroup<Preparation, any Error>
     ) async throws -> [Workbench<Prepared>.Stage] {
         let isAlone = batch.kind == .alone
-        let bound = isAlone ? configuration.suspectPatience(afterFailures: events[0].attempts) : memory.bound(for: events.count)
+        let usual = memory.bound(for: events.count)
+        let bound = isAlone ? max(usual, configuration.suspectPatience(afterFailures: events[0].attempts)) : usual
         // If all threads are kept, nothing below happens in time.
         expect(batch, within: bound + configuration.hangPatience * 2)
         let start = ContinuousClock.now
@@ -219,11 +222,12 @@ extension InboxQueue {
     /// forgotten, and its events are taken again.
     private func settle(_ work: Work, of batch: Batch, in transaction: Transaction) async throws -> Settled {
         let isCareful = memory.isCareful
-        let settlements = work.events.isEmpty ? [] : try await merging(work, of: batch, isCareful: isCareful, in: transaction)
-        var plan = SettlementPlan(events: work.events, settlements: settlements, retry: configuration.retry)
+        var merged = (settlements: [Settlement](), hasStalled: false)
+        if !work.events.isEmpty { merged = try await merging(work, of: batch, isCareful: isCareful, in: transaction) }
+        var plan = SettlementPlan(events: work.events, settlements: merged.settlements, retry: configuration.retry)
         for (event, delay) in work.putOff { plan.putOff(event, for: delay) }
-        // COMMIT, and what travels with it, has the role's own time.
-        var statements: [Statement] = ["SET LOCAL statement_timeout TO DEFAULT"]
+        // COMMIT, and what travels with it, has the role's own times.
+        var statements: [Statement] = ["SET LOCAL statement_timeout TO DEFAULT", "SET LOCAL lock_timeout TO DEFAULT"]
         if !isCareful { statements += ClaimedBatch.settle(plan.outcomes) }
         statements += ClaimedBatch.postpone(plan.retries) + [ClaimedBatch.unmark(batch.lane)]
         var losses = LossReport(suspectsAreDue: false)
@@ -236,10 +240,15 @@ extension InboxQueue {
         }
         try transaction.leave(with: statements)
         expectAnswer(to: batch)
-        return Settled(work: work, plan: plan, losses: losses)
+        return Settled(work: work, plan: plan, losses: losses, hasStalled: merged.hasStalled)
     }
 
-    private func merging(_ work: Work, of batch: Batch, isCareful: Bool, in transaction: Transaction) async throws -> [Settlement] {
+    private func merging(
+        _ work: Work,
+        of batch: Batch,
+        isCareful: Bool,
+        in transaction: Transaction
+    ) async throws -> (settlements: [Settlement], hasStalled: Bool) {
         var bound = configuration.mergePatience
         var statementBound = memory.statementBound(for: batch.limit)
         if batch.kind == .alone {
@@ -265,7 +274,8 @@ extension InboxQueue {
                     kind: batch.kind,
                     isCareful: isCareful
                 )
-                return .done(try await isolation.settlements(for: work.prepared[...]))
+                let settlements = try await isolation.settlements(for: work.prepared[...])
+                return .done(settlements, hasStalled: isolation.hasStalled)
             }
             group.addTask { [bound] in
                 try await HangWatch.shared.sleep(for: bound)
@@ -281,17 +291,20 @@ extension InboxQueue {
             var isOver = false
             while !isOver, let event = try await group.next() {
                 switch event {
-                case .done(let settlements):
-                    return settlements
+                case .done(let settlements, let hasStalled):
+                    return (settlements, hasStalled)
                 case .solitudeIsOver:
-                    await markers.relieve(batch.lane)
+                    // It waits for the database, of which no process dies.
                     batch.stay.letOthersIn()
+                    await markers.accuse(batch.lane, false)
                 case .timeIsOver:
+                    // What goes on after that is computing, of which one may.
+                    if batch.kind == .alone { await markers.accuse(batch.lane, true) }
                     isOver = true
                 }
             }
             transaction.abandon()
-            expectAnswer(to: batch)
+            expect(batch, within: configuration.hangPatience * 5)
             throw Batch.Overdue(bound: bound)
         }
     }
@@ -324,7 +337,7 @@ enum Preparation: Sendable {
 
 /// What the tasks say that merge a batch.
 private enum Merging: Sendable {
-    case done([Settlement])
+    case done([Settlement], hasStalled: Bool)
     case solitudeIsOver
     case timeIsOver
 }

@@ -101,7 +101,7 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
     /// As many as fit into a part of a second, so that others are not kept waiting for long; nil when this is not the time.
     private func takeSuspects(_ whenClaimed: @escaping @Sendable (_ isFull: Bool) -> Void) async throws -> BatchReport? {
         try await gate.alone { stay in
-            let end = ContinuousClock.now + configuration.solitude / 2
+            let end = ContinuousClock.now + configuration.solitude / 4
             var total = BatchReport()
             repeat {
                 let report = try await takeSuspect(Batch(kind: .alone, limit: 1, stay: stay, whenClaimed: whenClaimed))

@@ -66,10 +66,12 @@ extension LostBatches {
             "\(reason): \(deaths) times the worker had only this event in its hands"
         }
 
-        /// Every writer of the queue names a time that is not in the past: the low-water mark relies on it.
+        /// Every writer of the queue names a time that is not in the past: the low-water mark relies on it. A suspect whose process died while it
+        /// went on beside others lets these go first.
         private var suspicion: Statement {
             """
-            UPDATE appstore.inbox_ready SET is_suspect = true, run_at = greatest(run_at, clock_timestamp())
+            UPDATE appstore.inbox_ready
+            SET is_suspect = true, run_at = greatest(run_at, clock_timestamp() + CASE WHEN is_suspect THEN interval '5 seconds' ELSE '0' END)
             WHERE event_id = ANY (\(suspects.sorted()))
             """
         }

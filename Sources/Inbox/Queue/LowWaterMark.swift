@@ -42,7 +42,7 @@ struct LowWaterMark: Sendable {
     private static var probePause: Duration { .milliseconds(20) }
     private static var sweepPause: Duration { .seconds(60) }
     /// How many times as long as a sweep took there is none after it: under a snapshot that is held for long it walks over all that was settled.
-    private static var sweepRest: Int { 50 }
+    private static var sweepRest: Int { 200 }
 
     /// Where a probe that is due now is to begin, or nil when none is.
     mutating func probe(at now: ContinuousClock.Instant) -> QueuePosition? {

@@ -13,7 +13,8 @@ package struct QueueConfiguration: Sendable {
     /// How long the preparation of an event that runs alone may take, and twice that a statement of its merge; twice as long after each of its
     /// first failures.
     package var suspectPatience: Duration = .seconds(1)
-    /// How long a suspect, or several one after the other, keep all others out at most; what takes longer goes on beside them.
+    /// How long a suspect, or several one after the other, keep all others out; who is prepared or merged for longer goes on beside them.
+    /// A claim, a marker and a COMMIT have the pool's own bounds.
     package var solitude: Duration = .milliseconds(600)
     /// How long a suspect waits for the batches under way to end, while no other begins; twice as long each time that it was in vain.
     package var solitudePatience: Duration = .milliseconds(250)

@@ -15,7 +15,7 @@ final class SoloGate: Sendable {
     /// - Parameters:
     ///   - patience: how long a suspect waits for the batches under way to end; twice as long each time that it was in vain.
     ///   - maximumPatience: the most that this becomes.
-    ///   - solitude: how long the others wait for those who run alone; see ``Stay/solitudeEnds``.
+    ///   - solitude: how long newcomers wait for those who run alone, and for those to come in; half of it is theirs in any case.
     init(patience: Duration, maximumPatience: Duration, solitude: Duration) {
         minimumPatience = patience
         self.maximumPatience = max(patience, maximumPatience)
@@ -92,13 +92,14 @@ final class SoloGate: Sendable {
         whenTooBusy: () -> Void = {}
     ) async rethrows -> T? {
         guard state.withLock({ $0.reserve() }) else { return nil }
+        let start = ContinuousClock.now
         guard await awaitSolitude() else {
             patienceNow.withLock { $0 = min($0 * 2, maximumPatience) }
             whenTooBusy()
             return nil
         }
         patienceNow.withLock { $0 = minimumPatience }
-        let stay = Stay(self, solitudeEnds: .now + solitude)
+        let stay = Stay(self, solitudeEnds: max(start + solitude, .now + solitude / 2))
         defer { stay.end() }
         // Something may have been given up meanwhile.
         guard state.withLock(\.givenUp) == 0 else { return nil }
