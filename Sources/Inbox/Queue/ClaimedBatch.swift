@@ -38,11 +38,14 @@ enum ClaimedBatch {
         """
     }
 
+    /// What `last_error` says of a suspect whose process died when it no longer ran alone.
+    static var lossBesideOthers: String { "its process died while it ran beside others" }
+
     /// Takes the least suspicious event of those that have to run alone, but none whose last time alone has still to be judged.
     static func claimSuspect(lane: Lane) -> Statement {
         """
         WITH due AS MATERIALIZED (
-            SELECT r.event_id, r.attempts, r.deaths
+            SELECT r.event_id, r.attempts, r.deaths, r.last_error
             FROM appstore.inbox_ready AS r
             WHERE r.is_suspect AND r.run_at <= statement_timestamp()
               AND NOT EXISTS (SELECT FROM appstore.inbox_in_flight AS m WHERE m.is_alone AND m.event_ids[1] = r.event_id)
@@ -50,8 +53,8 @@ enum ClaimedBatch {
             LIMIT 1
             FOR UPDATE OF r SKIP LOCKED
         )
-        SELECT due.event_id, due.attempts, due.deaths, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body,
-               (SELECT pg_advisory_xact_lock(\(lane))) AS lane
+        SELECT due.event_id, due.attempts, due.deaths, due.last_error IS NOT DISTINCT FROM \(lossBesideOthers) AS has_to_stay_alone,
+               statement_timestamp() AS claimed_at, i.source, i.received_at, i.body, (SELECT pg_advisory_xact_lock(\(lane))) AS lane
         FROM due
         CROSS JOIN LATERAL (
             SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = due.event_id OFFSET 0
@@ -92,6 +95,7 @@ enum ClaimedBatch {
         try zip(events(rows), rows).map { event, row in
             var suspect = event
             suspect.deaths = Int(try row.decode("deaths", as: Int16.self))
+            suspect.hasToStayAlone = try row.decode("has_to_stay_alone")
             return suspect
         }
     }

@@ -14,6 +14,8 @@ package struct ClaimedEvent: Sendable {
     package let body: [UInt8]
     /// How often it had its process end, or be ended, while it ran alone; known of suspects only.
     var deaths = 0
+    /// Whether its process died while it ran beside others, so that this time it has to be by itself to the end; known of suspects only.
+    var hasToStayAlone = false
 
     package init(
         eventID: Int64,
@@ -42,6 +44,7 @@ package struct ClaimedEvent: Sendable {
             body: []
         )
         event.deaths = deaths
+        event.hasToStayAlone = hasToStayAlone
         return event
     }
 

@@ -58,11 +58,12 @@ extension InboxQueue {
         do {
             return try await withThrowingTaskGroup(of: Preparation.self, returning: BatchReport.self) { group in
                 let settled = try await pool.withTransaction { transaction in
-                    let events = try await claim(batch, in: transaction)
+                    let bound = memory.statementBound(for: batch.limit)
+                    let events = try await claim(batch, bound: bound, in: transaction)
                     guard !events.isEmpty else { return nil as Settled? }
                     taken = events.map(\.eventID)
                     let work = try await work(on: events, of: batch, in: &group)
-                    let settled = try await settle(work, of: batch, in: transaction)
+                    let settled = try await settle(work, of: batch, bound: bound, in: transaction)
                     isRecording = true
                     return settled
                 }
@@ -144,7 +145,8 @@ extension InboxQueue {
         }
     }
 
-    private func claim(_ batch: Batch, in transaction: Transaction) async throws -> [ClaimedEvent] {
+    /// - Parameter bound: how long each later statement may take, where others run beside the batch.
+    private func claim(_ batch: Batch, bound: Duration, in transaction: Transaction) async throws -> [ClaimedEvent] {
         guard batch.kind == .company else {
             return try ClaimedBatch.suspects(await transaction.query(ClaimedBatch.claimSuspect(lane: batch.lane)))
         }
@@ -154,7 +156,7 @@ extension InboxQueue {
             bytes: configuration.batchBytes,
             from: mark,
             lane: batch.lane,
-            bound: memory.statementBound(for: batch.limit)
+            bound: bound
         )
         guard let probe else { return try ClaimedBatch.events(await transaction.query(claim)) }
         let start = ContinuousClock.now
@@ -188,7 +190,7 @@ extension InboxQueue {
             try await HangWatch.shared.sleep(for: bound)
             return .timeIsOver
         }
-        if let end = batch.stay.solitudeEnds, batch.stay.isAlone {
+        if let end = batch.stay.solitudeEnds, batch.stay.isAlone, !events[0].hasToStayAlone {
             group.addTask {
                 try await HangWatch.shared.sleep(for: end - .now)
                 return .solitudeIsOver
@@ -220,10 +222,10 @@ extension InboxQueue {
 
     /// Merges what was prepared and has the outcomes travel with the commit. If the database takes too long, nobody is to blame: the batch is
     /// forgotten, and its events are taken again.
-    private func settle(_ work: Work, of batch: Batch, in transaction: Transaction) async throws -> Settled {
+    private func settle(_ work: Work, of batch: Batch, bound: Duration, in transaction: Transaction) async throws -> Settled {
         let isCareful = memory.isCareful
         var merged = (settlements: [Settlement](), hasStalled: false)
-        if !work.events.isEmpty { merged = try await merging(work, of: batch, isCareful: isCareful, in: transaction) }
+        if !work.events.isEmpty { merged = try await merging(work, of: batch, bound: bound, isCareful: isCareful, in: transaction) }
         var plan = SettlementPlan(events: work.events, settlements: merged.settlements, retry: configuration.retry)
         for (event, delay) in work.putOff { plan.putOff(event, for: delay) }
         // COMMIT, and what travels with it, has the role's own times.
@@ -246,11 +248,12 @@ extension InboxQueue {
     private func merging(
         _ work: Work,
         of batch: Batch,
+        bound usual: Duration,
         isCareful: Bool,
         in transaction: Transaction
     ) async throws -> (settlements: [Settlement], hasStalled: Bool) {
         var bound = configuration.mergePatience
-        var statementBound = memory.statementBound(for: batch.limit)
+        var statementBound = usual
         if batch.kind == .alone {
             let patience = configuration.suspectPatience(afterFailures: work.events[0].attempts)
             // Where every statement takes long, it is not the event's fault.
@@ -281,7 +284,7 @@ extension InboxQueue {
                 try await HangWatch.shared.sleep(for: bound)
                 return .timeIsOver
             }
-            if let end = batch.stay.solitudeEnds {
+            if let end = batch.stay.solitudeEnds, !work.events[0].hasToStayAlone {
                 group.addTask {
                     try await HangWatch.shared.sleep(for: end - .now)
                     return .solitudeIsOver

@@ -67,11 +67,12 @@ extension LostBatches {
         }
 
         /// Every writer of the queue names a time that is not in the past: the low-water mark relies on it. A suspect whose process died while it
-        /// went on beside others lets these go first.
+        /// went on beside others lets these go first, and is alone to the end the next time.
         private var suspicion: Statement {
             """
             UPDATE appstore.inbox_ready
-            SET is_suspect = true, run_at = greatest(run_at, clock_timestamp() + CASE WHEN is_suspect THEN interval '5 seconds' ELSE '0' END)
+            SET is_suspect = true, run_at = greatest(run_at, clock_timestamp() + CASE WHEN is_suspect THEN interval '5 seconds' ELSE '0' END),
+                last_error = CASE WHEN is_suspect THEN \(ClaimedBatch.lossBesideOthers) ELSE last_error END
             WHERE event_id = ANY (\(suspects.sorted()))
             """
         }

@@ -137,7 +137,8 @@ enum LostBatches {
                 ORDER BY r.event_id
                 FOR UPDATE SKIP LOCKED
             )
-            SELECT held.event_id, held.attempts, held.deaths, statement_timestamp() AS claimed_at, i.source, i.received_at, ''::bytea AS body
+            SELECT held.event_id, held.attempts, held.deaths, false AS has_to_stay_alone, statement_timestamp() AS claimed_at,
+                   i.source, i.received_at, ''::bytea AS body
             FROM held
             CROSS JOIN LATERAL (SELECT i.source, i.received_at FROM appstore.inbox AS i WHERE i.event_id = held.event_id OFFSET 0) AS i
             """

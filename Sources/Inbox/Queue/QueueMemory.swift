@@ -99,9 +99,9 @@ final class QueueMemory: Sendable {
         state.withLock { $0.statementPatience.bound(for: events) }
     }
 
-    /// A batch was merged as a whole in that time.
+    /// A batch was merged as a whole in that time. However few its events were, it says nothing of what more of them would take.
     func merged(in duration: Duration, events: Int) {
-        state.withLock { $0.statementPatience.took(duration, events: events) }
+        state.withLock { $0.statementPatience.took(duration, events: max(events, $0.limit.events)) }
     }
 
     /// A statement of a batch took longer than the bound.

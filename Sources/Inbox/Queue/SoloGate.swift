@@ -118,16 +118,17 @@ final class SoloGate: Sendable {
     private func awaitSolitude() async -> Bool {
         let patience = patience
         return await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                do {
-                    try await Task.sleep(for: patience)
-                } catch {
-                    // The wait is over, or whoever waits is to end.
-                }
-                self.withdraw()
-            }
             let isIn = await withCheckedContinuation { waiter in
-                if state.withLock({ $0.enterAlone(waiter) }) { waiter.resume(returning: true) }
+                guard !state.withLock({ $0.enterAlone(waiter) }) else { return waiter.resume(returning: true) }
+                // Only now: there is no withdrawing before.
+                group.addTask {
+                    do {
+                        try await Task.sleep(for: patience)
+                    } catch {
+                        // The wait is over, or whoever waits is to end.
+                    }
+                    self.withdraw()
+                }
             }
             group.cancelAll()
             return isIn
