@@ -19,10 +19,11 @@ extension BatchIsolation {
         var all: [Int: Settlement] = [:]
         let parts = try await merge(Self.parts(of: prepared.indices), of: prepared, into: &all)
         if Self.isTimeout(error), parts.isEmpty { learn(exceeding: bound) }
-        let whole = parts.filter { $0.indices.count > 1 }
-        var rest = parts.filter { $0.indices.count == 1 }
-        if !whole.isEmpty { rest += try await merge(whole.flatMap(\.indices).map { $0..<$0 + 1 }, of: prepared, into: &all) }
-        for (indices, error) in rest { all[indices.lowerBound] = try await settlement(of: indices.lowerBound, after: error) }
+        for (indices, error) in parts where indices.count == 1 {
+            all[indices.lowerBound] = try await settlement(of: indices.lowerBound, after: error)
+        }
+        let rest = parts.filter { $0.indices.count > 1 }.flatMap(\.indices)
+        try await merge(oneByOne: rest, of: prepared, into: &all)
         return prepared.indices.compactMap { all[$0] }
     }
 
