@@ -129,6 +129,65 @@ struct InboxQueueClaimTests {
         await pool.close()
     }
 
+    /// An inbox with so many events that have been due for long.
+    private func backlog(of count: Int) async throws -> TestDatabase {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection { connection in
+            try await connection.runScript(
+                """
+                WITH stored AS (
+                    INSERT INTO appstore.inbox (source, received_at, body)
+                    SELECT 'notification_v2', now(), '\\x01' FROM generate_series(1, \(count))
+                    RETURNING event_id
+                )
+                INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+                SELECT event_id, now() - interval '1 hour' + event_id * interval '1 millisecond', 1 FROM stored;
+                """
+            )
+        }
+        return database
+    }
+
+    /// Takes full batches while another session holds the first five events.
+    private func takeBeside(_ queue: InboxQueue<Int64>, batches: Int, on database: TestDatabase) async throws {
+        try await database.withConnection { holder in
+            try await holder.withTransaction { transaction in
+                _ = try await transaction.query("SELECT FROM appstore.inbox_ready WHERE event_id <= 5 FOR UPDATE")
+                for _ in 0..<batches { #expect(try await queue.takeBatch().events == 5) }
+                #expect(queue.memory.nextClaim(at: .now - .seconds(1)).isContinuation)
+            }
+        }
+    }
+
+    private static let first: Statement = "SELECT count(*)::text FROM appstore.outcomes WHERE event_id <= 5"
+
+    @Test func `what another let go again is taken soon, though in a backlog a claim goes on where the last one ended`() async throws {
+        let database = try await backlog(of: 20_000)
+        let pool = try database.pool(user: "appstore_worker")
+        let queue = queue(pool, batchEvents: 5)
+        try await takeBeside(queue, batches: 3, on: database)
+        var batches = 0
+        while try await database.lines(Self.first) != ["5"] {
+            _ = try await queue.takeBatch()
+            batches += 1
+        }
+        // A look at the queue comes with one of the claims of the next 20 ms; otherwise it would be after four thousand.
+        #expect(batches < 500)
+        await pool.close()
+    }
+
+    @Test func `what another let go again is taken at once when nothing else is due`() async throws {
+        let database = try await backlog(of: 10)
+        let pool = try database.pool(user: "appstore_worker")
+        let queue = queue(pool, batchEvents: 5)
+        try await takeBeside(queue, batches: 1, on: database)
+        // So that no look at the queue comes in between.
+        _ = queue.memory.nextClaim(at: .now + .seconds(3600))
+        #expect(try await queue.takeBatch().events == 5)
+        #expect(try await database.lines(Self.first) == ["5"])
+        await pool.close()
+    }
+
     /// Inserts that commit late and out of order or not at all, claims that are rolled back, several queues with a mark each: for some
     /// seconds, in which there is no sweep.
     @Test func `no event is stranded behind a mark, whatever is open meanwhile`() async throws {

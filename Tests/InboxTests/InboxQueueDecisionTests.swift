@@ -53,8 +53,24 @@ struct InboxQueueDecisionTests {
                 LowWaterMark.Probe(from: .start, first: first, at: PostgresTimestamp(microsecondsSince2000: 9_000_000), xmin: 5, xmax: 5)
             )
         }
-        #expect(memory.nextClaim(opened: 1).mark == first)
-        #expect(memory.nextClaim(opened: 2).mark == .start)
+        #expect(memory.nextClaim(opened: 1).position == first)
+        memory.claimed(upTo: QueuePosition(runAt: first.runAt, eventID: 9))
+        #expect(memory.nextClaim(opened: 2) == QueueMemory.ClaimStart(position: .start, probe: .start))
+        #expect(memory.nextClaim(opened: 2).position == .start, "nor does it go on where one ended on the other server")
+    }
+
+    @Test func `a claim goes on where a full one ended, but begins at the mark with each look at the queue`() {
+        let patience = Patience(minimum: .seconds(1), maximum: .seconds(1))
+        let memory = QueueMemory(patience: patience, statementPatience: patience, limit: BatchLimit(maximum: 100))
+        let end = QueuePosition(runAt: PostgresTimestamp(microsecondsSince2000: 10), eventID: 7)
+        let start = ContinuousClock.now
+        #expect(memory.nextClaim(at: start) == QueueMemory.ClaimStart(position: .start, probe: .start))
+        memory.claimed(upTo: end)
+        #expect(memory.nextClaim(at: start + .milliseconds(1)) == QueueMemory.ClaimStart(position: end, isContinuation: true))
+        #expect(memory.nextClaim(at: start + .milliseconds(21)) == QueueMemory.ClaimStart(position: .start, probe: .start))
+        #expect(memory.nextClaim(at: start + .milliseconds(22)).isContinuation)
+        memory.claimed(upTo: nil)
+        #expect(memory.nextClaim(at: start + .milliseconds(23)) == QueueMemory.ClaimStart(position: .start))
     }
 
     @Test func `a suspect waits for those inside, keeps newcomers out, and lets them all in afterwards`() {

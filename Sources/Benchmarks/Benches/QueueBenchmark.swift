@@ -53,7 +53,11 @@ package struct QueueBenchmark: Sendable {
                 return run
             }
             var report = report(figures, machine: machine)
-            if let hold { report.comparisons.append(try await compareHeld(for: hold, cluster: cluster, environment: environment)) }
+            if let hold {
+                let (comparison, details) = try await compareHeld(for: hold, cluster: cluster, environment: environment)
+                report.comparisons.append(comparison)
+                report.details += details
+            }
             return report
         }
     }
@@ -116,6 +120,7 @@ package struct QueueBenchmark: Sendable {
             QueueRun.cost("PostgreSQL", own, \.postgresTime, source: "process time of all its processes"),
         ]
         report.details = [
+            QueueRun.detail("PostgreSQL with a snapshot held", figures[Measured.ownHeld.rawValue], \.postgresTime),
             QueueRun.detail("pgbench of the yardstick", yardstick, \.clientTime),
             QueueRun.detail("PostgreSQL under the yardstick", yardstick, \.postgresTime),
         ]
@@ -125,35 +130,44 @@ package struct QueueBenchmark: Sendable {
 
 extension QueueBenchmark {
     /// Settles events for so long while nothing that dies can be cleared away, and compares the last minute with rounds before and after.
-    private func compareHeld(for seconds: Int, cluster: BenchmarkCluster, environment: BenchmarkEnvironment) async throws -> Comparison {
+    private func compareHeld(
+        for seconds: Int,
+        cluster: BenchmarkCluster,
+        environment: BenchmarkEnvironment
+    ) async throws -> (Comparison, [BenchmarkReport.Detail]) {
         environment.progress("settling for \(seconds) s under one snapshot")
         return try await QueueDrain.with(url: url(in: cluster), batch: batch) { drain in
-            func free() async throws -> [Double] {
+            func free() async throws -> [QueueRun] {
                 try await cluster.vacuum(Self.database, table: "appstore.inbox_ready")
-                var rates: [Double] = []
-                for _ in 0..<rounds { rates.append(try await measure(drain, cluster).rate) }
-                return rates
+                var runs: [QueueRun] = []
+                for _ in 0..<rounds { runs.append(try await measure(drain, cluster)) }
+                return runs
             }
             let before = try await free()
             let held = try await cluster.withSnapshot(of: Self.database, isHeld: true) {
-                var runs: [(end: Double, rate: Double)] = []
+                var runs: [(end: Double, run: QueueRun)] = []
                 let start = SteadyClock.now()
                 while runs.isEmpty || SteadyClock.now() - start < Double(seconds) {
                     try Task.checkCancellation()
-                    let rate = try await measure(drain, cluster).rate
-                    runs.append((SteadyClock.now(), rate))
+                    let run = try await measure(drain, cluster)
+                    runs.append((SteadyClock.now(), run))
                 }
                 environment.progress("\(runs.count * events) events were settled under one snapshot")
-                return runs.filter { $0.end > SteadyClock.now() - 60 }.map(\.rate)
+                return runs.filter { $0.end > SteadyClock.now() - 60 }.map(\.run)
             }
-            let after = try await free()
-            return Comparison(
+            let unheld = before + (try await free())
+            let comparison = Comparison(
                 "queue in the last minute of \(seconds) s under one snapshot",
                 unit: "events/s",
-                rounds: [Samples(held).median],
-                yardstick: Comparison.Yardstick("the same queue before and after it", rounds: [Samples(before + after).median]),
+                rounds: [Samples(held.map(\.rate)).median],
+                yardstick: Comparison.Yardstick("the same queue before and after it", rounds: [Samples(unheld.map(\.rate)).median]),
                 aim: .ratio(0.95)
             )
+            let details = [
+                QueueRun.detail("PostgreSQL in the last minute under one snapshot", held, \.postgresTime),
+                QueueRun.detail("PostgreSQL before and after it", unheld, \.postgresTime),
+            ]
+            return (comparison, details)
         }
     }
 }

@@ -9,15 +9,15 @@ enum ClaimedBatch {
     /// most `bytes` together (one larger body still comes alone).
     ///
     /// - Parameters:
-    ///   - mark: nothing waits before it; see ``LowWaterMark``.
+    ///   - start: the first place that is looked at; see ``QueueMemory/nextClaim(opened:at:)``.
     ///   - bound: how long each later statement of the transaction may take. A lock has less time, so that waiting for it is not taken for being
     ///     slow.
-    static func claim(limit: Int, bytes: Int, from mark: QueuePosition, lane: Lane, bound: Duration) -> Statement {
+    static func claim(limit: Int, bytes: Int, from start: QueuePosition, lane: Lane, bound: Duration) -> Statement {
         """
         WITH due AS MATERIALIZED ( -- 1. lock
             SELECT r.event_id, r.run_at, r.attempts, r.bytes
             FROM appstore.inbox_ready AS r
-            WHERE r.run_at <= statement_timestamp() AND (r.run_at, r.event_id) >= (\(mark.runAt), \(mark.eventID)) AND NOT r.is_suspect
+            WHERE r.run_at <= statement_timestamp() AND (r.run_at, r.event_id) >= (\(start.runAt), \(start.eventID)) AND NOT r.is_suspect
             ORDER BY r.run_at, r.event_id
             LIMIT \(limit)
             FOR UPDATE SKIP LOCKED
@@ -25,7 +25,7 @@ enum ClaimedBatch {
             SELECT due.*, sum(due.bytes) OVER (ORDER BY due.run_at, due.event_id) - due.bytes AS bytes_before
             FROM due
         )
-        SELECT m.event_id, m.attempts, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body, -- 3. bodies
+        SELECT m.event_id, m.run_at, m.attempts, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body, -- 3. bodies
                (SELECT pg_advisory_xact_lock(\(lane))) AS lane, -- once, and only if there are events
                (SELECT set_config('statement_timeout', \("\(bound.wholeMilliseconds)"), true)) AS bound,
                (SELECT set_config('lock_timeout', \("\(max(bound.wholeMilliseconds * 4 / 5, 1))"), true)) AS lock_bound
@@ -88,6 +88,12 @@ enum ClaimedBatch {
                 body: try row.decode("body")
             )
         }
+    }
+
+    /// Behind the last of them.
+    static func end(_ rows: Rows) throws -> QueuePosition? {
+        guard let row = rows.last else { return nil }
+        return QueuePosition(runAt: try row.decode("run_at"), eventID: try row.decode("event_id", as: Int64.self) + 1)
     }
 
     /// The same for statements that ask for deaths, too.

@@ -150,20 +150,37 @@ extension InboxQueue {
         guard batch.kind == .company else {
             return try ClaimedBatch.suspects(await transaction.query(ClaimedBatch.claimSuspect(lane: batch.lane)))
         }
-        let (mark, probe) = memory.nextClaim(opened: pool.counts.opened)
+        let start = memory.nextClaim(opened: pool.counts.opened)
+        let events = try await claim(batch, from: start, bound: bound, in: transaction)
+        guard events.isEmpty, start.isContinuation else { return events }
+        return try await claim(batch, from: QueueMemory.ClaimStart(position: memory.mark), bound: bound, in: transaction)
+    }
+
+    private func claim(
+        _ batch: Batch,
+        from start: QueueMemory.ClaimStart,
+        bound: Duration,
+        in transaction: Transaction
+    ) async throws -> [ClaimedEvent] {
         let claim = ClaimedBatch.claim(
             limit: batch.limit,
             bytes: configuration.batchBytes,
-            from: mark,
+            from: start.position,
             lane: batch.lane,
             bound: bound
         )
-        guard let probe else { return try ClaimedBatch.events(await transaction.query(claim)) }
-        let start = ContinuousClock.now
-        // Before the claim, which bounds all statements that come after it.
-        let answers = try await transaction.pipeline([ClaimedBatch.probe(from: probe), claim])
-        memory.observe(try ClaimedBatch.probe(answers[0], from: probe), after: .now - start)
-        return try ClaimedBatch.events(answers[1])
+        let rows: Rows
+        if let probe = start.probe {
+            let begun = ContinuousClock.now
+            // Before the claim, which bounds all statements that come after it.
+            let answers = try await transaction.pipeline([ClaimedBatch.probe(from: probe), claim])
+            memory.observe(try ClaimedBatch.probe(answers[0], from: probe), after: .now - begun)
+            rows = answers[1]
+        } else {
+            rows = try await transaction.query(claim)
+        }
+        memory.claimed(upTo: rows.count < batch.limit ? nil : try ClaimedBatch.end(rows))
+        return try ClaimedBatch.events(rows)
     }
 
     /// Prepares events on all cores, and says how far each has come.

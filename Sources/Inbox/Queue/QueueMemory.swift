@@ -2,8 +2,19 @@ import Synchronization
 
 /// What the batches of one process learn from each other.
 final class QueueMemory: Sendable {
+    /// Where a claim begins.
+    struct ClaimStart: Hashable, Sendable {
+        var position: QueuePosition
+        /// Where a look at the queue begins that is to go with it.
+        var probe: QueuePosition?
+        /// Whether it goes on where another one ended, so that it does not see what others have let go before that.
+        var isContinuation = false
+    }
+
     private struct State {
         var mark = LowWaterMark()
+        /// Behind the last event of the latest claim, if that was full. What lies before it is mostly held, or dead.
+        var lastClaimEnd: QueuePosition?
         var patience: Patience
         var statementPatience: Patience
         var limit: BatchLimit
@@ -11,6 +22,11 @@ final class QueueMemory: Sendable {
         var suspectsAreDue = false
         var opened = 0
         var carefulUntil: ContinuousClock.Instant?
+
+        mutating func forgetQueue() {
+            mark.forget()
+            lastClaimEnd = nil
+        }
     }
 
     private let state: Mutex<State>
@@ -19,19 +35,28 @@ final class QueueMemory: Sendable {
         state = Mutex(State(patience: patience, statementPatience: statementPatience, limit: limit))
     }
 
-    /// Where a claim begins, and where a probe does that is to go with it.
+    /// Where the next claim begins: in a backlog where the last one ended, but each time that there is a look at the queue from the mark, so that
+    /// what was let go again, or committed late, waits for a few milliseconds at the most.
     ///
     /// - Parameter opened: how many connections the pool has opened. Each may lead to another server than those before it: one that died
     ///   while it was idle is replaced without a word.
-    func nextClaim(opened: Int? = nil) -> (mark: QueuePosition, probe: QueuePosition?) {
+    func nextClaim(opened: Int? = nil, at now: ContinuousClock.Instant = .now) -> ClaimStart {
         state.withLock { state in
             if let opened, state.opened != opened {
-                state.mark.forget()
+                state.forgetQueue()
                 state.opened = opened
             }
-            let probe = state.mark.probe(at: .now)
-            return (state.mark.position, probe)
+            let probe = state.mark.probe(at: now)
+            guard probe == nil, let end = state.lastClaimEnd, end > state.mark.position else {
+                return ClaimStart(position: state.mark.position, probe: probe)
+            }
+            return ClaimStart(position: end, isContinuation: true)
         }
+    }
+
+    /// A claim took events up to there, as many as it may; nil if there were fewer.
+    func claimed(upTo end: QueuePosition?) {
+        state.withLock { $0.lastClaimEnd = end }
     }
 
     /// Below which nothing waits.
@@ -43,7 +68,7 @@ final class QueueMemory: Sendable {
 
     /// The server may be another one from now on.
     func connectionWasLost() {
-        state.withLock { $0.mark.forget() }
+        state.withLock { $0.forgetQueue() }
     }
 
     /// Those of claimed events that are to be put off, and for how long.
