@@ -43,6 +43,14 @@ static inline int COpenSSL_EC_GROUP_precompute(EC_GROUP *group) {
 #pragma GCC diagnostic pop
 }
 
+// X and Z of a point whose affine coordinates are X/Z^2 and Y/Z^3. OpenSSL 3 deprecates it without a replacement.
+static inline int COpenSSL_EC_POINT_get_XZ(const EC_GROUP *group, const EC_POINT *point, BIGNUM *x, BIGNUM *z, BN_CTX *context) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return EC_POINT_get_Jprojective_coordinates_GFp(group, point, x, NULL, z, context);
+#pragma GCC diagnostic pop
+}
+
 static inline EVP_PKEY *COpenSSL_RSA_gen(unsigned int bits) { return EVP_RSA_gen(bits); }
 
 static inline long COpenSSL_BIO_get_mem_data(BIO *bio, char **data) { return BIO_get_mem_data(bio, data); }

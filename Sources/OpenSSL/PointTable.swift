@@ -12,16 +12,18 @@ final class PointTable: @unchecked Sendable {
     private let group: OpaquePointer
     /// n, the order of both points.
     private let order: OpaquePointer
+    /// p, below which coordinates are.
+    private let prime: OpaquePointer
 
     /// Nil when this libcrypto makes no such tables, or the key is not on P-256.
     init?(of key: OpaquePointer) {
         defer { ERR_clear_error() }
         guard let curve = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), let group = EC_GROUP_dup(curve),
-            let order = EC_GROUP_get0_order(curve)
+            let order = EC_GROUP_get0_order(curve), let prime = EC_GROUP_get0_field(curve)
         else {
             return nil
         }
-        (self.curve, self.group, self.order) = (curve, group, order)
+        (self.curve, self.group, self.order, self.prime) = (curve, group, order, prime)
         guard let point = Self.point(of: key, on: curve) else { return nil }
         defer { EC_POINT_free(point) }
         guard EC_GROUP_set_generator(group, point, order, BN_value_one()) == 1, COpenSSL_EC_GROUP_precompute(group) == 1 else { return nil }
@@ -43,7 +45,8 @@ final class PointTable: @unchecked Sendable {
         defer { BN_CTX_end(context) }
         // BN_CTX_get answers nil after its first failure, so that the last one vouches for all.
         let (e, r, w, u) = (BN_CTX_get(context), BN_CTX_get(context), BN_CTX_get(context), BN_CTX_get(context))
-        guard let x = BN_CTX_get(context), let sum = EC_POINT_new(curve) else { return false }
+        let (x, z) = (BN_CTX_get(context), BN_CTX_get(context))
+        guard let square = BN_CTX_get(context), let sum = EC_POINT_new(curve) else { return false }
         defer { EC_POINT_free(sum) }
         guard let other = EC_POINT_new(group) else { return false }
         defer { EC_POINT_free(other) }
@@ -53,9 +56,14 @@ final class PointTable: @unchecked Sendable {
             && BN_mod_mul(u, e, w, order, context) == 1 && EC_POINT_mul(curve, sum, u, nil, nil, context) == 1
             && BN_mod_mul(u, r, w, order, context) == 1 && EC_POINT_mul(group, other, u, nil, nil, context) == 1
             && EC_POINT_add(curve, sum, sum, other, context) == 1 && EC_POINT_is_at_infinity(curve, sum) == 0
-            && EC_POINT_get_affine_coordinates(curve, sum, x, nil, context) == 1 && BN_nnmod(u, x, order, context) == 1
-        if !isComputed { ERR_clear_error() }
-        return isComputed && BN_cmp(u, r) == 0
+            && COpenSSL_EC_POINT_get_XZ(curve, sum, x, z, context) == 1 && BN_mod_sqr(square, z, prime, context) == 1
+        // The coordinate is x/z². Whether it is r, or r + n where that is below p, can be told without dividing, which takes ten times as long.
+        while isComputed, BN_cmp(r, prime) < 0, BN_mod_mul(u, r, square, prime, context) == 1 {
+            if BN_cmp(u, x) == 0 { return true }
+            guard BN_add(r, r, order) == 1 else { break }
+        }
+        ERR_clear_error()
+        return false
     }
 
     private static func point(of key: OpaquePointer, on curve: OpaquePointer) -> OpaquePointer? {
