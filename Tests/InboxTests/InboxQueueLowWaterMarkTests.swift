@@ -77,6 +77,18 @@ struct InboxQueueLowWaterMarkTests {
         #expect(mark.position == .start)
     }
 
+    @Test func `the longer a look takes the less often there is one, but at least once a second`() {
+        var mark = LowWaterMark()
+        let start = ContinuousClock.now
+        _ = mark.probe(at: start)
+        for (took, pause) in [(0, 20), (1, 20), (50, 500), (3000, 1000)] {
+            let begin = start + .seconds(took + 1)
+            mark.observe(probe(from: position(1), first: position(50), at: 100, xmin: 10, xmax: 10), after: .milliseconds(took))
+            let steps = [begin, begin + .milliseconds(pause - 1), begin + .milliseconds(pause)].map { mark.probe(at: $0) != nil }
+            #expect(steps == [true, false, true], "after a look of \(took) ms")
+        }
+    }
+
     /// Transactions that insert, hold, delete, commit and roll back in any order, and looks whose results come late and in any order.
     @Test(arguments: 0..<30)
     func `no event that waits or will wait is ever behind the mark`(seed: UInt64) {

@@ -35,11 +35,17 @@ struct LowWaterMark: Sendable {
     private(set) var position = QueuePosition.start
     private var candidate: Candidate?
     private var nextProbe: ContinuousClock.Instant?
+    /// How long the latest probe took, with the claim that it went with.
+    private var probeDuration = Duration.zero
     private var nextSweep: ContinuousClock.Instant?
 
     /// How far behind the database's clock the mark stays, in microseconds.
     private static var slack: Int64 { 1_000_000 }
     private static var probePause: Duration { .milliseconds(20) }
+    /// How many times as long as a probe took there is none after its beginning, for a second at the most: while a transaction that has written
+    /// stays open the mark stays, too, and each probe walks over all that was settled meanwhile, as does the claim that goes with it.
+    private static var probeRest: Int { 10 }
+    private static var longestProbePause: Duration { .seconds(1) }
     private static var sweepPause: Duration { .seconds(60) }
     /// How many times as long as a sweep took there is none after it: under a snapshot that is held for long it walks over all that was settled.
     private static var sweepRest: Int { 200 }
@@ -47,7 +53,7 @@ struct LowWaterMark: Sendable {
     /// Where a probe that is due now is to begin, or nil when none is.
     mutating func probe(at now: ContinuousClock.Instant) -> QueuePosition? {
         if let nextProbe, now < nextProbe { return nil }
-        nextProbe = now + Self.probePause
+        nextProbe = now + max(Self.probePause, min(probeDuration * Self.probeRest, Self.longestProbePause))
         if let nextSweep, now < nextSweep { return position }
         nextSweep = now + Self.sweepPause
         return .start
@@ -57,6 +63,7 @@ struct LowWaterMark: Sendable {
     ///
     /// - Parameter duration: how long it took.
     mutating func observe(_ probe: Probe, after duration: Duration = .zero, at now: ContinuousClock.Instant = .now) {
+        probeDuration = probe.from == .start ? .zero : duration
         if probe.from == .start { nextSweep = max(nextSweep ?? now, now + duration * Self.sweepRest) }
         // It began at a mark that a sweep has lowered since, so it has missed what the sweep found.
         guard probe.from <= position else { return }
