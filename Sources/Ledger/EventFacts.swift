@@ -80,4 +80,13 @@ package struct EventFacts: Sendable {
             .map { LedgerKey(environment: $0.key.environment, id: $0.originalTransactionID) }
         return Set(charged).union(legacyRenewals.lazy.map(\.contract))
     }
+
+    /// The contracts, a consumable's charge for one, that a merge of the event may lock.
+    package var lockedContracts: Set<LedgerKey> {
+        var locked = contracts.union(receiptSubmissions.lazy.map(\.key.contract))
+        if let subscription { locked.insert(subscription.key) }
+        if let transaction { locked.insert(LedgerKey(environment: transaction.key.environment, id: transaction.originalTransactionID)) }
+        if let submission { locked.insert(LedgerKey(environment: submission.key.charge.environment, id: submission.originalTransactionID)) }
+        return locked
+    }
 }

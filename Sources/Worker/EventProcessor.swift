@@ -110,6 +110,12 @@ package struct EventProcessor: Sendable {
         return .outcome(Outcome(.rejected, reason: rejection.reason.rawValue, labels: labels))
     }
 
+    /// The contracts that merging an event may lock.
+    package func subjects(_ prepared: Prepared) -> [String] {
+        guard case .facts(let facts, _) = prepared else { return [] }
+        return facts.lockedContracts.map { "\($0.environment.rawValue) \($0.id)" }
+    }
+
     /// Merges what was prepared, in order, and says what became of each.
     package func merge(_ prepared: [Prepared], in transaction: Transaction) async throws -> [Settlement] {
         let fold = BatchFold(

@@ -118,6 +118,11 @@ enum MetricCatalogue {
         ),
         MetricDescription("appstore_inbox_worker_batch_splits_total", .counter, "Times that a batch was split around an error."),
         MetricDescription(
+            "appstore_inbox_worker_contested_total",
+            .counter,
+            "Events let go, to be taken again soon, since another batch of this worker was merging the same contract."
+        ),
+        MetricDescription(
             "appstore_inbox_worker_delay_seconds",
             delays,
             "From an event's arrival, by the database's clock, to the commit of its outcome; a requeued event counts from its arrival, too."

@@ -91,6 +91,7 @@ struct WorkerCommand: DaemonCommand {
             logger: logger,
             metrics: QueueMetrics(types: notificationTypes, factory: registry),
             prepare: processor.prepare,
+            subjects: processor.subjects,
             merge: processor.merge
         )
         registry.observe(queue.side, as: "markers")

@@ -30,8 +30,11 @@ struct Batch: Sendable {
 extension InboxQueue {
     /// A batch that waits for its merge. The bodies are gone: they are most of what a worker would have to remember.
     private struct Work: Sendable {
+        /// When its claim began.
         let start: ContinuousClock.Instant
-        /// Those that were prepared, in order.
+        /// How many were claimed.
+        let claimed: Int
+        /// Those that were prepared and are to be merged, in order.
         var events: [ClaimedEvent] = []
         var prepared: [Prepared] = []
         /// Those whose preparation takes too long.
@@ -57,12 +60,14 @@ extension InboxQueue {
         defer { HangWatch.shared.settle(batch.lane) }
         do {
             return try await withThrowingTaskGroup(of: Preparation.self, returning: BatchReport.self) { group in
+                defer { inFlight.leave(batch.lane) }
                 let settled = try await pool.withTransaction { transaction in
                     let bound = memory.statementBound(for: batch.limit)
+                    let start = ContinuousClock.now
                     let events = try await claim(batch, bound: bound, in: transaction)
                     guard !events.isEmpty else { return nil as Settled? }
                     taken = events.map(\.eventID)
-                    let work = try await work(on: events, of: batch, in: &group)
+                    let work = try await work(on: events, since: start, of: batch, in: &group)
                     let settled = try await settle(work, of: batch, bound: bound, in: transaction)
                     isRecording = true
                     return settled
@@ -91,9 +96,9 @@ extension InboxQueue {
         metrics.committed(settled.plan, after: .now - settled.work.start)
         var report = settled.plan.report
         report.givenUp = settled.work.overdue.count
-        report.isFull = report.events >= batch.limit
+        report.isFull = settled.work.claimed >= batch.limit
         memory.settled(settled.work.events.map(\.eventID), putOff: settled.work.putOff.map(\.event.eventID))
-        if batch.kind == .company { settled.hasStalled ? memory.stalled(report.events) : memory.committed(report.events) }
+        if batch.kind == .company { settled.hasStalled ? memory.stalled(report.events) : memory.committed(settled.work.claimed) }
         return report
     }
 
@@ -108,10 +113,11 @@ extension InboxQueue {
     /// Marks what was claimed, and prepares it.
     private func work(
         on events: [ClaimedEvent],
+        since start: ContinuousClock.Instant,
         of batch: Batch,
         in group: inout ThrowingTaskGroup<Preparation, any Error>
     ) async throws -> Work {
-        var work = Work(start: .now)
+        var work = Work(start: start, claimed: events.count)
         batch.whenClaimed(events.count >= batch.limit)
         work.putOff = putOff(among: events)
         let events = work.putOff.isEmpty ? events : events.filter { event in !work.putOff.contains { $0.event.eventID == event.eventID } }
@@ -129,7 +135,18 @@ extension InboxQueue {
                 continue
             }
         }
+        if batch.kind == .company { letGoOfContested(&work, in: batch) }
         return work
+    }
+
+    /// What another batch of this process is merging is let go with this transaction, too.
+    private func letGoOfContested(_ work: inout Work, in batch: Batch) {
+        let contested = inFlight.enter(batch.lane, with: zip(work.events, work.prepared).map { ($0.eventID, subjects($1)) })
+        guard !contested.isEmpty else { return }
+        metrics.letGo(contested.count)
+        let kept = work.events.indices.filter { !contested.contains(work.events[$0].eventID) }
+        work.events = kept.map { work.events[$0] }
+        work.prepared = kept.map { work.prepared[$0] }
     }
 
     private func putOff(among events: [ClaimedEvent]) -> [(event: ClaimedEvent, delay: Duration)] {

@@ -10,16 +10,20 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
     /// Writes prepared events into the books, inside the batch's transaction; one settlement for each, in order. It may be called again
     /// with fewer of them after an error, whose writes have been rolled back by then.
     package typealias Merge = @Sendable ([Prepared], Transaction) async throws -> [Settlement]
+    /// The names of what a prepared event is about, such as a contract: merges of two events about the same wait for each other.
+    package typealias Subjects = @Sendable (Prepared) -> [String]
 
     let pool: ConnectionPool
     let configuration: QueueConfiguration
     let metrics: QueueMetrics
     let prepare: Prepare
+    let subjects: Subjects
     let merge: Merge
     let logger: Logger
     let markers: CrashMarkers
     let memory: QueueMemory
     let gate: SoloGate
+    let inFlight = SubjectsInFlight()
 
     package typealias Configuration = QueueConfiguration
 
@@ -30,12 +34,14 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
         logger: Logger,
         metrics: QueueMetrics = QueueMetrics(),
         prepare: @escaping Prepare,
+        subjects: @escaping Subjects = { _ in [] },
         merge: @escaping Merge
     ) {
         self.pool = pool
         self.configuration = configuration
         self.metrics = metrics
         self.prepare = prepare
+        self.subjects = subjects
         self.merge = merge
         self.logger = logger
         markers = CrashMarkers(side: pool.side(patience: configuration.markerPatience), logger: logger)

@@ -42,7 +42,7 @@ final class QueueMemory: Sendable {
     ///   while it was idle is replaced without a word.
     func nextClaim(opened: Int? = nil, at now: ContinuousClock.Instant = .now) -> ClaimStart {
         state.withLock { state in
-            if let opened, state.opened != opened {
+            if let opened, opened > state.opened {
                 state.forgetQueue()
                 state.opened = opened
             }

@@ -5,6 +5,7 @@ import Postgres
 package struct QueueMetrics: Sendable {
     private let outcomes: OutcomeCounters
     private let retries: Counter
+    private let contested: Counter
     private let splits: Counter
     private let lost: Counter
     private let suspects: Counter
@@ -17,6 +18,7 @@ package struct QueueMetrics: Sendable {
     package init(types: Set<String> = [], factory: any MetricsFactory = MetricsSystem.factory) {
         outcomes = OutcomeCounters(types: types, factory: factory)
         retries = Counter(label: "appstore_inbox_worker_retries_total", factory: factory)
+        contested = Counter(label: "appstore_inbox_worker_contested_total", factory: factory)
         splits = Counter(label: "appstore_inbox_worker_batch_splits_total", factory: factory)
         lost = Counter(label: "appstore_inbox_worker_batches_lost_total", factory: factory)
         suspects = Counter(label: "appstore_inbox_worker_suspects_total", factory: factory)
@@ -31,10 +33,15 @@ package struct QueueMetrics: Sendable {
         let events = plan.outcomes.count + plan.retries.count
         guard events > 0 else { return }
         outcomes.count(plan.outcomes.map(\.outcome))
-        retries.increment(by: plan.retries.count)
+        retries.increment(by: plan.retries.count(where: \.isAttempt))
         batchEvents.record(events)
         batchDuration.record(duration: duration)
         for settled in plan.outcomes { delay.record(duration: settled.event.age + duration) }
+    }
+
+    /// Events were let go, since another batch was merging what they are about.
+    func letGo(_ events: Int) {
+        contested.increment(by: events)
     }
 
     /// A batch was split around an error.

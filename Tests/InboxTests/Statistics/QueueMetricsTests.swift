@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct QueueMetricsTests {
     private let registry = MetricRegistry(
-        ["outcomes", "retries", "batch_splits", "batches_lost", "suspects", "deaths"].map {
+        ["outcomes", "retries", "contested", "batch_splits", "batches_lost", "suspects", "deaths"].map {
             MetricDescription("appstore_inbox_worker_\($0)_total", .counter, "x")
         }
             + ["batch_events", "batch_seconds", "delay_seconds"].map {
@@ -36,16 +36,17 @@ import Testing
     @Test func `a committed batch counts outcomes, retries, sizes and how long its events took in all`() throws {
         let settlements = [
             outcome(.applied, type: "DID_RENEW"), outcome(.applied, type: "DID_RENEW"), outcome(.rejected, type: nil),
-            .retry(reason: "x", error: "x", labels: OutcomeLabels()),
+            .retry(reason: "x", error: "x", labels: OutcomeLabels()), .postponed(by: .seconds(1), error: "x"),
         ]
         let plan = SettlementPlan(
-            events: [event(1, waited: 500), event(2, waited: 3000), event(3, waited: -10), event(4, waited: 0)],
+            events: [event(1, waited: 500), event(2, waited: 3000), event(3, waited: -10), event(4, waited: 0), event(5, waited: 0)],
             settlements: settlements,
             retry: RetryPolicy()
         )
         let queue = QueueMetrics(types: ["DID_RENEW"], factory: registry)
         queue.committed(plan, after: .seconds(1))
         queue.split()
+        queue.letGo(3)
         queue.batchLost()
         let metrics = try ExposedMetrics(registry.render())
         let outcomes = "appstore_inbox_worker_outcomes_total"
@@ -54,8 +55,9 @@ import Testing
         #expect(metrics.value(outcomes, ["type": "DID_RENEW", "result": "failed"]) == 0)
         #expect(metrics.value("appstore_inbox_worker_retries_total") == 1)
         #expect(metrics.value("appstore_inbox_worker_batch_splits_total") == 1)
+        #expect(metrics.value("appstore_inbox_worker_contested_total") == 3)
         #expect(metrics.value("appstore_inbox_worker_batches_lost_total") == 1)
-        #expect(metrics.sum("appstore_inbox_worker_batch_events") == 4)
+        #expect(metrics.sum("appstore_inbox_worker_batch_events") == 5)
         // Received 0.5, 3 and, by clocks that disagree, -0.01 s before the claim; committed a second after it.
         #expect(metrics.count("appstore_inbox_worker_delay_seconds") == 3)
         #expect(metrics.sum("appstore_inbox_worker_delay_seconds") == 6.5)

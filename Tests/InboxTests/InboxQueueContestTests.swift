@@ -1,0 +1,84 @@
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+@testable import Inbox
+
+/// Batches of one process that hold events about the same thing.
+struct InboxQueueContestTests {
+    private typealias Event = (eventID: Int64, names: [String])
+
+    @Test func `what another batch has in hand is let go, until that batch ends`() {
+        let inFlight = SubjectsInFlight()
+        let first: [Event] = [(1, ["a"]), (2, ["b", "c"]), (3, []), (4, ["a"])]
+        #expect(inFlight.enter(1, with: first) == [])
+        #expect(inFlight.enter(2, with: [(5, ["c"]), (6, ["d"]), (7, ["e"]), (8, [])]) == [5])
+        // What was let go is in nobody's hand, what was kept is.
+        #expect(inFlight.enter(3, with: [(9, ["d"]), (10, ["f"]), (11, ["g"]), (12, ["h"])]) == [9])
+        inFlight.leave(1)
+        #expect(inFlight.enter(4, with: [(13, ["a"]), (14, ["b"]), (15, ["c"]), (16, [])]) == [])
+    }
+
+    @Test func `nothing is let go when it would be more than a quarter`() {
+        let inFlight = SubjectsInFlight()
+        #expect(inFlight.enter(1, with: [(1, ["a"]), (2, ["b"])]) == [])
+        #expect(inFlight.enter(2, with: [(3, ["a"]), (4, ["c"]), (5, ["d"])]) == [])
+        #expect(inFlight.enter(3, with: [(6, ["a"]), (7, ["b"]), (8, ["x"]), (9, ["y"]), (10, ["z"])]) == [])
+    }
+
+    @Test func `an event is let go once, and its batch waits the next time`() {
+        let inFlight = SubjectsInFlight()
+        let rest: [Event] = [(2, []), (3, []), (4, [])]
+        #expect(inFlight.enter(1, with: [(1, ["a"])]) == [])
+        #expect(inFlight.enter(2, with: [(9, ["a"])] + rest) == [9])
+        inFlight.leave(2)
+        #expect(inFlight.enter(3, with: [(9, ["a"])] + rest) == [])
+        inFlight.leave(3)
+        // It was merged, as far as is known: if it comes back, it is as any other.
+        #expect(inFlight.enter(4, with: [(9, ["a"])] + rest) == [9])
+    }
+
+    /// Sixteen events in batches of eight; the first one is about the same as the ninth, and its merge takes until it is told to end.
+    @Test func `a batch does not wait for another one's contract, and its event is settled later, with no attempt lost`() async throws {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection(user: "appstore_ingest") { connection in
+            _ = try await connection.execute("SELECT appstore.receive(\((1...16).map { [UInt8($0)] }))")
+        }
+        let pool = try database.pool(user: "appstore_worker", connections: 4)
+        let (began, begin) = AsyncStream.makeStream(of: Void.self)
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        var configuration = QueueConfiguration()
+        configuration.batchEvents = 8
+        let queue = InboxQueue<Int64>(
+            pool: pool,
+            configuration: configuration,
+            logger: .silent,
+            prepare: { $0.eventID },
+            subjects: { [$0 % 8 == 1 ? "shared" : "\($0)"] },
+            merge: { ids, transaction in
+                // As the register of a contract is locked.
+                if ids.contains(where: { $0 % 8 == 1 }) { try await transaction.execute("SELECT pg_advisory_xact_lock(8)") }
+                if ids.contains(1) {
+                    begin.yield()
+                    for await _ in ended {}
+                }
+                return ids.map { _ in .outcome(Outcome(.applied)) }
+            }
+        )
+        async let first = queue.takeBatch()
+        for await _ in began { break }
+        let second = try await queue.takeBatch()
+        #expect(second.results == [.applied: 7])
+        #expect(second.isFull, "more may be due")
+        #expect(
+            try await database.lines("SELECT concat_ws('|', event_id, attempts, is_suspect) FROM appstore.inbox_ready WHERE event_id > 8")
+                == ["9|0|f"]
+        )
+        end.finish()
+        #expect(try await first.results == [.applied: 8])
+        #expect(try await queue.takeBatch().results == [.applied: 1])
+        #expect(try await database.eventsNotExactlyOnce() == [])
+        await pool.close()
+    }
+}
