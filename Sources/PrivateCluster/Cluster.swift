@@ -46,8 +46,9 @@ package final class Cluster: Sendable {
         return cluster
     }
 
-    /// Runs `initdb`: superuser `postgres`, UTF-8, locale C.
+    /// Runs `initdb`: superuser `postgres`, UTF-8, locale C. Removes what clusters of that name have left behind whose process was killed.
     package func initialize() async throws {
+        try await ClusterFolder.removeAbandoned(named: configuration.name)
         let usual = ["-D", dataFolder.path, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"]
         try await PostgresPrograms.run("initdb", usual + configuration.initialization)
         if let accessRules = configuration.accessRules {
@@ -82,7 +83,7 @@ package final class Cluster: Sendable {
     /// Stops the server at once and removes the folder.
     package func remove() async {
         await end(with: SIGQUIT)
-        Leftovers.remove(folder: folder.path)
+        await DetachedThread.run { [folder] in Leftovers.remove(folder: folder.path) }
     }
 
     private func end(with signal: Int32) async {

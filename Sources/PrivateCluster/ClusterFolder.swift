@@ -3,12 +3,11 @@ package import FoundationEssentials
 
 /// Temporary folders that go with the process, and those left behind by processes that were killed.
 package enum ClusterFolder {
-    /// Makes a folder that belongs to whom PostgreSQL runs as, and removes those of the same name whose process is gone.
+    /// Makes a folder that belongs to whom PostgreSQL runs as.
     ///
     /// - Parameter name: how the folder's name begins; the process id and a random number follow.
     package static func make(named name: String) throws -> URL {
         let parent = FileManager.default.temporaryDirectory
-        try removeAbandoned(name, in: parent)
         let path = parent.appending(path: "\(name)-\(getpid())-\(UInt32.random(in: 0...UInt32.max))").path
         // A Unix socket's path has 107 bytes at most.
         guard path.utf8.count < 90 else {
@@ -24,13 +23,16 @@ package enum ClusterFolder {
         return URL(filePath: path, directoryHint: .isDirectory)
     }
 
-    private static func removeAbandoned(_ prefix: String, in parent: URL) throws {
-        let abandoned = try FileManager.default.contentsOfDirectory(atPath: parent.path).filter { name in
-            guard name.hasPrefix(prefix + "-"), let owner = pid_t(name.dropFirst(prefix.count + 1).prefix { $0 != "-" }) else {
+    /// Removes folders of that name whose process is gone.
+    static func removeAbandoned(named name: String) async throws {
+        let parent = FileManager.default.temporaryDirectory
+        let abandoned = try FileManager.default.contentsOfDirectory(atPath: parent.path).filter { folder in
+            guard folder.hasPrefix(name + "-"), let owner = pid_t(folder.dropFirst(name.count + 1).prefix { $0 != "-" }) else {
                 return false
             }
             return kill(owner, 0) != 0 && errno == ESRCH
         }
-        Leftovers.remove(folders: abandoned.map { parent.appending(path: $0).path })
+        guard !abandoned.isEmpty else { return }
+        await DetachedThread.run { Leftovers.remove(folders: abandoned.map { parent.appending(path: $0).path }) }
     }
 }

@@ -26,6 +26,17 @@ package enum DetachedThread {
         }
     }
 
+    /// Runs `body` on such a thread and returns when it has ended; here, if there are no more threads.
+    static func run(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            let work: @Sendable () -> Void = {
+                body()
+                continuation.resume()
+            }
+            do { try start(work) } catch { work() }
+        }
+    }
+
     private final class Work {
         let body: @Sendable () -> Void
 
