@@ -1,17 +1,16 @@
-import InboxTesting
 import Postgres
-import PostgresTesting
+package import PostgresTesting
 
 /// What PostgreSQL has read of one table, by its own count: every statement counts, those inside functions too, whoever ran it.
-struct TableReads: Sendable {
+package struct TableReads: Sendable {
     /// Sequential scans that were begun.
-    var sequentialScans: Int64 = 0
+    package var sequentialScans: Int64 = 0
     /// Rows of sequential scans and entries of index scans, dead ones included.
-    var entries: Int64 = 0
+    package var entries: Int64 = 0
     /// Pages of the table and its indexes, from memory or not.
-    var pages: Int64 = 0
+    package var pages: Int64 = 0
 
-    static func - (left: TableReads, right: TableReads) -> TableReads {
+    package static func - (left: TableReads, right: TableReads) -> TableReads {
         TableReads(
             sequentialScans: left.sequentialScans - right.sequentialScans,
             entries: left.entries - right.entries,
@@ -22,7 +21,7 @@ struct TableReads: Sendable {
 
 extension TestDatabase {
     /// What has been read of each table of the schema, all partitions together, since it was made. A session reports what it read at its end.
-    func reads() async throws -> [String: TableReads] {
+    package func reads() async throws -> [String: TableReads] {
         try await withConnection { connection in
             try await connection.execute("SET search_path = appstore")  // names come without it
             let rows = try await connection.query(
@@ -48,21 +47,30 @@ extension TestDatabase {
         }
     }
 
-    /// What `body` reads of each table that it reads anything of. It closes its connections; their end is awaited here.
-    func reads(by applicationName: String, _ body: () async throws -> Void) async throws -> [String: TableReads] {
+    /// What `body` reads of each table that it reads anything of. It closes its connections, all with that name; their end is awaited here.
+    package func reads(by applicationName: String, _ body: () async throws -> Void) async throws -> [String: TableReads] {
         let before = try await reads()
         try await body()
         try await awaitEnd(of: applicationName)
         return try await reads().merging(before, uniquingKeysWith: -).filter { $0.value.pages > 0 || $0.value.sequentialScans > 0 }
     }
 
-    /// Waits until no session of that name is left.
+    /// Waits until all that other sessions have read is reported; they have been closed, or are about to be.
+    package func awaitReports() async throws {
+        try await awaitEnd(of: "")
+    }
+
+    /// Waits until no other session of that name is left; none at all when it is empty.
     private func awaitEnd(of applicationName: String) async throws {
         try await withConnection { connection in
             let deadline = ContinuousClock.now + .seconds(60)
             while true {
                 let rows = try await connection.query(
-                    "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND application_name = \(applicationName)"
+                    """
+                    SELECT count(*) AS n FROM pg_stat_activity
+                    WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+                      AND application_name = coalesce(nullif(\(applicationName), ''), application_name)
+                    """
                 )
                 if try rows[0].decode("n", as: Int64.self) == 0 { return }
                 guard ContinuousClock.now < deadline else { throw SessionsLeft(applicationName: applicationName) }
