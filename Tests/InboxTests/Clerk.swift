@@ -16,6 +16,8 @@ final class Clerk: Sendable {
         case killConnection = 4
         /// Needs the row of table `commands` that others may have locked.
         case touchRow = 5
+        /// Takes 0.8 s to fail.
+        case slowFailure = 6
     }
 
     /// Events in the order of their preparation.
@@ -51,6 +53,7 @@ final class Clerk: Sendable {
             switch event.body.first.flatMap(Instruction.init) {
             case .slowMerge: try await transaction.execute("SELECT pg_sleep(3600)")
             case .killConnection: try await transaction.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+            case .slowFailure: _ = try await transaction.pipeline(["SELECT pg_sleep(0.8)", "SELECT 1 / 0"])
             case .touchRow: try await transaction.execute("SELECT FROM appstore.touched FOR UPDATE")
             case .apply, .slowPreparation, nil:
                 try await transaction.execute(

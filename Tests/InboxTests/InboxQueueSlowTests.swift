@@ -32,6 +32,23 @@ struct InboxQueueSlowTests {
         }
     }
 
+    @Test func `one that takes long to fail is not tried again and again beside the others`() async throws {
+        var instructions = [Clerk.Instruction](repeating: .apply, count: 100)
+        instructions[56] = .slowFailure
+        try await Clerk.with(instructions) { database, pool, clerk in
+            let queue = clerk.queue(pool) { $0.statementPatience = .seconds(2) }
+            let report = try await queue.takeBatch()
+            #expect(report.results == [.applied: 99])
+            #expect(try await waiting(database) == ["57|0|0|t"])
+            // The batch, its part, and itself, the last two for a quarter of the bound.
+            let slow = clerk.batches.withLock { $0.count { $0.contains(57) } }
+            #expect(slow == 3)
+            _ = try await queue.lookForLostBatches()
+            #expect(try await queue.takeBatch().retries == 1)
+            #expect(try await waiting(database) == ["57|1|0|t"], "alone it has the time to fail by itself")
+        }
+    }
+
     @Test func `where many wait in vain nobody is suspect, and batches are smaller until it can be told who is`() async throws {
         try await Clerk.with(Array(repeating: .slowMerge, count: 25)) { database, pool, clerk in
             let queue = clerk.queue(pool) { $0.statementPatience = .milliseconds(50) }

@@ -13,9 +13,15 @@ extension BatchIsolation {
 
     /// One settlement for each prepared event, in order.
     ///
-    /// - Parameter error: what the batch as a whole failed with.
-    mutating func settlementsInParts(for prepared: ArraySlice<Prepared>, after error: any Error) async throws -> [Settlement] {
-        try await hurry(Self.isOfTime(error) ? .waited : .apart)
+    /// - Parameters:
+    ///   - error: what the batch as a whole failed with.
+    ///   - isSlow: whether it took long to fail.
+    mutating func settlementsInParts(
+        for prepared: ArraySlice<Prepared>,
+        after error: any Error,
+        isSlow: Bool
+    ) async throws -> [Settlement] {
+        try await hurry(isSlow || Self.isOfTime(error) ? .waited : .apart)
         var all: [Int: Settlement] = [:]
         let parts = try await merge(Self.parts(of: prepared.indices), of: prepared, into: &all)
         if Self.isTimeout(error), parts.isEmpty { learn(exceeding: bound) }

@@ -43,6 +43,8 @@ struct BatchIsolation<Prepared: Sendable> {
     /// How often a batch is repeated when it only lost against another one. Of a conflict that lasts longer the events back off that it is
     /// about, instead of keeping the head of the queue busy for ever.
     private static var maximumRepeats: Int { 3 }
+    /// A merge that fails only after such a part of its bound is slow: usually it takes less than a fourth.
+    private static var slowness: Int { 3 }
     /// What the server has too little of for longer than that is what the event asks too much of.
     private static var patienceWithServer: Duration { .seconds(86_400) }
 
@@ -61,8 +63,10 @@ struct BatchIsolation<Prepared: Sendable> {
             }
             metrics.split()
             logger.warning("batch is split around an error", metadata: ["batch.events": "\(prepared.count)", "error": "\(error)"])
-            if let settlements = try await settlementsApart(for: prepared, after: error) { return settlements }
-            return try await settlementsInParts(for: prepared, after: error)
+            // Whoever takes long to fail would take as long in each probe.
+            let isSlow = ContinuousClock.now - start > bound / Self.slowness
+            if !isSlow, let settlements = try await settlementsApart(for: prepared, after: error) { return settlements }
+            return try await settlementsInParts(for: prepared, after: error, isSlow: isSlow)
         }
     }
 

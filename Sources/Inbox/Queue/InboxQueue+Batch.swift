@@ -135,7 +135,7 @@ extension InboxQueue {
                 continue
             }
         }
-        if batch.kind == .company { letGoOfContested(&work, in: batch) }
+        letGoOfContested(&work, in: batch)
         return work
     }
 

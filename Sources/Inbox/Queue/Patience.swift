@@ -9,8 +9,10 @@ struct Patience: Sendable {
     private let maximum: Duration
     /// No bound is below it for now.
     private var floor: Duration
-    /// What an event took lately, when it was slow.
+    /// What an event took lately, when batches were slow.
     private var perEvent = Duration.zero
+    /// What one took in the latest batch. A single slow batch says nothing of what is usual: the next slow event would be given the more time.
+    private var latest = Duration.zero
 
     /// How many times what was usual is too long.
     private let factor: Int
@@ -31,7 +33,9 @@ struct Patience: Sendable {
 
     /// A batch took that long.
     mutating func took(_ duration: Duration, events: Int) {
-        perEvent = max(duration / max(events, Self.smallestSample), perEvent * 9 / 10)
+        let sample = duration / max(events, Self.smallestSample)
+        perEvent = max(min(sample, latest), perEvent * 9 / 10)
+        latest = sample
         floor = max(minimum, floor / 2)
     }
 
