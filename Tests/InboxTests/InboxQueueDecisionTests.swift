@@ -19,6 +19,16 @@ struct InboxQueueDecisionTests {
         #expect(patience.bound(for: 100) == .seconds(1))
     }
 
+    @Test func `large batches that are slow are usual, whatever small ones come between them`() {
+        var patience = Patience(minimum: .milliseconds(400), maximum: .seconds(30), factor: 4)
+        for _ in 0..<2 {
+            patience.took(.milliseconds(600), events: 100)
+            patience.took(.milliseconds(4), events: 100)
+        }
+        // Half of the 600 ms are believed, a tenth is forgotten, and four times the rest is allowed.
+        #expect(patience.bound(for: 100) > .milliseconds(1000))
+    }
+
     @Test(arguments: [1, 15, 16, 100])
     func `a bound that was too tight doubles until batches of any size fit`(events: Int) {
         var patience = Patience(minimum: .seconds(1), maximum: .seconds(30))

@@ -63,7 +63,8 @@ struct LowWaterMark: Sendable {
     ///
     /// - Parameter duration: how long it took.
     mutating func observe(_ probe: Probe, after duration: Duration = .zero, at now: ContinuousClock.Instant = .now) {
-        probeDuration = probe.from == .start ? .zero : duration
+        // A sweep has its own rest; but until there is a mark each probe begins where sweeps do.
+        probeDuration = probe.from == .start && position > .start ? .zero : duration
         if probe.from == .start { nextSweep = max(nextSweep ?? now, now + duration * Self.sweepRest) }
         // It began at a mark that a sweep has lowered since, so it has missed what the sweep found.
         guard probe.from <= position else { return }

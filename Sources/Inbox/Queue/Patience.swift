@@ -11,8 +11,9 @@ struct Patience: Sendable {
     private var floor: Duration
     /// What an event took lately, when batches were slow.
     private var perEvent = Duration.zero
-    /// What one took in the latest batch. A single slow batch says nothing of what is usual: the next slow event would be given the more time.
-    private var latest = Duration.zero
+    /// What one took in the slowest of the latest few batches. A single slow one says nothing of what is usual: the next slow event would be given
+    /// the more time.
+    private var slowest = Duration.zero
 
     /// How many times what was usual is too long.
     private let factor: Int
@@ -34,8 +35,8 @@ struct Patience: Sendable {
     /// A batch took that long.
     mutating func took(_ duration: Duration, events: Int) {
         let sample = duration / max(events, Self.smallestSample)
-        perEvent = max(min(sample, latest), perEvent * 9 / 10)
-        latest = sample
+        perEvent = max(min(sample, slowest), perEvent * 9 / 10)
+        slowest = max(sample, slowest / 2)
         floor = max(minimum, floor / 2)
     }
 
