@@ -45,6 +45,26 @@ struct PointTableTests {
         #expect(!table.verify(stranger, digest: Digest.sha256([1])))
     }
 
+    /// With a digest of zeros and s = r the sum of the two points is the key's own.
+    @Test(arguments: [
+        // r + n, which is below p, is the key's x coordinate.
+        (
+            "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632554484f0c0fda434ef0a808458914f328715d7a545e198ac7eee31dffe861b5d23f",
+            "0000000000000000000000000000000000000000000000000000000000000003", true
+        ),
+        // r + n is p, and the coordinate is zero.
+        (
+            "000000000000000000000000000000000000000000000000000000000000000066485c780e2f83d72433bd5d84a06bb6541c2af31dae871728bf856a174f93f4",
+            "000000000000000000000000000000004319055358e8617b0c46353d039cdaae", false
+        ),
+    ])
+    func `a coordinate that is n or more is r's as long as it is below p`(point: String, r: String, isGenuine: Bool) throws {
+        let algorithm = HexBytes("3059301306072a8648ce3d020106082a8648ce3d030107034200").bytes
+        let key = try PublicKey(der: algorithm + [4] + HexBytes(point).bytes)
+        let table = try #require(PointTable(of: key.handle))
+        #expect(table.verify(HexBytes(r + r).bytes, digest: zero) == isGenuine)
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func `what is no pair of numbers from 1 to n - 1 is refused, and no search for an inverse goes on for ever`() throws {
         let key = try PrivateKey.generate(.p256)
