@@ -25,7 +25,7 @@ enum ClaimedBatch {
             SELECT due.*, sum(due.bytes) OVER (ORDER BY due.run_at, due.event_id) - due.bytes AS bytes_before
             FROM due
         )
-        SELECT m.event_id, m.run_at, m.attempts, statement_timestamp() AS claimed_at, i.source, i.received_at, i.body, -- 3. bodies
+        SELECT m.event_id, m.run_at, m.attempts, clock_timestamp() AS claimed_at, i.source, i.received_at, i.body, -- 3. bodies
                (SELECT pg_advisory_xact_lock(\(lane))) AS lane, -- once, and only if there are events
                (SELECT set_config('statement_timeout', \("\(bound.wholeMilliseconds)"), true)) AS bound,
                (SELECT set_config('lock_timeout', \("\(max(bound.wholeMilliseconds * 4 / 5, 1))"), true)) AS lock_bound
@@ -54,7 +54,7 @@ enum ClaimedBatch {
             FOR UPDATE OF r SKIP LOCKED
         )
         SELECT due.event_id, due.attempts, due.deaths, due.last_error IS NOT DISTINCT FROM \(lossBesideOthers) AS has_to_stay_alone,
-               statement_timestamp() AS claimed_at, i.source, i.received_at, i.body, (SELECT pg_advisory_xact_lock(\(lane))) AS lane
+               clock_timestamp() AS claimed_at, i.source, i.received_at, i.body, (SELECT pg_advisory_xact_lock(\(lane))) AS lane
         FROM due
         CROSS JOIN LATERAL (
             SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = due.event_id OFFSET 0

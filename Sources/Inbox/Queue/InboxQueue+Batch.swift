@@ -32,6 +32,8 @@ extension InboxQueue {
     private struct Work: Sendable {
         /// When its claim began.
         let start: ContinuousClock.Instant
+        /// When its events were here.
+        let claimedAt = ContinuousClock.now
         /// How many were claimed.
         let claimed: Int
         /// Those that were prepared and are to be merged, in order.
@@ -93,7 +95,8 @@ extension InboxQueue {
     }
 
     private func report(_ settled: Settled, of batch: Batch) -> BatchReport {
-        metrics.committed(settled.plan, after: .now - settled.work.start)
+        let now = ContinuousClock.now
+        metrics.committed(settled.plan, after: now - settled.work.start, sinceClaim: now - settled.work.claimedAt)
         var report = settled.plan.report
         report.givenUp = settled.work.overdue.count
         report.isFull = settled.work.claimed >= batch.limit

@@ -28,15 +28,15 @@ package struct QueueMetrics: Sendable {
         delay = Timer(label: "appstore_inbox_worker_delay_seconds", factory: factory)
     }
 
-    /// A batch was committed, so long after its claim began.
-    func committed(_ plan: SettlementPlan, after duration: Duration) {
+    /// A batch was committed, so long after its claim began, and after its events were claimed, to which their age goes.
+    func committed(_ plan: SettlementPlan, after duration: Duration, sinceClaim: Duration) {
         let events = plan.outcomes.count + plan.retries.count
         guard events > 0 else { return }
         outcomes.count(plan.outcomes.map(\.outcome))
         retries.increment(by: plan.retries.count(where: \.isAttempt))
         batchEvents.record(events)
         batchDuration.record(duration: duration)
-        for settled in plan.outcomes { delay.record(duration: settled.event.age + duration) }
+        for settled in plan.outcomes { delay.record(duration: settled.event.age + sinceClaim) }
     }
 
     /// Events were let go, since another batch was merging what they are about.

@@ -44,7 +44,7 @@ import Testing
             retry: RetryPolicy()
         )
         let queue = QueueMetrics(types: ["DID_RENEW"], factory: registry)
-        queue.committed(plan, after: .seconds(1))
+        queue.committed(plan, after: .seconds(2), sinceClaim: .seconds(1))
         queue.split()
         queue.letGo(3)
         queue.batchLost()
@@ -69,7 +69,11 @@ import Testing
         let before = try ExposedMetrics(registry.render()).families["appstore_inbox_worker_outcomes_total"]?.samples.count
         let events = (0..<500).map { event(Int64($0), waited: 0) }
         let settlements = (0..<500).map { outcome(.unhandled, type: "TYPE_\($0)\"\n") }
-        queue.committed(SettlementPlan(events: events, settlements: settlements, retry: RetryPolicy()), after: .seconds(1))
+        queue.committed(
+            SettlementPlan(events: events, settlements: settlements, retry: RetryPolicy()),
+            after: .seconds(1),
+            sinceClaim: .seconds(1)
+        )
         let metrics = try ExposedMetrics(registry.render())
         #expect(metrics.families["appstore_inbox_worker_outcomes_total"]?.samples.count == before)
         #expect(metrics.value("appstore_inbox_worker_outcomes_total", ["type": "other", "result": "unhandled"]) == 500)
