@@ -36,7 +36,7 @@ final class QueueMemory: Sendable {
     }
 
     /// Where the next claim begins: in a backlog where the last one ended, but each time that there is a look at the queue from the mark, so that
-    /// what was let go again, or committed late, waits for a few milliseconds at the most.
+    /// what was let go again, or committed late, waits for 20 ms or so, a second while looks take long.
     ///
     /// - Parameter opened: how many connections the pool has opened. Each may lead to another server than those before it: one that died
     ///   while it was idle is replaced without a word.
