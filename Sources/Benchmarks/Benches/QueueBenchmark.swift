@@ -22,7 +22,7 @@ package struct QueueBenchmark: Sendable {
         case own, yardstick, ownHeld, yardstickHeld
     }
 
-    private static let database = "inbox"
+    static let database = "inbox"
     /// How old the events are that are drained: those of a backlog are older than the second by which a worker's low-water mark stays behind,
     /// so that it passes over what has been settled.
     private static let age = Duration.milliseconds(1200)
@@ -63,13 +63,17 @@ package struct QueueBenchmark: Sendable {
     }
 
     private func own(_ cluster: BenchmarkCluster) async throws -> QueueRun {
-        try await QueueDrain.with(url: url(in: cluster), batch: batch) { try await measure($0, cluster) }
+        try await withDrain(of: Self.database, cluster) { try await measure($0, of: Self.database, cluster) }
     }
 
-    private func url(in cluster: BenchmarkCluster) -> String { cluster.url(Self.database, user: "appstore_worker") }
+    func withDrain<T: Sendable>(of database: String, _ cluster: BenchmarkCluster, _ body: (QueueDrain) async throws -> T) async throws -> T
+    {
+        try await QueueDrain.with(url: cluster.url(database, user: "appstore_worker"), batch: batch, body)
+    }
 
-    private func measure(_ drain: QueueDrain, _ cluster: BenchmarkCluster) async throws -> QueueRun {
-        try await Filler.queue(events, dueIn: 0, in: Self.database, of: cluster)
+    /// Puts events into the queue of that database and measures how fast they are settled.
+    func measure(_ drain: QueueDrain, of database: String, _ cluster: BenchmarkCluster) async throws -> QueueRun {
+        try await Filler.queue(events, dueIn: 0, in: database, of: cluster)
         let end = ContinuousClock.now + Self.age
         try await cluster.checkpoint()
         try await Task.sleep(until: end)
@@ -125,49 +129,5 @@ package struct QueueBenchmark: Sendable {
             QueueRun.detail("PostgreSQL under the yardstick", yardstick, \.postgresTime),
         ]
         return report
-    }
-}
-
-extension QueueBenchmark {
-    /// Settles events for so long while nothing that dies can be cleared away, and compares the last minute with rounds before and after.
-    private func compareHeld(
-        for seconds: Int,
-        cluster: BenchmarkCluster,
-        environment: BenchmarkEnvironment
-    ) async throws -> (Comparison, [BenchmarkReport.Detail]) {
-        environment.progress("settling for \(seconds) s under one snapshot")
-        return try await QueueDrain.with(url: url(in: cluster), batch: batch) { drain in
-            func free() async throws -> [QueueRun] {
-                try await cluster.vacuum(Self.database, table: "appstore.inbox_ready")
-                var runs: [QueueRun] = []
-                for _ in 0..<rounds { runs.append(try await measure(drain, cluster)) }
-                return runs
-            }
-            let before = try await free()
-            let held = try await cluster.withSnapshot(of: Self.database, isHeld: true) {
-                var runs: [(end: Double, run: QueueRun)] = []
-                let start = SteadyClock.now()
-                while runs.isEmpty || SteadyClock.now() - start < Double(seconds) {
-                    try Task.checkCancellation()
-                    let run = try await measure(drain, cluster)
-                    runs.append((SteadyClock.now(), run))
-                }
-                environment.progress("\(runs.count * events) events were settled under one snapshot")
-                return runs.filter { $0.end > SteadyClock.now() - 60 }.map(\.run)
-            }
-            let unheld = before + (try await free())
-            let comparison = Comparison(
-                "queue in the last minute of \(seconds) s under one snapshot",
-                unit: "events/s",
-                rounds: [Samples(held.map(\.rate)).median],
-                yardstick: Comparison.Yardstick("the same queue before and after it", rounds: [Samples(unheld.map(\.rate)).median]),
-                aim: .ratio(0.95)
-            )
-            let details = [
-                QueueRun.detail("PostgreSQL in the last minute under one snapshot", held, \.postgresTime),
-                QueueRun.detail("PostgreSQL before and after it", unheld, \.postgresTime),
-            ]
-            return (comparison, details)
-        }
     }
 }

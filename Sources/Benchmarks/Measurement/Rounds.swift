@@ -11,12 +11,24 @@ package enum Rounds {
         of count: Int,
         measure: (_ index: Int, _ round: Int) async throws -> Figure
     ) async throws -> [[Figure]] {
+        try await run(atLeast: rounds, until: { true }, of: count, measure: measure)
+    }
+
+    /// The same with further rounds until it is `over`, which is asked after each.
+    static func run<Figure: Sendable>(
+        atLeast rounds: Int,
+        until isOver: () -> Bool,
+        of count: Int,
+        measure: (_ index: Int, _ round: Int) async throws -> Figure
+    ) async throws -> [[Figure]] {
         var figures = [[Figure]](repeating: [], count: count)
-        for round in 0..<rounds {
+        var round = 0
+        while round < rounds || !isOver() {
             for index in order(of: count, in: round) {
                 try Task.checkCancellation()
                 figures[index].append(try await measure(index, round))
             }
+            round += 1
         }
         return figures
     }

@@ -10,8 +10,8 @@ struct BenchDrain: AsyncParsableCommand {
             The yardstick is openssl speed -elapsed ecdsap256: its verifications a second, divided by the JWS per event, times the cores. \
             With --queue-only nothing is verified or merged: claim, outcome, delete, beside an UPDATE … SKIP LOCKED claim and DELETE in \
             pgbench, both with and without a snapshot held by another session. --hold 600 then settles events for ten minutes under one \
-            snapshot and compares the last minute with rounds without. Needs about 60 kB of disk for each event, or 2 kB with \
-            --queue-only, those that were settled before included.
+            snapshot and measures for three minutes more, in turns with a copy of the database of which no snapshot is held. Needs about \
+            60 kB of disk for each event, or 2 kB with --queue-only, those that were settled before included; --hold takes twice that.
             """
     )
 

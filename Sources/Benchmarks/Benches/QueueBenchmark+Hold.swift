@@ -1,0 +1,63 @@
+extension QueueBenchmark {
+    private enum Measured: Int, CaseIterable {
+        case held, free
+    }
+
+    private static let copy = "inbox_without_snapshot"
+    /// For how many seconds at the most both are measured in turns, unless the rounds take longer.
+    private static let comparisonSeconds = 180
+
+    /// Settles events for so long while nothing that dies can be cleared away; then, with the same snapshot still held, measures in turns with a
+    /// copy of the database, made before, of which no snapshot is held. A snapshot keeps vacuum from its work in its own database only, and what
+    /// the machine does meanwhile, such as writing out ten minutes of load, it does to both.
+    func compareHeld(
+        for seconds: Int,
+        cluster: BenchmarkCluster,
+        environment: BenchmarkEnvironment
+    ) async throws -> (Comparison, [BenchmarkReport.Detail]) {
+        try await cluster.vacuum(Self.database, table: "appstore.inbox_ready")
+        try await cluster.copyDatabase(Self.database, as: Self.copy)
+        environment.progress("settling for \(seconds) s under one snapshot")
+        let figures = try await withDrain(of: Self.database, cluster) { held in
+            try await withDrain(of: Self.copy, cluster) { free in
+                try await cluster.withSnapshot(of: Self.database, isHeld: true) {
+                    var count = 0
+                    let start = SteadyClock.now()
+                    while SteadyClock.now() - start < Double(seconds) {
+                        try Task.checkCancellation()
+                        count += try await measure(held, of: Self.database, cluster).events
+                    }
+                    environment.progress("\(count) events were settled under one snapshot")
+                    // What the first events meet, later ones do not.
+                    _ = try await measure(free, of: Self.copy, cluster)
+                    let end = SteadyClock.now() + Double(min(seconds, Self.comparisonSeconds))
+                    return try await Rounds.run(atLeast: rounds, until: { SteadyClock.now() > end }, of: Measured.allCases.count) {
+                        index,
+                        round in
+                        let isHeld = Measured.allCases[index] == .held
+                        let run = try await measure(isHeld ? held : free, of: isHeld ? Self.database : Self.copy, cluster)
+                        environment.progress("turn \(round + 1): \(Measured.allCases[index]) \(run.rate.figureText) events/s")
+                        return run
+                    }
+                }
+            }
+        }
+        return compared(figures, after: seconds)
+    }
+
+    private func compared(_ figures: [[QueueRun]], after seconds: Int) -> (Comparison, [BenchmarkReport.Detail]) {
+        let (held, free) = (figures[Measured.held.rawValue], figures[Measured.free.rawValue])
+        let comparison = Comparison(
+            "queue after \(seconds) s under one snapshot",
+            unit: "events/s",
+            rounds: held.map(\.rate),
+            yardstick: Comparison.Yardstick("a copy of it without one, in turns", rounds: free.map(\.rate)),
+            aim: .ratio(0.95)
+        )
+        let details = [
+            QueueRun.detail("PostgreSQL after \(seconds) s under one snapshot", held, \.postgresTime),
+            QueueRun.detail("PostgreSQL in the copy without one", free, \.postgresTime),
+        ]
+        return (comparison, details)
+    }
+}
