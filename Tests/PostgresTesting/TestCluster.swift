@@ -86,7 +86,7 @@ extension TestCluster {
     }
 
     private static let settings = [
-        "fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB", "max_connections": "600", "autovacuum": "off",
+        "fsync": "off", "shared_buffers": "64MB", "max_connections": "600", "autovacuum": "off",
         "log_checkpoints": "off",
     ]
 }
