@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Inbox
@@ -16,6 +17,24 @@ struct HangWatchTests {
         var lanes: [Int64] = []
         for await lane in over { lanes.append(lane) }
         #expect(lanes == [1, 3])
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `what has to go on is dealt with when it takes no step for too long, unless somebody else is at work`() async {
+        let watch = HangWatch()
+        let (over, signal) = AsyncStream.makeStream(of: (Int64, Int).self)
+        let looks = Atomic(0)
+        watch.expectSteps(of: 1, within: .zero, { 7 }) { signal.yield((1, 0)) }
+        watch.expectSteps(of: 2, within: .milliseconds(300), { min(looks.add(1, ordering: .relaxed).newValue, 20) }) {
+            signal.yield((2, looks.load(ordering: .relaxed)))
+        }
+        watch.expectSteps(of: 3, within: .zero, { nil }) { signal.yield((3, 0)) }
+        watch.expect(4, within: .seconds(5)) { signal.finish() }
+        var found: [(lane: Int64, looks: Int)] = []
+        for await (lane, looks) in over { found.append((lane, looks)) }
+        #expect(found.map(\.lane) == [1, 2])
+        // Twenty steps, then 300 ms and the rest of a round without one, or twice that where Swift's threads are busy.
+        #expect((24...28).contains(found.last?.looks ?? 0))
     }
 
     @Test(.timeLimit(.minutes(2)))

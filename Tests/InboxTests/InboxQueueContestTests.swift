@@ -50,6 +50,8 @@ struct InboxQueueContestTests {
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
         var configuration = QueueConfiguration()
         configuration.batchEvents = 8
+        // It is no computation that hangs.
+        configuration.patience = .seconds(60)
         let queue = InboxQueue<Int64>(
             pool: pool,
             configuration: configuration,

@@ -157,6 +157,8 @@ struct InboxQueueLockTests {
         let pool = try database.pool(user: "appstore_worker")
         var configuration = QueueConfiguration()
         configuration.retry = RetryPolicy(maximumAttempts: 1)
+        // The opponent is waited for in the merge.
+        configuration.patience = .seconds(60)
         let queue = InboxQueue<ClaimedEvent>(pool: pool, configuration: configuration, logger: .silent, prepare: { $0 }) {
             events,
             transaction in

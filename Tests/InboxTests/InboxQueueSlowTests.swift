@@ -49,6 +49,22 @@ struct InboxQueueSlowTests {
         }
     }
 
+    @Test func `whoever waits for the database is not taken for one that computes`() async throws {
+        try await Clerk.with([.apply, .apply]) { _, pool, _ in
+            var configuration = QueueConfiguration()
+            configuration.statementPatience = .seconds(20)
+            let queue = InboxQueue<Int64>(pool: pool, configuration: configuration, logger: .silent, prepare: { $0.eventID }) {
+                ids,
+                transaction in
+                // Longer than it might compute, after which this process would end.
+                try await transaction.execute("SELECT pg_sleep(4)")
+                return ids.map { _ in .outcome(Outcome(.applied)) }
+            }
+            let report = try await queue.takeBatch()
+            #expect(report.results == [.applied: 2])
+        }
+    }
+
     @Test func `where many wait in vain nobody is suspect, and batches are smaller until it can be told who is`() async throws {
         try await Clerk.with(Array(repeating: .slowMerge, count: 25)) { database, pool, clerk in
             let queue = clerk.queue(pool) { $0.statementPatience = .milliseconds(50) }

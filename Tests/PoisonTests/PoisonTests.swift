@@ -107,8 +107,8 @@ struct PoisonTests {
 
     /// With everything as it is in earnest, and an event every tenth of a second beside the poison.
     @Test(arguments: [
-        ("never comes back", 5, 10), ("is killed for want of memory", 2, 10), ("takes long in the database", 6, 1),
-        ("takes long to prepare", 7, 1),
+        ("never comes back", 5, 10), ("never comes back from its merge", 8, 10), ("is killed for want of memory", 2, 10),
+        ("takes long in the database", 6, 1), ("takes long to prepare", 7, 1), ("fails", 9, 1), ("takes long to fail", 10, 1),
     ])
     func `other events are not delayed for long`(name: String, byte: UInt8, seconds: Int) async throws {
         let calm = Mutex(0)

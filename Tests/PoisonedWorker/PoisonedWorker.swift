@@ -30,16 +30,14 @@ import Worker
                 report("event \(event.eventID)")
                 let poison = event.body.first.flatMap(Poison.init)
                 await poison?.act()
-                let outcome = Outcome(.applied, reason: poison == .neverEndsToMerge ? "never_ends" : nil)
-                let isOfMerge = poison == .isSlowToMerge || poison == .neverEndsToMerge
-                return isOfMerge ? .unusableAnswer(eventID: event.eventID, outcome) : .settled(.outcome(outcome))
+                guard let poison, poison.isOfMerge else { return .settled(.outcome(Outcome(.applied))) }
+                return .unusableAnswer(eventID: event.eventID, Outcome(.applied, reason: "\(poison.rawValue)"))
             },
             merge: { prepared, transaction in
-                var isSlow = false
                 for case .unusableAnswer(_, let outcome) in prepared {
-                    if outcome.reason == nil { isSlow = true } else { while true { _ = pause() } }
+                    try await outcome.reason.flatMap(UInt8.init).flatMap(Poison.init)?.act(in: transaction)
                 }
-                try await transaction.execute("SELECT pg_sleep(\(isSlow ? 3600 : 0))")
+                try await transaction.execute("SELECT")
                 return prepared.map { event in
                     switch event {
                     case .settled(let settlement): settlement
@@ -104,6 +102,12 @@ enum Poison: UInt8 {
     case isSlowToPrepare = 7
     /// It computes for ever when it is merged.
     case neverEndsToMerge = 8
+    /// The server refuses it.
+    case failsToMerge = 9
+    /// The server refuses it after a while.
+    case isSlowToFailToMerge = 10
+
+    var isOfMerge: Bool { rawValue == 6 || rawValue >= 8 }
 
     func act() async {
         switch self {
@@ -111,8 +115,18 @@ enum Poison: UInt8 {
         case .readsNowhere: raise(SIGSEGV)
         case .traps: abort()
         case .neverEnds: while true { _ = pause() }
-        case .isSlowToMerge, .neverEndsToMerge: return
         case .isSlowToPrepare: do { try await Task.sleep(for: .seconds(3600)) } catch {}
+        case .isSlowToMerge, .neverEndsToMerge, .failsToMerge, .isSlowToFailToMerge: return
+        }
+    }
+
+    func act(in transaction: Transaction) async throws {
+        switch self {
+        case .isSlowToMerge: try await transaction.execute("SELECT pg_sleep(3600)")
+        case .neverEndsToMerge: while true { _ = pause() }
+        case .failsToMerge: try await transaction.execute("SELECT 1 / 0")
+        case .isSlowToFailToMerge: try await transaction.execute("SELECT 1 / length(pg_sleep(0.3)::text)")
+        case .isKilled, .readsNowhere, .traps, .neverEnds, .isSlowToPrepare: return
         }
     }
 }

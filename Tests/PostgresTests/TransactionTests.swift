@@ -30,6 +30,25 @@ import Testing
         }
     }
 
+    @Test func `a transaction tells how often it asked, and nothing while an answer is due`() async throws {
+        try await withTable { connection in
+            try await connection.withTransaction { transaction in
+                let before = try #require(transaction.exchanges)
+                try await transaction.execute("SELECT 1")
+                #expect(transaction.exchanges == before + 1)
+                async let slow = transaction.execute("SELECT pg_sleep(1)")
+                while transaction.exchanges != nil { await Task.yield() }
+                _ = try await slow
+                #expect(transaction.exchanges == before + 2)
+                await #expect(throws: PostgresError.self) {
+                    try await transaction.savepoint("one") { try await $0.execute("SELECT 1 / 0") }
+                }
+                // The statement and the rollback.
+                #expect(transaction.exchanges == before + 4)
+            }
+        }
+    }
+
     @Test func `BEGIN and COMMIT enclose exactly the body`() async throws {
         try await withTable { connection in
             let states: Statement = "SELECT txid_current()"

@@ -8,8 +8,28 @@ final class HangWatch: Sendable {
     private struct Matter {
         /// Counted down while the process runs: a machine that was stopped for a while must not be taken for one that hangs.
         var rounds: Int
+        var steps: Steps?
         /// What is to be done, on the watch's thread, when it has not ended.
         let whenOver: @Sendable () -> Void
+
+        /// A round has passed.
+        ///
+        /// - Parameter isSwiftFree: whether a thread took up a task in it; where none did, it may be waiting for one.
+        mutating func countDown(isSwiftFree: Bool) {
+            guard let steps else { return rounds -= 1 }
+            let taken = steps.taken()
+            rounds = taken != nil && taken == steps.seen ? rounds - (isSwiftFree ? 2 : 1) : steps.patience
+            self.steps?.seen = taken
+        }
+    }
+
+    /// What has to go on, not to end.
+    private struct Steps {
+        /// How many rounds a step may take, each counted twice.
+        let patience: Int
+        /// How many have been taken; nil while somebody else is at work, who has a time of his own.
+        let taken: @Sendable () -> Int?
+        var seen: Int?
     }
 
     private struct State {
@@ -18,6 +38,8 @@ final class HangWatch: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Whether the latest task that was begun to see whether any is taken up has run.
+    private let hasBeatTaken = Atomic(true)
 
     /// The process's own.
     static let shared = HangWatch()
@@ -26,8 +48,28 @@ final class HangWatch: Sendable {
 
     /// Expects the batch of a lane to end, or to name another time, within that time; forgets what was expected of it before.
     func expect(_ lane: ClaimedBatch.Lane, within time: Duration, orElse whenOver: @escaping @Sendable () -> Void) {
+        expect(lane, Matter(rounds: Self.rounds(in: time), whenOver: whenOver))
+    }
+
+    /// Expects the batch of a lane to take a step within that time after each that it has taken, or after somebody else's work, until it ends or
+    /// names another time. It has up to twice that time where all of Swift's threads are kept, for it may be waiting for one.
+    ///
+    /// - Parameter steps: how many it has taken, or nil while somebody else is at work; called on the watch's thread, which it must not hold up.
+    func expectSteps(
+        of lane: ClaimedBatch.Lane,
+        within time: Duration,
+        _ steps: @escaping @Sendable () -> Int?,
+        orElse whenOver: @escaping @Sendable () -> Void
+    ) {
+        let patience = Self.rounds(in: time) * 2
+        expect(lane, Matter(rounds: patience, steps: Steps(patience: patience, taken: steps), whenOver: whenOver))
+    }
+
+    private static func rounds(in time: Duration) -> Int { Int(time / pause) + 1 }
+
+    private func expect(_ lane: ClaimedBatch.Lane, _ matter: Matter) {
         let isFirst = state.withLock { state in
-            state.matters[lane] = Matter(rounds: Int(time / Self.pause) + 1, whenOver: whenOver)
+            state.matters[lane] = matter
             defer { state.isRunning = true }
             return !state.isRunning
         }
@@ -44,10 +86,20 @@ final class HangWatch: Sendable {
     /// For bounds that are hardly ever reached, which each batch has: a timer of the system's stays until its time has come, also when
     /// nobody waits for it any more.
     func sleep(for time: Duration) async throws {
+        try await wait { key, wake in expect(key, within: time, orElse: wake) }
+    }
+
+    /// Waits until no step has been taken for that time, as ``expectSteps(of:within:_:orElse:)`` counts them.
+    func awaitStandstill(of time: Duration, _ steps: @escaping @Sendable () -> Int?) async throws {
+        try await wait { key, wake in expectSteps(of: key, within: time, steps, orElse: wake) }
+    }
+
+    /// - Parameter arm: has the second called under the key that is the first.
+    private func wait(_ arm: (ClaimedBatch.Lane, @escaping @Sendable () -> Void) -> Void) async throws {
         let key = ClaimedBatch.Lane.random(in: .min ... .max)
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                expect(key, within: time) { waiter.resume() }
+                arm(key) { waiter.resume() }
                 // Cancelled before the handler could find it.
                 if Task.isCancelled { take(key)?.whenOver() }
             }
@@ -84,13 +136,15 @@ final class HangWatch: Sendable {
     private func run() -> Never {
         while true {
             usleep(UInt32(Self.pause.wholeMilliseconds * 1000))
-            for matter in takeOverdue() { matter.whenOver() }
+            let isSwiftFree = hasBeatTaken.exchange(false, ordering: .relaxed)
+            if isSwiftFree { Task.detached { self.hasBeatTaken.store(true, ordering: .relaxed) } }
+            for matter in takeOverdue(isSwiftFree: isSwiftFree) { matter.whenOver() }
         }
     }
 
-    private func takeOverdue() -> [Matter] {
+    private func takeOverdue(isSwiftFree: Bool) -> [Matter] {
         state.withLock { state in
-            for lane in state.matters.keys { state.matters[lane]?.rounds -= 1 }
+            for lane in state.matters.keys { state.matters[lane]?.countDown(isSwiftFree: isSwiftFree) }
             let overdue = state.matters.filter { $0.value.rounds <= 0 }
             for lane in overdue.keys { state.matters[lane] = nil }
             return Array(overdue.values)

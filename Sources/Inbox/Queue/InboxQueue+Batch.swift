@@ -290,11 +290,13 @@ extension InboxQueue {
         in transaction: Transaction
     ) async throws -> (settlements: [Settlement], hasStalled: Bool) {
         var bound = configuration.mergePatience
+        var computingBound = memory.bound(for: batch.limit)
         var statementBound = usual
         if batch.kind == .alone {
             let patience = configuration.suspectPatience(afterFailures: work.events[0].attempts)
             // Where every statement takes long, it is not the event's fault.
             statementBound = max(statementBound, patience * 2)
+            computingBound = max(computingBound, patience)
             bound = statementBound * 2
             expectAnswer(to: batch)
             _ = try await transaction.pipeline([
@@ -302,10 +304,14 @@ extension InboxQueue {
                 "SET LOCAL statement_timeout = \(unsafeRaw: "\(statementBound.wholeMilliseconds)")",
             ])
         }
-        // Waiting for the database ends when it is cancelled; what does not end even then is computing.
-        expect(batch, within: bound + configuration.hangPatience * 5)
+        let expectEnd = { @Sendable [bound] in expect(batch, within: bound + configuration.hangPatience * 5) }
+        expectEnd()
+        // The connection may be lent to another batch after an error.
+        defer { expectAnswer(to: batch) }
         return try await withThrowingTaskGroup(of: Merging.self) { group in
-            group.addTask { [statementBound] in
+            group.addTask { [statementBound, computingBound] in
+                expectSteps(ofMergeOf: batch, patience: computingBound, in: transaction)
+                defer { expectEnd() }
                 var isolation = BatchIsolation(
                     work.events,
                     in: transaction,
@@ -327,6 +333,12 @@ extension InboxQueue {
                     return .solitudeIsOver
                 }
             }
+            if batch.kind == .alone {
+                group.addTask { [computingBound] in
+                    try await HangWatch.shared.awaitStandstill(of: computingBound) { transaction.exchanges }
+                    return .computes
+                }
+            }
             defer { group.cancelAll() }
             var isOver = false
             while !isOver, let event = try await group.next() {
@@ -337,8 +349,12 @@ extension InboxQueue {
                     // It waits for the database, of which no process dies.
                     batch.stay.letOthersIn()
                     await markers.accuse(batch.lane, false)
+                case .computes:
+                    // Of which a process may die: this one does, by its own decision.
+                    await markers.accuse(batch.lane, true)
+                    endProcess(for: batch)
                 case .timeIsOver:
-                    // What goes on after that is computing, of which one may.
+                    // What goes on after that is computing.
                     if batch.kind == .alone { await markers.accuse(batch.lane, true) }
                     isOver = true
                 }
@@ -346,24 +362,6 @@ extension InboxQueue {
             transaction.abandon()
             expect(batch, within: configuration.hangPatience * 5)
             throw Batch.Overdue(bound: bound)
-        }
-    }
-
-    /// What is asked of the server has its own bound, after which the batch is lost and nobody's fault.
-    private func expectAnswer(to batch: Batch) {
-        expect(batch, within: pool.statementDeadline + configuration.hangPatience * 5)
-    }
-
-    /// Has the process end if the batch is in the same stage after that time: its marker tells the next process.
-    private func expect(_ batch: Batch, within time: Duration) {
-        HangWatch.shared.expect(batch.lane, within: time) { [gate, logger] in
-            // The others are innocent: what they have in hand is committed first.
-            gate.closeForGood()
-            logger.critical(
-                "a batch hangs, the process ends itself to be started again",
-                metadata: ["batch.alone": "\(batch.kind == .alone)"]
-            )
-            ProcessEnd.now()
         }
     }
 }
@@ -379,6 +377,7 @@ enum Preparation: Sendable {
 private enum Merging: Sendable {
     case done([Settlement], hasStalled: Bool)
     case solitudeIsOver
+    case computes
     case timeIsOver
 }
 

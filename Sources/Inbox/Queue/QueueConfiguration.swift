@@ -30,7 +30,8 @@ package struct QueueConfiguration: Sendable {
     package var mergePatience: Duration = .seconds(60)
     /// How long to wait for a crash marker to be committed.
     package var markerPatience: Duration = .seconds(1)
-    /// How long what was given up has to end by itself, before its process is ended.
+    /// How long what was given up has to end by itself, before its process is ended, and how much longer than a preparation a merge may
+    /// compute between two answers of the database.
     package var hangPatience: Duration = .seconds(2)
 
     /// How long a process has to say that it lives, after a batch of its was found lost: the time of a reconnect.

@@ -9,6 +9,8 @@ import Synchronization
 /// stays until the server has answered.
 package final class Connection: Sendable {
     private let mailbox: Mailbox
+    private let asked = Atomic(0)
+    private let answered = Atomic(0)
 
     private init(mailbox: Mailbox) {
         self.mailbox = mailbox
@@ -60,7 +62,7 @@ package final class Connection: Sendable {
     /// Runs many statements in one text, such as a migration, in the simple protocol; it may hold BEGIN and COMMIT, but no COPY.
     package func runScript(_ sql: String) async throws {
         guard !sql.utf8.contains(0) else { throw PostgresError(.invalidBind, "the script holds a NUL character") }
-        _ = try await mailbox.ask(.script(sql))
+        _ = try await ask(.script(sql))
     }
 
     /// Closes the connection after the statement that is under way, and returns when nothing of it is left.
@@ -88,10 +90,22 @@ package final class Connection: Sendable {
     func run(_ statements: [Statement], in token: TransactionToken?) async throws -> [Rows] {
         guard !statements.isEmpty else { return [] }
         for statement in statements { try statement.validate() }
-        return try await mailbox.ask(.statements(statements, token))
+        return try await ask(.statements(statements, token))
     }
 
     func finish(_ exchange: Exchange) async throws {
-        _ = try await mailbox.ask(exchange)
+        _ = try await ask(exchange)
+    }
+
+    /// How often it was asked something so far, or nil while an answer is due or has not reached the task that asked.
+    var exchanges: Int? {
+        let answered = answered.load(ordering: .acquiring)
+        return asked.load(ordering: .acquiring) == answered ? answered : nil
+    }
+
+    private func ask(_ exchange: Exchange) async throws -> [Rows] {
+        asked.add(1, ordering: .releasing)
+        defer { answered.add(1, ordering: .releasing) }
+        return try await mailbox.ask(exchange)
     }
 }

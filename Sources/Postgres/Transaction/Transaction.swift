@@ -31,6 +31,10 @@ package struct Transaction: Sendable {
         token.sendOff(with: statements)
     }
 
+    /// How often the server was asked something on this connection so far, or nil while an answer is due: who sees the same number for long
+    /// knows that the task that works in the transaction computes.
+    package var exchanges: Int? { connection.exchanges }
+
     /// Gives the connection up, and the transaction with it, whatever the task that works in it is doing. The server rolls it back when it
     /// notices, which is at once unless a statement is under way.
     package func abandon() {
