@@ -90,6 +90,30 @@ import Testing
         }
     }
 
+    @Test func `what a savepoint did is not undone when its release fails on its way with the next one`() async throws {
+        try await withTable { connection in
+            await #expect(throws: PostgresError.self) {
+                try await connection.withTransaction { transaction in
+                    // Nobody hears of the error, so the server refuses the RELEASE.
+                    try await transaction.savepoint("part") { part in
+                        try await part.execute("INSERT INTO t VALUES (1)")
+                        await Self.ignore { try await part.execute("SELECT 1 / 0") }
+                    }
+                    await Self.ignore {
+                        try await transaction.savepoint("part") { try await $0.execute("INSERT INTO t VALUES (2)") }
+                    }
+                }
+            }
+            // Nothing was committed as if the first part were in it.
+            #expect(!connection.isReusable)
+        }
+    }
+
+    private static func ignore(_ body: () async throws -> Int) async {
+        let error = await #expect(throws: PostgresError.self) { _ = try await body() }
+        #expect(error != nil)
+    }
+
     @Test func `savepoints first of all and last of all travel with BEGIN and COMMIT`() async throws {
         try await withTable { connection in
             try await connection.withTransaction { transaction in

@@ -43,9 +43,12 @@ package struct Transaction: Sendable {
 
     /// Runs `body` in a savepoint: what it did is kept when it returns, and undone when it throws, after which the transaction goes on.
     ///
-    /// SAVEPOINT and RELEASE travel with the next statement. Savepoints nest; names may be used again one after the other.
+    /// SAVEPOINT and RELEASE travel with the next statement. Savepoints nest, and each has a name of its own, which begins as given: when
+    /// the RELEASE of an earlier one fails on its way with a later one, going back to the later one must not undo what the earlier one did.
+    /// The transaction is lost then.
     @discardableResult
     package nonisolated(nonsending) func savepoint<T: Sendable>(_ name: String, _ body: (Transaction) async throws -> T) async throws -> T {
+        let name = token.savepointName(name)
         let savepoint: Statement = "SAVEPOINT \(identifier: name)"
         try savepoint.validate()
         token.append(savepoint)

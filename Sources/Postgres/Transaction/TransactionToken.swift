@@ -9,6 +9,7 @@ final class TransactionToken: Sendable {
         var farewell: [Statement] = []
         var hasBegun = false
         var hasEnded = false
+        var savepoints = 0
     }
 
     private let state = Mutex(State())
@@ -20,6 +21,14 @@ final class TransactionToken: Sendable {
             state.hasBegun = true
             defer { state.pending.removeAll() }
             return state.pending
+        }
+    }
+
+    /// A savepoint's name that no other one of the transaction has.
+    func savepointName(_ name: String) -> String {
+        state.withLock { state in
+            state.savepoints += 1
+            return "\(name)_\(state.savepoints)"
         }
     }
 
