@@ -14,8 +14,8 @@ final class ReplicatedPair: Sendable {
     /// A superuser's connections to whichever is the primary, not through the proxies.
     let books: Books
 
-    /// What a killed process has written, the kernel still has: it need not be on the disk. But a kill may come between the two halves of a
-    /// page, so that `full_page_writes` stays on.
+    /// What a killed process has written, the kernel still has: it need not be on the disk. But a kill may come between the two halves of a page
+    /// that the kernel keeps as two, so that `full_page_writes` stays on.
     private static let settings = [
         "fsync": "off", "shared_buffers": "128MB", "autovacuum": "on", "log_checkpoints": "off",
         "max_connections": "\(slots)", "superuser_reserved_connections": "10", "wal_keep_size": "512MB",
