@@ -136,6 +136,7 @@ final class HangWatch: Sendable {
     private func run() -> Never {
         while true {
             usleep(UInt32(Self.pause.wholeMilliseconds * 1000))
+            // Nobody waits for this task, and there is at most one of it: that it runs is all that it has to say.
             let isSwiftFree = hasBeatTaken.exchange(false, ordering: .relaxed)
             if isSwiftFree { Task.detached { self.hasBeatTaken.store(true, ordering: .relaxed) } }
             for matter in takeOverdue(isSwiftFree: isSwiftFree) { matter.whenOver() }
