@@ -32,7 +32,9 @@ struct ChaosRun {
         let run = ChaosRun(settings, site: site, authority: authority)
         let result = await Result {
             try await run.disturb()
-            return try await run.report(since: start)
+            let report = try await run.report(since: start)
+            if let evidence = settings.evidence, !report.violations.isEmpty { try await site.pair.keepData(at: evidence) }
+            return report
         }
         try await site.close()
         return try result.get()

@@ -12,6 +12,8 @@ struct ChaosSettings {
     let isVerbose: Bool
     /// `CHAOS_LOGS`: a folder for the daemons' logs, which are thrown away without it.
     let logs: URL?
+    /// `CHAOS_KEEP`: a folder that is made for the data of the primary, which is thrown away without it, when a promise was broken.
+    let evidence: URL?
     /// `CHAOS_PROGRAM`: the path of another build of the program, such as one for release, to be put under fire instead of the one beside
     /// the tests.
     let program: String?
@@ -24,6 +26,7 @@ struct ChaosSettings {
         seed = environment["CHAOS_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...UInt64(UInt32.max))
         isVerbose = environment["CHAOS_VERBOSE"] != nil
         logs = environment["CHAOS_LOGS"].map { URL(filePath: $0, directoryHint: .isDirectory) }
+        evidence = environment["CHAOS_KEEP"].map { URL(filePath: $0, directoryHint: .isDirectory) }
         program = environment["CHAOS_PROGRAM"]
         sabotage = environment["CHAOS_SABOTAGE"]
     }

@@ -134,7 +134,8 @@ import Testing
         Damage("all copies of a notification are called duplicates", [.notAppliedOnce(uuid: "u2", times: 0)]) {
             $0.state.outcomes[2] = .init(eventID: 3, result: "duplicate")
         },
-        Damage("a notification left no trace of having been seen", [.wronglySeen(uuid: "u2")]) { $0.state.seen.remove(at: 1) },
+        Damage("a notification left no trace of having been seen", [.neverSeen(uuid: "u2", events: [3])]) { $0.state.seen.remove(at: 1) },
+        Damage("a notification that is not there was seen", [.seenFromNowhere(uuid: "u5")]) { $0.state.seen.append("u5") },
         Damage("an effect is there twice", [.effectTwice("Production granted 1")]) { $0.state.effects.append("Production granted 1") },
         Damage("an effect is missing", [.effectMissing("Production granted 2")]) { $0.state.effects.removeLast() },
         Damage("an effect came from nowhere", [.effectFromNowhere("Production granted 3")]) {

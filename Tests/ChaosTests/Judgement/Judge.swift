@@ -76,13 +76,13 @@ struct Judge {
     /// Each event became what such an event may become, and each notification counted once.
     private func results() -> [Violation] {
         let digests = Dictionary(state.events.map { ($0.id, $0.digest) }, uniquingKeysWith: { one, _ in one })
-        var counted: [String: Int] = [:]
+        var counted: [String: [Int64]] = [:]
         var violations: [Violation] = []
         for outcome in state.outcomes {
             guard let kind = digests[outcome.eventID].flatMap({ records[$0]?.kind }) else { continue }
             switch kind {
             case .genuine(let uuid):
-                counted[uuid, default: 0] += outcome.result == "duplicate" ? 0 : 1
+                counted[uuid, default: []] += outcome.result == "duplicate" ? [] : [outcome.eventID]
                 if !Self.resultsOfGenuine.contains(outcome.result) {
                     violations.append(.wrongOutcome(outcome.eventID, result: outcome.wording))
                 }
@@ -90,8 +90,11 @@ struct Judge {
                 if outcome.result != "rejected" { violations.append(.wrongOutcome(outcome.eventID, result: outcome.wording)) }
             }
         }
-        violations += counted.filter { $0.value != 1 }.sorted { $0.key < $1.key }.map { .notAppliedOnce(uuid: $0.key, times: $0.value) }
-        return violations + Set(counted.keys).symmetricDifference(state.seen).sorted().map { .wronglySeen(uuid: $0) }
+        violations += counted.filter { $0.value.count != 1 }.sorted { $0.key < $1.key }
+            .map { .notAppliedOnce(uuid: $0.key, times: $0.value.count) }
+        let (stored, seen) = (Set(counted.keys), Set(state.seen))
+        violations += stored.subtracting(seen).sorted().map { .neverSeen(uuid: $0, events: counted[$0, default: []]) }
+        return violations + seen.subtracting(stored).sorted().map { .seenFromNowhere(uuid: $0) }
     }
 
     /// `failed` is none of them: what only suffered from the faults around it must not be blamed.

@@ -26,8 +26,10 @@ enum Violation: Hashable {
     case poisonTaken(Int64)
     /// Of all events with one notificationUUID exactly one is not a duplicate.
     case notAppliedOnce(uuid: String, times: Int)
-    /// A stored notification that nobody has seen, or one that was seen and is not stored.
-    case wronglySeen(uuid: String)
+    /// Not in `notifications_seen`, although it was stored; the events of it that are no duplicates.
+    case neverSeen(uuid: String, events: [Int64])
+    /// In `notifications_seen`, and yet not stored.
+    case seenFromNowhere(uuid: String)
     case effectTwice(String)
     case effectMissing(String)
     case effectFromNowhere(String)

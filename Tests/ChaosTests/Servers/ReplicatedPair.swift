@@ -100,6 +100,12 @@ final class ReplicatedPair: Sendable {
         try await rebuildStandby()
     }
 
+    /// Stops the primary and moves its data to a folder that does not exist yet.
+    func keepData(at folder: URL) async throws {
+        await primary.stop()
+        try FileManager.default.moveItem(at: primary.dataFolder, to: folder)
+    }
+
     func end() async {
         await books.close()
         for cluster in clusters { await cluster.remove() }
