@@ -47,6 +47,7 @@ package struct Migration: Sendable {
         Migration(30, "m0030_bound_reads", PackageResources.m0030_bound_reads_sql),
         Migration(31, "m0031_order_merge_locks", PackageResources.m0031_order_merge_locks_sql),
         Migration(32, "m0032_order_command_locks", PackageResources.m0032_order_command_locks_sql),
+        Migration(33, "m0033_show_what_waits", PackageResources.m0033_show_what_waits_sql),
     ]
 
     /// Creates the cluster's roles and their time-outs; safe to run again.

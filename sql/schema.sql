@@ -3397,7 +3397,7 @@ CREATE VIEW appstore.inbox_status AS
            FROM appstore.inbox i
           WHERE (i.event_id = r.event_id)) AS received_at,
         CASE
-            WHEN (r.attempts = 0) THEN 'ready'::text
+            WHEN (r.run_at <= statement_timestamp()) THEN 'ready'::text
             ELSE 'waiting'::text
         END AS state,
     NULL::text AS outcome,

@@ -108,7 +108,10 @@ struct InboxQueueTests {
             try await receive([.divideByZero], in: database)
             #expect(try await queue.takeBatch().retries == 1)
             #expect(try await queue.takeBatch().events == 0)
+            let state = "SELECT concat_ws('|', state, attempts) FROM appstore.inbox_status" as Statement
+            #expect(try await database.lines(state) == ["waiting|1"])
             try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = now()") }
+            #expect(try await database.lines(state) == ["ready|1"])
             #expect(try await queue.takeBatch().results == [.failed: 1])
             let failed = try await database.lines("SELECT concat_ws('|', reason, attempts, last_error LIKE '%22012%') FROM appstore.failed")
             #expect(failed == ["merge_failed|2|t"])

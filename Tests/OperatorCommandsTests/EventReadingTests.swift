@@ -26,6 +26,7 @@ struct EventReadingTests {
             receivedAt: now,
             body: body,
             queue: nil,
+            isDue: false,
             outcome: nil,
             history: [],
             audit: nil,

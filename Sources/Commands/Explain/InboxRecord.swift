@@ -10,6 +10,8 @@ struct InboxRecord {
     let body: [UInt8]?
     /// The row of `inbox_ready`, while it has no outcome.
     let queue: JSONObject?
+    /// Whether the time of its next attempt has come.
+    let isDue: Bool
     /// The row of `outcomes`.
     let outcome: JSONObject?
     /// The rows of `outcome_history`, first run first.
@@ -21,8 +23,8 @@ struct InboxRecord {
 
     /// `settled`, or `ready` or `waiting` as the view `inbox_status` has it.
     var state: String {
-        guard outcome == nil, let queue else { return "settled" }
-        return queue.word("attempts") == "0" ? "ready" : "waiting"
+        guard outcome == nil, queue != nil else { return "settled" }
+        return isDue ? "ready" : "waiting"
     }
 
     /// Reads it; nil when nobody has ever heard of such an event.
@@ -34,7 +36,10 @@ struct InboxRecord {
             SELECT source, received_at, row_to_json(h)::text AS row FROM appstore.outcome_history AS h
             WHERE event_id = \(eventID) ORDER BY run
             """,
-            "SELECT row_to_json(r)::text AS row FROM appstore.inbox_ready AS r WHERE event_id = \(eventID)",
+            """
+            SELECT row_to_json(r)::text AS row, run_at <= statement_timestamp() AS is_due
+            FROM appstore.inbox_ready AS r WHERE event_id = \(eventID)
+            """,
             "SELECT clock_timestamp() AS now, has_table_privilege('appstore.audit_log', 'SELECT') AS reads_audit",
         ])
         guard let known = answers[0].first ?? answers[1].first ?? answers[2].first, let about = answers[4].first else { return nil }
@@ -44,6 +49,7 @@ struct InboxRecord {
             receivedAt: try known.decode("received_at"),
             body: try answers[0].first?.decode("body"),
             queue: try answers[3].first?.object(),
+            isDue: try answers[3].first?.decode("is_due") ?? false,
             outcome: try answers[1].first?.object(),
             history: try answers[2].objects(),
             audit: try about.decode("reads_audit") ? try await audit(of: eventID, in: transaction) : nil,
