@@ -134,8 +134,8 @@ struct BatchIsolation<Prepared: Sendable> {
         /// It is merged in parts, and what one part has locked stays locked: it has to give way before PostgreSQL, after a second, takes it
         /// and who waits for it for a deadlock and ends either of them.
         case apart
-        /// It has waited in vain, or long for an error: not as long again for each part. A lock has less time than a statement, so that waiting for one is hardly
-        /// ever taken for being slow.
+        /// It has waited in vain, or long for an error: not as long again for each part. A lock has less time than a statement, so that
+        /// waiting for one is hardly ever taken for being slow.
         case waited
     }
 

@@ -55,10 +55,13 @@ final class CrashMarkers: Sendable {
     func accuse(_ lane: ClaimedBatch.Lane, _ isAccused: Bool) async {
         do {
             try await commit([
-                """
-                UPDATE appstore.inbox_in_flight SET is_alone = \(isAccused)
-                FROM set_config('synchronous_commit', 'off', true) WHERE lane = \(lane)
-                """
+                Statement(
+                    name: "accuse",
+                    """
+                    UPDATE appstore.inbox_in_flight SET is_alone = \(isAccused)
+                    FROM set_config('synchronous_commit', 'off', true) WHERE lane = \(lane)
+                    """
+                )
             ])
         } catch {
             logger.warning(
@@ -110,17 +113,23 @@ final class CrashMarkers: Sendable {
     /// a suspect waits, for it may take the machine with it.
     private static func insert(_ ids: [Int64], lane: ClaimedBatch.Lane, isSuspect: Bool) -> Statement {
         isSuspect
-            ? """
-            INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
-            VALUES (\(lane), \(ids), true, clock_timestamp())
-            """
-            : """
-            INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
-            SELECT \(lane), \(ids), false, clock_timestamp() FROM set_config('synchronous_commit', 'off', true)
-            """
+            ? Statement(
+                name: "mark_suspect",
+                """
+                INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
+                VALUES (\(lane), \(ids), true, clock_timestamp())
+                """
+            )
+            : Statement(
+                name: "mark",
+                """
+                INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
+                SELECT \(lane), \(ids), false, clock_timestamp() FROM set_config('synchronous_commit', 'off', true)
+                """
+            )
     }
 
     private static func remove(_ lanes: [ClaimedBatch.Lane]) -> Statement {
-        "DELETE FROM appstore.inbox_in_flight WHERE lane = ANY (\(lanes))"
+        Statement(name: "unmark_forgotten", "DELETE FROM appstore.inbox_in_flight WHERE lane = ANY (\(lanes))")
     }
 }

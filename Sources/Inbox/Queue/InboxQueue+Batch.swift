@@ -29,7 +29,7 @@ struct Batch: Sendable {
 
 extension InboxQueue {
     /// A batch that waits for its merge. The bodies are gone: they are most of what a worker would have to remember.
-    private struct Work: Sendable {
+    struct Work: Sendable {
         /// When its claim began.
         let start: ContinuousClock.Instant
         /// When its events were here.
@@ -126,7 +126,7 @@ extension InboxQueue {
         let events = work.putOff.isEmpty ? events : events.filter { event in !work.putOff.contains { $0.event.eventID == event.eventID } }
         guard !events.isEmpty else { return work }
         try await markers.mark(events, lane: batch.lane, isSuspect: batch.kind == .alone)
-        for (event, stage) in zip(events, try await preparing(events, of: batch, in: &group)) {
+        for (event, stage) in zip(events, try await prepareAll(events, of: batch, in: &group)) {
             switch stage {
             case .prepared(let prepared):
                 work.events.append(event.withoutBody)
@@ -203,66 +203,12 @@ extension InboxQueue {
         return try ClaimedBatch.events(rows)
     }
 
-    /// Prepares events on all cores, and says how far each has come.
-    private func preparing(
-        _ events: [ClaimedEvent],
-        of batch: Batch,
-        in group: inout ThrowingTaskGroup<Preparation, any Error>
-    ) async throws -> [Workbench<Prepared>.Stage] {
-        let isAlone = batch.kind == .alone
-        let usual = memory.bound(for: events.count)
-        let bound = isAlone ? max(usual, configuration.suspectPatience(afterFailures: events[0].attempts)) : usual
-        // If all threads are kept, nothing below happens in time.
-        expect(batch, within: bound + configuration.hangPatience * 2)
-        let start = ContinuousClock.now
-        let workbench = Workbench(events, prepare: prepare)
-        var atWork = min(events.count, Workbench<Prepared>.places)
-        for _ in 0..<atWork {
-            group.addTask {
-                await workbench.work()
-                return .workIsDone
-            }
-        }
-        group.addTask {
-            try await HangWatch.shared.sleep(for: bound)
-            return .timeIsOver
-        }
-        if let end = batch.stay.solitudeEnds, batch.stay.isAlone, !events[0].hasToStayAlone {
-            group.addTask {
-                try await HangWatch.shared.sleep(for: end - .now)
-                return .solitudeIsOver
-            }
-        }
-        preparation: while atWork > 0 {
-            switch try await group.next() {
-            case .workIsDone: atWork -= 1
-            // Its marker goes on to accuse it: if the process dies now, hardly for another one.
-            case .solitudeIsOver: batch.stay.letOthersIn()
-            case .timeIsOver, nil: break preparation
-            }
-        }
-        // Before they are cancelled: what ends only then has taken too long.
-        let stages = workbench.close()
-        group.cancelAll()
-        if atWork > 0 {
-            let overdue = stages.count { if case .begun = $0 { true } else { false } }
-            logger.warning(
-                "events are given up, their preparation takes too long",
-                metadata: ["batch.events": "\(events.count)", "batch.overdue": "\(overdue)", "batch.bound": "\(bound)"]
-            )
-            if !isAlone { memory.exceeded(bound) }
-        } else if !isAlone {
-            memory.took(.now - start, events: events.count)
-        }
-        return stages
-    }
-
     /// Merges what was prepared and has the outcomes travel with the commit. If the database takes too long, nobody is to blame: the batch is
     /// forgotten, and its events are taken again.
     private func settle(_ work: Work, of batch: Batch, bound: Duration, in transaction: Transaction) async throws -> Settled {
         let isCareful = memory.isCareful
-        var merged = (settlements: [Settlement](), hasStalled: false)
-        if !work.events.isEmpty { merged = try await merging(work, of: batch, bound: bound, isCareful: isCareful, in: transaction) }
+        var merged = Merged()
+        if !work.events.isEmpty { merged = try await mergeAll(work, of: batch, bound: bound, isCareful: isCareful, in: transaction) }
         var plan = SettlementPlan(events: work.events, settlements: merged.settlements, retry: configuration.retry)
         for (event, delay) in work.putOff { plan.putOff(event, for: delay) }
         // COMMIT, and what travels with it, has the role's own times.
@@ -281,104 +227,6 @@ extension InboxQueue {
         expectAnswer(to: batch)
         return Settled(work: work, plan: plan, losses: losses, hasStalled: merged.hasStalled)
     }
-
-    private func merging(
-        _ work: Work,
-        of batch: Batch,
-        bound usual: Duration,
-        isCareful: Bool,
-        in transaction: Transaction
-    ) async throws -> (settlements: [Settlement], hasStalled: Bool) {
-        var bound = configuration.mergePatience
-        var computingBound = memory.bound(for: batch.limit)
-        var statementBound = usual
-        if batch.kind == .alone {
-            let patience = configuration.suspectPatience(afterFailures: work.events[0].attempts)
-            // Where every statement takes long, it is not the event's fault.
-            statementBound = max(statementBound, patience * 2)
-            computingBound = max(computingBound, patience)
-            bound = statementBound * 2
-            expectAnswer(to: batch)
-            _ = try await transaction.pipeline([
-                "SET LOCAL lock_timeout = \(unsafeRaw: "\((patience / 2).wholeMilliseconds)")",
-                "SET LOCAL statement_timeout = \(unsafeRaw: "\(statementBound.wholeMilliseconds)")",
-            ])
-        }
-        let expectEnd = { @Sendable [bound] in expect(batch, within: bound + configuration.hangPatience * 5) }
-        expectEnd()
-        // The connection may be lent to another batch after an error.
-        defer { expectAnswer(to: batch) }
-        return try await withThrowingTaskGroup(of: Merging.self) { group in
-            group.addTask { [statementBound, computingBound] in
-                expectSteps(ofMergeOf: batch, patience: computingBound, in: transaction)
-                defer { expectEnd() }
-                var isolation = BatchIsolation(
-                    work.events,
-                    in: transaction,
-                    of: self,
-                    bound: statementBound,
-                    kind: batch.kind,
-                    isCareful: isCareful
-                )
-                let settlements = try await isolation.settlements(for: work.prepared[...])
-                return .done(settlements, hasStalled: isolation.hasStalled)
-            }
-            group.addTask { [bound] in
-                try await HangWatch.shared.sleep(for: bound)
-                return .timeIsOver
-            }
-            if let end = batch.stay.solitudeEnds, !work.events[0].hasToStayAlone {
-                group.addTask {
-                    try await HangWatch.shared.sleep(for: end - .now)
-                    return .solitudeIsOver
-                }
-            }
-            if batch.kind == .alone {
-                group.addTask { [computingBound] in
-                    try await HangWatch.shared.awaitStandstill(of: computingBound) { transaction.exchanges }
-                    return .computes
-                }
-            }
-            defer { group.cancelAll() }
-            var isOver = false
-            while !isOver, let event = try await group.next() {
-                switch event {
-                case .done(let settlements, let hasStalled):
-                    return (settlements, hasStalled)
-                case .solitudeIsOver:
-                    // It waits for the database, of which no process dies.
-                    batch.stay.letOthersIn()
-                    await markers.accuse(batch.lane, false)
-                case .computes:
-                    // Of which a process may die: this one does, by its own decision.
-                    await markers.accuse(batch.lane, true)
-                    endProcess(for: batch)
-                case .timeIsOver:
-                    // What goes on after that is computing.
-                    if batch.kind == .alone { await markers.accuse(batch.lane, true) }
-                    isOver = true
-                }
-            }
-            transaction.abandon()
-            expect(batch, within: configuration.hangPatience * 5)
-            throw Batch.Overdue(bound: bound)
-        }
-    }
-}
-
-/// What the tasks say that prepare a batch.
-enum Preparation: Sendable {
-    case workIsDone
-    case solitudeIsOver
-    case timeIsOver
-}
-
-/// What the tasks say that merge a batch.
-private enum Merging: Sendable {
-    case done([Settlement], hasStalled: Bool)
-    case solitudeIsOver
-    case computes
-    case timeIsOver
 }
 
 extension PostgresError {

@@ -54,9 +54,11 @@ extension LostBatches {
 
         var statements: [Statement] {
             let failed = failures.map { event, reason in
-                (
-                    event: event, attempts: event.attempts + 1, outcome: Outcome(.failed, reason: reason),
-                    error: Optional(Self.account(of: reason, deaths: event.deaths + 1))
+                SettlementPlan.Settled(
+                    event: event,
+                    attempts: event.attempts + 1,
+                    outcome: Outcome(.failed, reason: reason),
+                    error: Self.account(of: reason, deaths: event.deaths + 1)
                 )
             }
             return [suspicion, postponement, respite, closing] + ClaimedBatch.settle(failed)
@@ -69,18 +71,23 @@ extension LostBatches {
         /// Every writer of the queue names a time that is not in the past: the low-water mark relies on it. A suspect whose process died while it
         /// went on beside others lets these go first, and is alone to the end the next time.
         private var suspicion: Statement {
-            """
-            UPDATE appstore.inbox_ready
-            SET is_suspect = true, run_at = greatest(run_at, clock_timestamp() + CASE WHEN is_suspect THEN interval '5 seconds' ELSE '0' END),
-                last_error = CASE WHEN is_suspect THEN \(ClaimedBatch.lossBesideOthers) ELSE last_error END
-            WHERE event_id = ANY (\(suspects.sorted()))
-            """
+            Statement(
+                name: "suspect_lost",
+                """
+                UPDATE appstore.inbox_ready
+                SET is_suspect = true, run_at = greatest(run_at, clock_timestamp() + CASE WHEN is_suspect THEN interval '5 seconds' ELSE '0' END),
+                    last_error = CASE WHEN is_suspect THEN \(ClaimedBatch.lossBesideOthers) ELSE last_error END
+                WHERE event_id = ANY (\(suspects.sorted()))
+                """
+            )
         }
 
         private var postponement: Statement {
             let ids = deaths.map(\.event.eventID)
             let errors = deaths.map { Self.account(of: $0.reason, deaths: $0.event.deaths + 1) }
-            return """
+            return Statement(
+                name: "postpone_lost",
+                """
                 WITH dead AS MATERIALIZED (
                     SELECT * FROM unnest(\(ids), \(deaths.map(\.delay.wholeMilliseconds)), \(errors)) AS dead (event_id, delay, error)
                 )
@@ -90,22 +97,26 @@ extension LostBatches {
                                             FROM dead WHERE dead.event_id = r.event_id)
                 WHERE r.event_id = ANY (\(ids))
                 """
+            )
         }
 
         /// Nobody is to run it before it is judged.
         private var respite: Statement {
-            """
-            WITH lost AS (
-                UPDATE appstore.inbox_in_flight SET lost_at = clock_timestamp() WHERE lane = ANY (\(respited.map(\.lane) + noted))
+            Statement(
+                name: "spare_lost",
+                """
+                WITH lost AS (
+                    UPDATE appstore.inbox_in_flight SET lost_at = clock_timestamp() WHERE lane = ANY (\(respited.map(\.lane) + noted))
+                )
+                UPDATE appstore.inbox_ready
+                SET run_at = greatest(run_at, clock_timestamp() + \((rules.grace + .seconds(2)).wholeMilliseconds) * interval '1 millisecond')
+                WHERE event_id = ANY (\(respited.map(\.eventID)))
+                """
             )
-            UPDATE appstore.inbox_ready
-            SET run_at = greatest(run_at, clock_timestamp() + \((rules.grace + .seconds(2)).wholeMilliseconds) * interval '1 millisecond')
-            WHERE event_id = ANY (\(respited.map(\.eventID)))
-            """
         }
 
         private var closing: Statement {
-            "DELETE FROM appstore.inbox_in_flight WHERE lane = ANY (\(closed))"
+            Statement(name: "close_lost", "DELETE FROM appstore.inbox_in_flight WHERE lane = ANY (\(closed))")
         }
     }
 }

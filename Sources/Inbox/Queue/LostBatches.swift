@@ -64,17 +64,20 @@ enum LostBatches {
     /// Looks for lost batches and carries the verdicts out.
     static func judge(_ rules: Rules, in transaction: Transaction) async throws -> LossReport {
         let look = try await transaction.query(
-            """
-            SELECT ARRAY(
-                       SELECT m.lane
-                       FROM (
-                           SELECT m.lane FROM appstore.inbox_in_flight AS m
-                           WHERE m.lost_at IS NULL OR \(unsafeRaw: isOverdue(rules)) ORDER BY m.marked_at, m.lane OFFSET 0
-                       ) AS m
-                       WHERE pg_try_advisory_xact_lock(m.lane) LIMIT \(rules.batchesPerLook)
-                   ) AS lanes,
-                   EXISTS (SELECT FROM appstore.inbox_ready AS r WHERE r.is_suspect AND r.run_at <= statement_timestamp()) AS suspects
-            """
+            Statement(
+                name: "lost_batches",
+                """
+                SELECT ARRAY(
+                           SELECT m.lane
+                           FROM (
+                               SELECT m.lane FROM appstore.inbox_in_flight AS m
+                               WHERE m.lost_at IS NULL OR \(unsafeRaw: isOverdue(rules)) ORDER BY m.marked_at, m.lane OFFSET 0
+                           ) AS m
+                           WHERE pg_try_advisory_xact_lock(m.lane) LIMIT \(rules.batchesPerLook)
+                       ) AS lanes,
+                       EXISTS (SELECT FROM appstore.inbox_ready AS r WHERE r.is_suspect AND r.run_at <= statement_timestamp()) AS suspects
+                """
+            )
         )
         var report = LossReport(suspectsAreDue: try look[0].decode("suspects"))
         let lanes: [ClaimedBatch.Lane] = try look[0].decode("lanes")
@@ -83,7 +86,9 @@ enum LostBatches {
         // A batch that has just been committed had its lane freed after its marker was gone, which only a later statement sees.
         let markers = try await lock(lanes, rules, in: transaction)
         let ids = Set(markers.flatMap(\.eventIDs)).sorted()
-        let waiting = try await transaction.query("SELECT event_id FROM appstore.inbox_ready WHERE event_id = ANY (\(ids))")
+        let waiting = try await transaction.query(
+            Statement(name: "unsettled_of_lost", "SELECT event_id FROM appstore.inbox_ready WHERE event_id = ANY (\(ids))")
+        )
         let events = try await hold(ids, in: transaction)
         let held = Set(events.map(\.eventID))
         let unsettled = try Set(waiting.map { try $0.decode(0, as: Int64.self) })
@@ -108,14 +113,17 @@ enum LostBatches {
 
     private static func lock(_ lanes: [ClaimedBatch.Lane], _ rules: Rules, in transaction: Transaction) async throws -> [Marker] {
         let rows = try await transaction.query(
-            """
-            SELECT m.lane, m.event_ids, m.is_alone, m.lost_at IS NOT NULL AS is_noted,
-                   \(unsafeRaw: isOverdue(rules)) AS is_overdue,
-                   m.marked_at < pg_postmaster_start_time() AS ended_with_server
-            FROM appstore.inbox_in_flight AS m WHERE m.lane = ANY (\(lanes))
-            ORDER BY m.lane
-            FOR UPDATE SKIP LOCKED
-            """
+            Statement(
+                name: "lock_lost",
+                """
+                SELECT m.lane, m.event_ids, m.is_alone, m.lost_at IS NOT NULL AS is_noted,
+                       \(unsafeRaw: isOverdue(rules)) AS is_overdue,
+                       m.marked_at < pg_postmaster_start_time() AS ended_with_server
+                FROM appstore.inbox_in_flight AS m WHERE m.lane = ANY (\(lanes))
+                ORDER BY m.lane
+                FOR UPDATE SKIP LOCKED
+                """
+            )
         )
         return try rows.map { row in
             Marker(
@@ -131,17 +139,20 @@ enum LostBatches {
 
     private static func hold(_ ids: [Int64], in transaction: Transaction) async throws -> [ClaimedEvent] {
         let rows = try await transaction.query(
-            """
-            WITH held AS MATERIALIZED (
-                SELECT r.event_id, r.attempts, r.deaths FROM appstore.inbox_ready AS r WHERE r.event_id = ANY (\(ids))
-                ORDER BY r.event_id
-                FOR UPDATE SKIP LOCKED
+            Statement(
+                name: "hold_lost",
+                """
+                WITH held AS MATERIALIZED (
+                    SELECT r.event_id, r.attempts, r.deaths FROM appstore.inbox_ready AS r WHERE r.event_id = ANY (\(ids))
+                    ORDER BY r.event_id
+                    FOR UPDATE SKIP LOCKED
+                )
+                SELECT held.event_id, held.attempts, held.deaths, false AS has_to_stay_alone, statement_timestamp() AS claimed_at,
+                       i.source, i.received_at, ''::bytea AS body
+                FROM held
+                CROSS JOIN LATERAL (SELECT i.source, i.received_at FROM appstore.inbox AS i WHERE i.event_id = held.event_id OFFSET 0) AS i
+                """
             )
-            SELECT held.event_id, held.attempts, held.deaths, false AS has_to_stay_alone, statement_timestamp() AS claimed_at,
-                   i.source, i.received_at, ''::bytea AS body
-            FROM held
-            CROSS JOIN LATERAL (SELECT i.source, i.received_at FROM appstore.inbox AS i WHERE i.event_id = held.event_id OFFSET 0) AS i
-            """
         )
         return try ClaimedBatch.suspects(rows)
     }

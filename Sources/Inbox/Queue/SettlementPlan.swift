@@ -1,7 +1,17 @@
 /// Which events of a batch are done and which wait for another attempt.
 struct SettlementPlan: Sendable {
-    private(set) var outcomes: [(event: ClaimedEvent, attempts: Int, outcome: Outcome, error: String?)] = []
+    private(set) var outcomes: [Settled] = []
     private(set) var retries: [Retry] = []
+
+    /// An event that is done.
+    struct Settled: Sendable {
+        let event: ClaimedEvent
+        /// The attempts of its run, the last one included.
+        let attempts: Int
+        let outcome: Outcome
+        /// Of its last attempt, if that failed.
+        var error: String?
+    }
 
     /// An event that waits.
     struct Retry: Sendable {
@@ -21,12 +31,13 @@ struct SettlementPlan: Sendable {
             let attempts = event.attempts + 1
             switch settlement {
             case .outcome(let outcome):
-                outcomes.append((event, attempts, outcome, nil))
+                outcomes.append(Settled(event: event, attempts: attempts, outcome: outcome))
             case .retry(let reason, let error, let labels):
                 if let delay = retry.delay(afterFailures: attempts, using: &generator) {
                     retries.append(Retry(event: event, delay: delay, error: error, isAttempt: true))
                 } else {
-                    outcomes.append((event, attempts, Outcome(.failed, reason: reason, labels: labels), error))
+                    let failed = Outcome(.failed, reason: reason, labels: labels)
+                    outcomes.append(Settled(event: event, attempts: attempts, outcome: failed, error: error))
                 }
             case .postponed(let delay, let error):
                 retries.append(Retry(event: event, delay: delay, error: error, isAttempt: false))
