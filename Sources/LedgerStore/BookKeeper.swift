@@ -19,6 +19,8 @@ package enum BookKeeper {
         addClaims(of: fold, to: &pipeline)
         pipeline.add(fold.severalContracts, EventContractMerge.statement)
         var answer = try await pipeline.run(in: transaction)
+        // Without an answer about it nobody would know whether it is a duplicate, or that it is not there.
+        if let key = fold.notifications.keys.first(where: { answer.firstEvents[$0] == nil }) { throw UnansweredNotification(key: key) }
         var late = MergePipeline()
         addOrigins(of: fold, beyond: answer, to: &late)
         try await late.run(in: transaction, into: &answer)
@@ -102,6 +104,13 @@ package enum BookKeeper {
             answer.effectEvents[try row.effectKey] = try row.decode("event_id")
         }
     }
+}
+
+/// A notification that the books were to note, and that is not among those that they say they have.
+struct UnansweredNotification: Error, CustomStringConvertible {
+    let key: LedgerKey
+
+    var description: String { "notification \(key.id) of \(key.environment.rawValue) is not in notifications_seen after its merge" }
 }
 
 extension Row {

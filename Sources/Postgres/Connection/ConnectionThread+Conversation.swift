@@ -40,6 +40,8 @@ extension ConnectionThread {
             }
         }
         if let failure { throw .refused(failure) }
+        // Whoever asks takes each answer by its place.
+        guard rows.count == steps.count(where: { $0.purpose == .answer }) else { throw .lost(link.lost()) }
         return rows
     }
 
