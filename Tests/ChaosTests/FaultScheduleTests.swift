@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct FaultScheduleTests {
-    @Test(arguments: [Fault.ofDaemons, Fault.ofServers, Fault.ofConnections, Fault.ofClocks])
+    @Test(arguments: [Fault.ofKills, Fault.ofDaemons, Fault.ofServers, Fault.ofConnections, Fault.ofClocks])
     func `each round has each fault, in an order that only the seed decides`(faults: [Fault]) {
         let rounds = 5
         let first = Array(FaultSchedule(faults, seed: 7).prefix(faults.count * rounds))
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `every fault has its place`() {
-        let placed = Fault.ofDaemons + Fault.ofServers + Fault.ofConnections + Fault.ofClocks + [.senderAborted, .poisonTaken]
-        #expect(Set(placed) == Set(Fault.allCases))
+        let tracks = Fault.ofKills + Fault.ofDaemons + Fault.ofServers + Fault.ofConnections + Fault.ofClocks
+        #expect(Set(tracks + [.senderAborted, .poisonTaken]) == Set(Fault.allCases))
     }
 }

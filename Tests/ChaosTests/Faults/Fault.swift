@@ -1,6 +1,6 @@
 /// What happens to the installation while it works. Each is seen to have happened in every run.
 enum Fault: String, CaseIterable, Sendable {
-    // To the daemons, every second or so.
+    // To the daemons: a kill every second or so.
     case workerKilled = "worker killed"
     case ingestKilled = "ingest killed"
     case workerRestarted = "worker told to end"
@@ -36,10 +36,10 @@ enum Fault: String, CaseIterable, Sendable {
     case senderAborted = "a sender closed its connection"
     case poisonTaken = "an event that no merge takes"
 
-    static let ofDaemons: [Fault] = [
-        .workerKilled, .ingestKilled, .workerKilled, .workerRestarted, .workerKilled, .ingestRestarted, .workerKilled, .workerStopped,
-        .workerKilled, .ingestStopped,
-    ]
+    /// `kill -9`.
+    static let ofKills: [Fault] = [.workerKilled, .workerKilled, .ingestKilled]
+    /// What else comes over daemons.
+    static let ofDaemons: [Fault] = [.workerRestarted, .ingestRestarted, .workerStopped, .ingestStopped]
     static let ofServers: [Fault] = [.serverRestarted, .serverKilled, .sessionsTerminated, .slotsTaken, .standbyAway, .failover]
     static let ofConnections: [Fault] = [
         .commitNotDelivered, .commitUnanswered, .commitSilenced, .receiptNotDelivered, .receiptUnanswered, .receiptHalfAnswered,

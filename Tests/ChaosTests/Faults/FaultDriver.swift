@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Randomness
 
-/// Disturbs a site in four ways at once, each by a schedule of its own, until the load is over.
+/// Disturbs a site in five ways at once, each by a schedule of its own, until the load is over.
 struct FaultDriver {
     let site: Site
     let tally: FaultTally
@@ -11,15 +11,23 @@ struct FaultDriver {
     let seed: UInt64
     let pacer: Pacer
 
-    /// Each of the four ways, to be run at the same time.
+    /// Each of the five ways, to be run at the same time.
     var tracks: [@Sendable () async throws -> Void] {
-        [disturbDaemons, disturbServers, disturbConnections, disturbClock]
+        [killDaemons, disturbDaemons, disturbServers, disturbConnections, disturbClock]
+    }
+
+    @Sendable private func killDaemons() async throws {
+        try await disturbDaemons(FaultSchedule(Fault.ofKills, seed: seed &+ 1), every: .seconds(1))
     }
 
     @Sendable private func disturbDaemons() async throws {
-        var schedule = FaultSchedule(Fault.ofDaemons, seed: seed &+ 1)
+        try await disturbDaemons(FaultSchedule(Fault.ofDaemons, seed: seed &+ 5), every: .seconds(2))
+    }
+
+    private func disturbDaemons(_ schedule: FaultSchedule, every pace: Duration) async throws {
+        var schedule = schedule
         while !pacer.isOver, let fault = schedule.next() {
-            try await pause(schedule.about(.seconds(1)))
+            try await pause(schedule.about(pace))
             let slots = fault.isOfIngest ? site.ingests : site.workers
             let slot = slots[schedule.number(0...(slots.count - 1))]
             let happened =
