@@ -36,7 +36,9 @@ extension MetricCatalogue {
         Gauge("unsettled_events", "Events without outcome: the sum of both while they are exact, else PostgreSQL's own estimate.") {
             Double($0.unsettled)
         },
-        Gauge("suspect_events", "Events that were in a batch whose process died; they run alone. \(counted)") { Double($0.suspects) },
+        Gauge("suspect_events", "Events that run alone, since their batch was lost or they took too long. \(counted)") {
+            Double($0.suspects)
+        },
         Gauge("failed_events", "Dead letters: events that failed for good and wait for a person. \(counted)") { Double($0.failed) },
         Gauge("overdue_seconds", "For how long the first ready event has been due; 0 when none is. Exact.") {
             $0.overdue?.inSeconds ?? 0

@@ -109,7 +109,7 @@ enum MetricCatalogue {
         MetricDescription(
             "appstore_inbox_worker_suspects_total",
             .counter,
-            "Events of batches whose process died, as this worker found them; they run alone from then on."
+            "Events of lost batches, and those whose preparation took too long, as this worker found them; they run alone from then on."
         ),
         MetricDescription(
             "appstore_inbox_worker_deaths_total",

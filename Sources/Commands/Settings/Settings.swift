@@ -25,7 +25,7 @@ enum Settings {
         "prepared",
         value: "on|off",
         default: "on",
-        summary: "off for a pooler that does not know prepared statements (PgBouncer before 1.21)",
+        summary: "off behind a pooler in transaction mode, such as PgBouncer",
         parse: SettingValue.toggle
     )
 

@@ -39,7 +39,7 @@ struct InboxStatus {
         if let overdue = statistics.overdue { lines.append(line("overdue", "\(overdue.components.seconds) s, the first that is ready")) }
         if let oldest = statistics.oldestUnsettled { lines.append(line("oldest", "\(oldest.components.seconds) s without outcome")) }
         lines.append(line("silence", silence.map { "\($0) s since the last notification" } ?? "no notification has come yet"))
-        if statistics.suspects > 0 { lines.append(line("suspects", "\(statistics.suspects) of a batch whose process died")) }
+        if statistics.suspects > 0 { lines.append(line("suspects", "\(statistics.suspects) that run alone")) }
         if let age = statistics.snapshotAge, age >= .seconds(60) {
             lines.append(line("snapshot", "\(age.components.seconds) s old: dead rows cannot be removed"))
         }

@@ -9,7 +9,7 @@ package struct InboxStatistics: Hashable, Sendable {
     package let waiting: Int64
     /// Events without outcome: the sum of both, or PostgreSQL's estimate where that is larger than can be counted.
     package let unsettled: Int64
-    /// Events that were in a batch whose process died.
+    /// Events that run alone, since their batch was lost or they took too long.
     package let suspects: Int64
     /// Dead letters.
     package let failed: Int64

@@ -8,7 +8,7 @@ package struct ConnectionOptions: Sendable {
     package var statementDeadline: Duration = .seconds(60)
     /// Whether statements are prepared under a name and kept for the connection's life.
     ///
-    /// False for a pooler that changes servers between transactions and knows nothing of prepared statements (PgBouncer before 1.21).
+    /// False for a pooler that changes servers between transactions and knows nothing of prepared statements, such as PgBouncer before 1.21.
     package var prepared = true
 
     let settings: [ConnectionSetting]
