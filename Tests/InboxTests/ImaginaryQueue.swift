@@ -35,6 +35,8 @@ struct ImaginaryQueue {
     var random: Random
     private var clock: Int64 = 0
     private var nextXID: Int64 = 100
+    /// To a snapshot a transaction with a greater number has not begun, even if it has written: its `xmin` is at most one more.
+    private var latestCompletedXID: Int64 = 99
     private var nextEvent: Int64 = 1
     private var events: [Event] = []
     private var open: [Work] = []
@@ -48,14 +50,20 @@ struct ImaginaryQueue {
         (events.filter { !$0.isGone }.map(\.position) + open.flatMap(\.inserts)).min()
     }
 
+    /// In a transaction that ends at some time, with a number or without.
     mutating func probe(from: QueuePosition) -> LowWaterMark.Probe {
-        LowWaterMark.Probe(
+        let isNumbered = Bool.random(using: &random)
+        let probe = LowWaterMark.Probe(
             from: from,
             first: events.filter { $0.isCommitted && !$0.isGone && $0.position >= from }.map(\.position).min(),
             at: PostgresTimestamp(microsecondsSince2000: clock),
-            xmin: open.compactMap(\.xid).min() ?? nextXID,
-            xmax: nextXID
+            xmin: min(open.compactMap(\.xid).min() ?? .max, latestCompletedXID + 1),
+            xid: isNumbered ? nextXID : nil
         )
+        guard isNumbered else { return probe }
+        open.append(Work(began: clock))
+        number(open.count - 1)
+        return probe
     }
 
     mutating func step() {
@@ -103,6 +111,7 @@ struct ImaginaryQueue {
 
     private mutating func end(_ index: Int) {
         let work = open.remove(at: index)
+        latestCompletedXID = max(latestCompletedXID, work.xid ?? 0)
         let commits = Int.random(in: 0..<4, using: &random) > 0
         if commits { events += work.inserts.map { Event(position: $0, isCommitted: true) } }
         for event in work.deletes {

@@ -197,6 +197,32 @@ struct InboxQueueClaimTests {
         await pool.close()
     }
 
+    @Test func `an event whose COMMIT takes longer than a second is taken as soon as it is there`() async throws {
+        // Where nothing else commits meanwhile, by which a snapshot would notice that it has begun.
+        let database = try await InboxDatabase.make(in: try await TestCluster.startPrivate())
+        let pool = try database.pool(user: "appstore_worker")
+        let queue = self.queue(pool, batchEvents: 10)
+        try await database.withConnection { connection in
+            try await connection.withTransaction { transaction in
+                // As if it had been written a while ago, and had waited since for a standby.
+                try await transaction.execute(
+                    """
+                    WITH stored AS (
+                        INSERT INTO appstore.inbox (source, received_at, body)
+                        VALUES ('notification_v2', clock_timestamp() - interval '3 seconds', '{}') RETURNING event_id, received_at
+                    )
+                    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes) SELECT event_id, received_at, 2 FROM stored
+                    """
+                )
+                // There are several looks at the queue meanwhile.
+                let end = ContinuousClock.now + .milliseconds(300)
+                while ContinuousClock.now < end { #expect(try await queue.takeBatch().events == 0) }
+            }
+        }
+        #expect(try await queue.takeBatch().events == 1)
+        await pool.close()
+    }
+
     /// Inserts that commit late and out of order or not at all, claims that are rolled back, several queues with a mark each: for some
     /// seconds, in which there is no sweep.
     @Test func `no event is stranded behind a mark, whatever is open meanwhile`() async throws {

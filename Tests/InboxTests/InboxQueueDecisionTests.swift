@@ -62,12 +62,14 @@ struct InboxQueueDecisionTests {
         _ = memory.nextClaim(opened: 1)
         for _ in 0..<2 {
             memory.observe(
-                LowWaterMark.Probe(from: .start, first: first, at: PostgresTimestamp(microsecondsSince2000: 9_000_000), xmin: 5, xmax: 5)
+                LowWaterMark.Probe(from: .start, first: first, at: PostgresTimestamp(microsecondsSince2000: 9_000_000), xmin: 5, xid: 5)
             )
         }
         #expect(memory.nextClaim(opened: 1).position == first)
-        memory.claimed(upTo: QueuePosition(runAt: first.runAt, eventID: 9))
-        #expect(memory.nextClaim(opened: 2) == QueueMemory.ClaimStart(position: .start, probe: .start))
+        memory.claimed(1, upTo: QueuePosition(runAt: first.runAt, eventID: 9))
+        #expect(
+            memory.nextClaim(opened: 2) == QueueMemory.ClaimStart(position: .start, look: LowWaterMark.Look(from: .start, isNumbered: true))
+        )
         #expect(memory.nextClaim(opened: 2).position == .start, "nor does it go on where one ended on the other server")
     }
 
@@ -76,12 +78,17 @@ struct InboxQueueDecisionTests {
         let memory = QueueMemory(patience: patience, statementPatience: patience, limit: BatchLimit(maximum: 100))
         let end = QueuePosition(runAt: PostgresTimestamp(microsecondsSince2000: 10), eventID: 7)
         let start = ContinuousClock.now
-        #expect(memory.nextClaim(at: start) == QueueMemory.ClaimStart(position: .start, probe: .start))
-        memory.claimed(upTo: end)
+        #expect(
+            memory.nextClaim(at: start) == QueueMemory.ClaimStart(position: .start, look: LowWaterMark.Look(from: .start, isNumbered: true))
+        )
+        memory.claimed(1, upTo: end)
         #expect(memory.nextClaim(at: start + .milliseconds(1)) == QueueMemory.ClaimStart(position: end, isContinuation: true))
-        #expect(memory.nextClaim(at: start + .milliseconds(21)) == QueueMemory.ClaimStart(position: .start, probe: .start))
+        #expect(
+            memory.nextClaim(at: start + .milliseconds(21))
+                == QueueMemory.ClaimStart(position: .start, look: LowWaterMark.Look(from: .start, isNumbered: true))
+        )
         #expect(memory.nextClaim(at: start + .milliseconds(22)).isContinuation)
-        memory.claimed(upTo: nil)
+        memory.claimed(1, upTo: nil)
         #expect(memory.nextClaim(at: start + .milliseconds(23)) == QueueMemory.ClaimStart(position: .start))
     }
 

@@ -13,65 +13,67 @@ struct InboxQueueLowWaterMarkTests {
         first: QueuePosition?,
         at seconds: Int64,
         xmin: Int64,
-        xmax: Int64
+        xid: Int64?
     ) -> LowWaterMark.Probe {
-        LowWaterMark.Probe(from: from, first: first, at: position(seconds).runAt, xmin: xmin, xmax: xmax)
+        LowWaterMark.Probe(from: from, first: first, at: position(seconds).runAt, xmin: xmin, xid: xid)
     }
 
     @Test func `one look moves nothing; a second one does once all that the first could have missed has ended`() {
         var mark = LowWaterMark()
-        mark.observe(probe(first: position(10, 7), at: 100, xmin: 50, xmax: 60))
+        mark.observe(probe(first: position(10, 7), at: 100, xmin: 50, xid: 60))
         #expect(mark.position == .start)
-        mark.observe(probe(first: position(20, 9), at: 101, xmin: 59, xmax: 70))
+        mark.observe(probe(first: position(20, 9), at: 101, xmin: 59, xid: 70))
         #expect(mark.position == .start)
-        mark.observe(probe(first: position(20, 9), at: 102, xmin: 60, xmax: 71))
+        mark.observe(probe(first: position(20, 9), at: 102, xmin: 60, xid: 71))
         #expect(mark.position == position(10, 7))
     }
 
     @Test func `what a rollback brought back holds the mark`() {
         var mark = LowWaterMark()
-        mark.observe(probe(first: position(20), at: 100, xmin: 50, xmax: 60))
-        mark.observe(probe(first: position(5), at: 101, xmin: 60, xmax: 61))
+        mark.observe(probe(first: position(20), at: 100, xmin: 50, xid: 60))
+        mark.observe(probe(first: position(5), at: 101, xmin: 60, xid: 61))
         #expect(mark.position == position(5))
     }
 
     @Test func `an empty queue leaves the mark a second behind the clock`() {
         var mark = LowWaterMark()
-        mark.observe(probe(first: nil, at: 100, xmin: 50, xmax: 50))
-        mark.observe(probe(first: nil, at: 200, xmin: 50, xmax: 50))
+        mark.observe(probe(first: nil, at: 100, xmin: 50, xid: 50))
+        mark.observe(probe(first: nil, at: 200, xmin: 50, xid: 50))
         #expect(mark.position == position(99))
     }
 
     @Test func `what a sweep finds lowers the mark, and older looks do not raise it again`() {
         var mark = LowWaterMark()
-        mark.observe(probe(first: position(50), at: 100, xmin: 10, xmax: 10))
-        mark.observe(probe(first: position(50), at: 100, xmin: 10, xmax: 10))
+        mark.observe(probe(first: position(50), at: 100, xmin: 10, xid: 10))
+        mark.observe(probe(first: position(50), at: 100, xmin: 10, xid: 10))
         #expect(mark.position == position(50))
-        mark.observe(probe(first: position(30), at: 101, xmin: 11, xmax: 11))
+        mark.observe(probe(first: position(30), at: 101, xmin: 11, xid: 11))
         #expect(mark.position == position(30))
-        for _ in 0..<2 { mark.observe(probe(from: position(50), first: position(60), at: 102, xmin: 12, xmax: 12)) }
+        for _ in 0..<2 { mark.observe(probe(from: position(50), first: position(60), at: 102, xmin: 12, xid: 12)) }
         #expect(mark.position == position(30))
     }
 
-    @Test func `looks are taken now and then, and from the very beginning once a minute`() {
+    @Test func `looks are taken now and then, and from the very beginning every ten seconds`() {
         var mark = LowWaterMark()
         let start = ContinuousClock.now
-        let step1 = mark.probe(at: start)
+        let step1 = mark.look(at: start)?.from
         #expect(step1 == .start)
-        let step2 = mark.probe(at: start)
+        let step2 = mark.look(at: start)
         #expect(step2 == nil)
-        for _ in 0..<2 { mark.observe(probe(first: position(50), at: 100, xmin: 10, xmax: 10)) }
-        let step3 = mark.probe(at: start + .seconds(1))
+        for _ in 0..<2 { mark.observe(probe(first: position(50), at: 100, xmin: 10, xid: 10)) }
+        let step3 = mark.look(at: start + .seconds(1))?.from
         #expect(step3 == position(50))
-        let step4 = mark.probe(at: start + .seconds(61))
+        let step4 = mark.look(at: start + .seconds(11))?.from
         #expect(step4 == .start)
-        let step5 = mark.probe(at: start + .seconds(62))
+        let step5 = mark.look(at: start + .seconds(12))?.from
         #expect(step5 == position(50))
         // One that took ten seconds is not repeated for two thousand.
-        mark.observe(probe(first: position(50), at: 161, xmin: 10, xmax: 10), after: .seconds(10), at: start + .seconds(71))
-        let resting = mark.probe(at: start + .seconds(2070))
+        var long = probe(first: position(50), at: 161, xmin: 10, xid: 10)
+        long.duration = .seconds(10)
+        mark.observe(long, at: start + .seconds(71))
+        let resting = mark.look(at: start + .seconds(2070))?.from
         #expect(resting == position(50))
-        let rested = mark.probe(at: start + .seconds(2071))
+        let rested = mark.look(at: start + .seconds(2071))?.from
         #expect(rested == .start)
         mark.forget()
         #expect(mark.position == .start)
@@ -81,16 +83,41 @@ struct InboxQueueLowWaterMarkTests {
     func `the longer a look takes the less often there is one, but at least once a second`(hasMark: Bool) {
         var mark = LowWaterMark()
         let start = ContinuousClock.now
-        if hasMark { for _ in 0..<2 { mark.observe(probe(first: position(50), at: 100, xmin: 10, xmax: 10)) } }
+        if hasMark { for _ in 0..<2 { mark.observe(probe(first: position(50), at: 100, xmin: 10, xid: 10)) } }
         // Without one a transaction that was open at the first look never ends.
         let (from, xmin) = hasMark ? (position(1), 10) : (.start, Int64(5))
-        _ = mark.probe(at: start)
+        _ = mark.look(at: start)
         for (took, pause) in [(0, 20), (1, 20), (50, 500), (3000, 1000)] {
             let begin = start + .seconds(took + 1)
-            mark.observe(probe(from: from, first: position(50), at: 100, xmin: xmin, xmax: 10), after: .milliseconds(took))
-            let steps = [begin, begin + .milliseconds(pause - 1), begin + .milliseconds(pause)].map { mark.probe(at: $0) != nil }
+            mark.observe(probe(from: from, first: position(50), at: 100, xmin: xmin, xid: 10), after: .milliseconds(took))
+            let steps = [begin, begin + .milliseconds(pause - 1), begin + .milliseconds(pause)].map { mark.look(at: $0) != nil }
             #expect(steps == [true, false, true], "after a look of \(took) ms")
         }
+    }
+
+    @Test func `an idle queue's looks have no number`() {
+        var mark = LowWaterMark()
+        let start = ContinuousClock.now
+        let first = mark.look(at: start)
+        #expect(first?.isNumbered == true)
+        mark.observe(probe(first: nil, at: 100, xmin: 50, xid: 60))
+        mark.observe(probe(first: nil, at: 200, xmin: 60, xid: nil))
+        #expect(mark.position == position(99))
+        let idle = mark.look(at: start + .seconds(1))
+        #expect(idle?.isNumbered == false)
+        mark.observe(probe(first: nil, at: 300, xmin: 70, xid: nil))
+        mark.observe(probe(first: nil, at: 400, xmin: 80, xid: nil))
+        #expect(mark.position == position(99))
+        mark.claimed()
+        let busy = mark.look(at: start + .seconds(2))
+        #expect(busy?.isNumbered == true)
+        mark.observe(probe(first: nil, at: 500, xmin: 80, xid: 90))
+        var slow = probe(first: nil, at: 600, xmin: 90, xid: nil)
+        slow.duration = .milliseconds(2)
+        mark.observe(slow)
+        #expect(mark.position == position(499))
+        let costly = mark.look(at: start + .seconds(3))
+        #expect(costly?.isNumbered == true)
     }
 
     /// Transactions that insert, hold, delete, commit and roll back in any order, and looks whose results come late and in any order.

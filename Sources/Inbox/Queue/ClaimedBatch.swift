@@ -68,17 +68,18 @@ enum ClaimedBatch {
         )
     }
 
-    /// Looks for the first event of the queue, held or not, without locking anything.
-    static func probe(from mark: QueuePosition) -> Statement {
+    /// Looks for the first event of the queue, held or not, without locking anything. To be the first statement of its transaction.
+    static func probe(_ look: LowWaterMark.Look) -> Statement {
         Statement(
             name: "probe",
             """
             SELECT first.run_at, first.event_id, statement_timestamp() AS probed_at,
-                   pg_snapshot_xmin(seen)::text::bigint AS xmin, pg_snapshot_xmax(seen)::text::bigint AS xmax
+                   pg_snapshot_xmin(seen)::text::bigint AS xmin, clock_timestamp() AS ended_at,
+                   CASE WHEN \(look.isNumbered) THEN pg_current_xact_id()::text::bigint END AS xid
             FROM pg_current_snapshot() AS seen
             LEFT JOIN LATERAL (
                 SELECT r.run_at, r.event_id FROM appstore.inbox_ready AS r
-                WHERE (r.run_at, r.event_id) >= (\(mark.runAt), \(mark.eventID))
+                WHERE (r.run_at, r.event_id) >= (\(look.from.runAt), \(look.from.eventID))
                 ORDER BY r.run_at, r.event_id
                 LIMIT 1
             ) AS first ON true
@@ -115,13 +116,16 @@ enum ClaimedBatch {
         }
     }
 
-    static func probe(_ rows: Rows, from mark: QueuePosition) throws -> LowWaterMark.Probe {
+    static func probe(_ rows: Rows, _ look: LowWaterMark.Look) throws -> LowWaterMark.Probe {
         let row = rows[0]
         var probe = LowWaterMark.Probe(
-            from: mark,
+            from: look.from,
             at: try row.decode("probed_at"),
             xmin: try row.decode("xmin"),
-            xmax: try row.decode("xmax")
+            xid: try row.decode("xid")
+        )
+        probe.duration = .microseconds(
+            try row.decode("ended_at", as: PostgresTimestamp.self).microsecondsSince2000 - probe.at.microsecondsSince2000
         )
         if let runAt = try row.decode("run_at", as: PostgresTimestamp?.self) {
             probe.first = QueuePosition(runAt: runAt, eventID: try row.decode("event_id"))

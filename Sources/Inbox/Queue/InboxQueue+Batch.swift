@@ -190,16 +190,16 @@ extension InboxQueue {
             bound: bound
         )
         let rows: Rows
-        if let probe = start.probe {
+        if let look = start.look {
             let begun = ContinuousClock.now
             // Before the claim, which bounds all statements that come after it.
-            let answers = try await transaction.pipeline([ClaimedBatch.probe(from: probe), claim])
-            memory.observe(try ClaimedBatch.probe(answers[0], from: probe), after: .now - begun)
+            let answers = try await transaction.pipeline([ClaimedBatch.probe(look), claim])
+            memory.observe(try ClaimedBatch.probe(answers[0], look), after: .now - begun)
             rows = answers[1]
         } else {
             rows = try await transaction.query(claim)
         }
-        memory.claimed(upTo: rows.count < batch.limit ? nil : try ClaimedBatch.end(rows))
+        memory.claimed(rows.count, upTo: rows.count < batch.limit ? nil : try ClaimedBatch.end(rows))
         return try ClaimedBatch.events(rows)
     }
 

@@ -12,7 +12,16 @@ import Postgres
 ///
 /// What even that does not foresee, such as a database clock that was set back, is found by a sweep: a probe from the very beginning.
 struct LowWaterMark: Sendable {
-    /// A look at the queue.
+    /// How the queue is to be looked at.
+    struct Look: Hashable, Sendable {
+        /// Where it begins.
+        var from: QueuePosition
+        /// Whether its transaction is to have a number, without which it names no candidate. An idle worker takes none, so that an idle
+        /// server writes no WAL.
+        var isNumbered: Bool
+    }
+
+    /// What a look at the queue has found.
     struct Probe: Sendable {
         /// Where it began.
         var from: QueuePosition
@@ -22,18 +31,24 @@ struct LowWaterMark: Sendable {
         var at: PostgresTimestamp
         /// Every transaction below this had ended (`pg_snapshot_xmin`).
         var xmin: Int64
-        /// No transaction from this on had begun (`pg_snapshot_xmax`).
-        var xmax: Int64
+        /// The number of the probe's own transaction, if it was given one, after the look: who had one before has a smaller one. A snapshot's
+        /// own end (`pg_snapshot_xmax`) would not do, it lies behind the latest transaction that has ended: to the snapshot those with
+        /// greater numbers have not begun, though they may have written long ago and wait for their commit.
+        var xid: Int64?
+        /// How long the look took, by the database's clock.
+        var duration = Duration.zero
     }
 
     private struct Candidate {
         var position: QueuePosition
-        var xmax: Int64
+        var xid: Int64
     }
 
     /// Where a claim begins.
     private(set) var position = QueuePosition.start
     private var candidate: Candidate?
+    /// Whether there is something to be gained by another candidate.
+    private var isWorthwhile = true
     private var nextProbe: ContinuousClock.Instant?
     /// How long the latest probe took, with the claim that it went with.
     private var probeDuration = Duration.zero
@@ -41,31 +56,40 @@ struct LowWaterMark: Sendable {
 
     /// How far behind the database's clock the mark stays, in microseconds.
     private static var slack: Int64 { 1_000_000 }
+    /// A look that takes longer walks over what is dead.
+    private static var longLook: Duration { .milliseconds(1) }
     private static var probePause: Duration { .milliseconds(20) }
     /// How many times as long as a probe took there is none after its beginning, for a second at the most: while a transaction that has written
     /// stays open the mark stays, too, and each probe walks over all that was settled meanwhile, as does the claim that goes with it.
     private static var probeRest: Int { 10 }
     private static var longestProbePause: Duration { .seconds(1) }
-    private static var sweepPause: Duration { .seconds(60) }
+    private static var sweepPause: Duration { .seconds(10) }
     /// How many times as long as a sweep took there is none after it: under a snapshot that is held for long it walks over all that was settled.
     private static var sweepRest: Int { 200 }
 
-    /// Where a probe that is due now is to begin, or nil when none is.
-    mutating func probe(at now: ContinuousClock.Instant) -> QueuePosition? {
+    /// The look that is due now, or nil when none is.
+    mutating func look(at now: ContinuousClock.Instant) -> Look? {
         if let nextProbe, now < nextProbe { return nil }
         nextProbe = now + max(Self.probePause, min(probeDuration * Self.probeRest, Self.longestProbePause))
-        if let nextSweep, now < nextSweep { return position }
+        let isNumbered = candidate == nil && isWorthwhile
+        if let nextSweep, now < nextSweep { return Look(from: position, isNumbered: isNumbered) }
         nextSweep = now + Self.sweepPause
-        return .start
+        return Look(from: .start, isNumbered: isNumbered)
+    }
+
+    /// A claim took events, which leave dead entries behind.
+    mutating func claimed() {
+        isWorthwhile = true
     }
 
     /// Draws the conclusions from a probe. Probes may come in any order.
     ///
-    /// - Parameter duration: how long it took.
+    /// - Parameter duration: how long it took, with the claim that it went with.
     mutating func observe(_ probe: Probe, after duration: Duration = .zero, at now: ContinuousClock.Instant = .now) {
         // A sweep has its own rest; but until there is a mark each probe begins where sweeps do.
         probeDuration = probe.from == .start && position > .start ? .zero : duration
-        if probe.from == .start { nextSweep = max(nextSweep ?? now, now + duration * Self.sweepRest) }
+        if probe.from == .start { nextSweep = max(nextSweep ?? now, now + probe.duration * Self.sweepRest) }
+        if probe.duration > Self.longLook { isWorthwhile = true }
         // It began at a mark that a sweep has lowered since, so it has missed what the sweep found.
         guard probe.from <= position else { return }
         if let first = probe.first, first < position {
@@ -73,16 +97,17 @@ struct LowWaterMark: Sendable {
             candidate = nil
             return
         }
-        if let confirmed = candidate, probe.xmin >= confirmed.xmax {
+        if let confirmed = candidate, probe.xmin >= confirmed.xid {
             position = max(position, min(confirmed.position, probe.first ?? confirmed.position))
             candidate = nil
         }
-        if candidate == nil {
+        if candidate == nil, let xid = probe.xid {
             let recent = QueuePosition(
                 runAt: PostgresTimestamp(microsecondsSince2000: probe.at.microsecondsSince2000 - Self.slack),
                 eventID: .min
             )
-            candidate = Candidate(position: min(probe.first ?? recent, recent), xmax: probe.xmax)
+            candidate = Candidate(position: min(probe.first ?? recent, recent), xid: xid)
+            isWorthwhile = false
         }
     }
 

@@ -5,8 +5,8 @@ final class QueueMemory: Sendable {
     /// Where a claim begins.
     struct ClaimStart: Hashable, Sendable {
         var position: QueuePosition
-        /// Where a look at the queue begins that is to go with it.
-        var probe: QueuePosition?
+        /// A look at the queue that is to go with it.
+        var look: LowWaterMark.Look?
         /// Whether it goes on where another one ended, so that it does not see what others have let go before that.
         var isContinuation = false
     }
@@ -46,17 +46,22 @@ final class QueueMemory: Sendable {
                 state.forgetQueue()
                 state.opened = opened
             }
-            let probe = state.mark.probe(at: now)
-            guard probe == nil, let end = state.lastClaimEnd, end > state.mark.position else {
-                return ClaimStart(position: state.mark.position, probe: probe)
+            let look = state.mark.look(at: now)
+            guard look == nil, let end = state.lastClaimEnd, end > state.mark.position else {
+                return ClaimStart(position: state.mark.position, look: look)
             }
             return ClaimStart(position: end, isContinuation: true)
         }
     }
 
-    /// A claim took events up to there, as many as it may; nil if there were fewer.
-    func claimed(upTo end: QueuePosition?) {
-        state.withLock { $0.lastClaimEnd = end }
+    /// A claim took so many events.
+    ///
+    /// - Parameter end: behind the last of them, if they were as many as it may take.
+    func claimed(_ events: Int, upTo end: QueuePosition?) {
+        state.withLock { state in
+            state.lastClaimEnd = end
+            if events > 0 { state.mark.claimed() }
+        }
     }
 
     /// Below which nothing waits.
