@@ -12,7 +12,8 @@ struct ChaosSettings {
     let isVerbose: Bool
     /// `CHAOS_LOGS`: a folder for the daemons' logs, which are thrown away without it.
     let logs: URL?
-    /// `CHAOS_KEEP`: a folder that is made for the data of the primary, which is thrown away without it, when a promise was broken.
+    /// `CHAOS_KEEP`: a folder that is made for the data of the primary, which is thrown away without it, when a promise was broken or a run
+    /// did not come to its end.
     let evidence: URL?
     /// `CHAOS_PROGRAM`: the path of another build of the program, such as one for release, to be put under fire instead of the one beside
     /// the tests.

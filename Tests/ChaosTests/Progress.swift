@@ -10,7 +10,7 @@ struct Progress {
     let tally: FaultTally
     let isVerbose: Bool
 
-    /// Nothing was accepted and nothing settled for so long while PostgreSQL was there, which no fault explains.
+    /// Nothing was accepted and nothing settled for so long while PostgreSQL was there and something was overdue, which no fault explains.
     private static let patience: Duration = .seconds(90)
     /// The same while it was away: it may have much to replay.
     private static let patienceWithoutServer: Duration = .seconds(600)
@@ -31,33 +31,63 @@ struct Progress {
             if let counts, sums.accepted + counts.settled != last {
                 last = sums.accepted + counts.settled
                 (still, away) = (.zero, .zero)
-            } else if counts == nil {
-                away += .now - lastLook
+            } else if let counts {
+                // What waits for its next attempt has its time.
+                still = counts.overdue > 0 ? still + (.now - lastLook) : .zero
             } else {
-                still += .now - lastLook
+                away += .now - lastLook
             }
             let now = tally.counts
             if isVerbose {
                 let ours = now.filter { ![.senderAborted, .poisonTaken].contains($0.key) }
                 let news = ours.filter { $0.value != faults[$0.key] }.map(\.key.rawValue).sorted()
-                let state = counts.map { "ready \($0.ready), settled \($0.settled)" } ?? "PostgreSQL is away"
+                let state = counts.map { "ready \($0.ready), overdue \($0.overdue), settled \($0.settled)" } ?? "PostgreSQL is away"
                 let seconds = start.duration(to: .now).components.seconds
                 print("chaos \(seconds) s: accepted \(sums.accepted), retries \(sums.retries), \(state); \(news.joined(separator: ", "))")
             }
             faults = now
             guard still < Self.patience, away < Self.patienceWithoutServer else {
-                throw ProgramFailure(what: "nothing has moved for \(still), and \(away) while PostgreSQL was away", log: logs)
+                let what = "nothing has moved for \(still), and \(away) while PostgreSQL was away"
+                throw ProgramFailure(what: what, log: (await evidence() + [logs]).joined(separator: "\n"))
             }
         }
     }
 
     private var logs: String { site.slots.map(\.tail).joined(separator: "\n") }
 
+    private typealias Counts = (ready: Int, overdue: Int, settled: Int)
+
     /// Nil while the server is away, which it is often.
-    private func counts() async -> (ready: Int, settled: Int)? {
+    private func counts() async -> Counts? {
         let rows = try? await site.pair.books.rows(
-            "SELECT (SELECT count(*) FROM appstore.inbox_ready), (SELECT count(*) FROM appstore.outcomes)"
+            """
+            SELECT count(*), count(*) FILTER (WHERE run_at < clock_timestamp() - interval '5 seconds'),
+                   (SELECT count(*) FROM appstore.outcomes)
+            FROM appstore.inbox_ready
+            """
         )
-        return try? rows?.first?.decode((Int.self, Int.self))
+        return try? rows?.first?.decode((Int.self, Int.self, Int.self))
+    }
+
+    /// What waits, what is marked, and who is at work.
+    private func evidence() async -> [String] {
+        let questions: [Statement] = [
+            "SELECT 'waits: ' || r::text FROM appstore.inbox_ready AS r ORDER BY r.run_at LIMIT 50",
+            "SELECT 'marked: ' || m::text FROM appstore.inbox_in_flight AS m LIMIT 20",
+            """
+            SELECT concat_ws(' ', 'session:', pid, usename, client_port, state, wait_event_type, wait_event, backend_xid,
+                             clock_timestamp() - xact_start, clock_timestamp() - state_change, left(query, 100))
+            FROM pg_stat_activity WHERE backend_type = 'client backend'
+            """,
+        ]
+        var lines: [String] = []
+        for question in questions {
+            do {
+                lines += try await site.pair.books.values(question)
+            } catch {
+                lines.append("no answer: \(error)")
+            }
+        }
+        return lines
     }
 }
