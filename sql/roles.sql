@@ -61,6 +61,8 @@ BEGIN
             -- Whoever waits longer for a lock has its batch wait with it: it comes back later, and no attempt counts.
             ('appstore_worker',   'lock_timeout',                        '2s'),
             ('appstore_worker',   'idle_in_transaction_session_timeout', '60s'),
+            -- Whose machine is gone while the server sends it a claim's bodies would keep these events locked for a quarter of an hour.
+            ('appstore_worker',   'tcp_user_timeout',                    '30s'),
             -- The worker looks keys up, and its plans are kept: they must not be made for the few rows of the first minute.
             ('appstore_worker',   'plan_cache_mode',                     'force_generic_plan'),
             ('appstore_worker',   'enable_seqscan',                      'off'),

@@ -106,6 +106,15 @@ struct RoleTests {
         #expect(found == value)
     }
 
+    @Test func `a worker's answer has half a minute to be taken over TCP`() async throws {
+        let database = try await InboxDatabase.make()
+        let connection = try await Connection.open(ConnectionOptions(database.tcpURL(user: "appstore_worker")), logger: .silent)
+        let rows = try await connection.query("SELECT current_setting('tcp_user_timeout') AS value")
+        let found = try rows.first?.decode("value", as: String.self)
+        await connection.close()
+        #expect(found == "30s")
+    }
+
     @Test func `only notifications can be received, whatever the caller says`() async throws {
         let database = try await InboxDatabase.make()
         await #expect(throws: PostgresError.self) {
