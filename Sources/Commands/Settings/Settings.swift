@@ -2,6 +2,7 @@ import AppStore
 import AppStoreVerification
 import FoundationEssentials
 import HTTPServing
+import Inbox
 import Logging
 
 /// Every setting of the daemons: name, shape, default and meaning, in one table.
@@ -139,14 +140,14 @@ enum Settings {
     static let batchSize = Setting(
         "batch-size",
         value: "1…1000",
-        default: "200",
+        default: "\(QueueConfiguration().batchEvents)",
         summary: "the most events in one transaction",
         parse: SettingValue.integer(in: 1...1000)
     )
     static let maximumAttempts = Setting(
         "max-attempts",
         value: "1…100",
-        default: "20",
+        default: "\(RetryPolicy().maximumAttempts)",
         summary: "how often an event is tried before it is failed",
         parse: SettingValue.integer(in: 1...100)
     )

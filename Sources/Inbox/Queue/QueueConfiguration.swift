@@ -1,7 +1,7 @@
 /// How much one batch may take, how long, and how failures are retried.
 package struct QueueConfiguration: Sendable {
     /// Events in a batch, at least 1.
-    package var batchEvents = 100
+    package var batchEvents = 200
     /// Bytes of bodies in a batch.
     package var batchBytes = 8 << 20
     package var retry = RetryPolicy()
