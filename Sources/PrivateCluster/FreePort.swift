@@ -2,20 +2,33 @@ import Glibc
 
 /// TCP ports of the loopback interface.
 package enum FreePort {
+    /// Below those that the kernel gives to outgoing connections, of which one could take the port before its server does.
+    private static let range: Range<UInt16> = 16_000..<32_000
+    private static let attempts = 100
+
     /// A port on which nobody listens at this moment.
     package static func find() throws(ClusterError) -> Int {
+        var error: Int32 = 0
+        for _ in 0..<attempts {
+            let port = UInt16.random(in: range)
+            error = bindingError(of: port)
+            if error == 0 { return Int(port) }
+        }
+        throw ClusterError(.system, "no port can be bound on 127.0.0.1: \(String(cString: strerror(error)))")
+    }
+
+    /// Zero when the port can be bound.
+    private static func bindingError(of port: UInt16) -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return errno }
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutableBytes(of: &address) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { pointer in
-                bind(descriptor, pointer.baseAddress, length) == 0 && getsockname(descriptor, pointer.baseAddress, &length) == 0
-            }
+        address.sin_port = port.bigEndian
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
         }
-        guard isBound else { throw ClusterError(.system, "no port can be bound on 127.0.0.1: \(String(cString: strerror(errno)))") }
-        return Int(UInt16(bigEndian: address.sin_port))
+        return isBound == 0 ? 0 : errno
     }
 }

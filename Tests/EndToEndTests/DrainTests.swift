@@ -40,7 +40,7 @@ extension EndToEnd {
 
         @Test func `a worker that is told to end commits what it has in its hands and leaves the rest`() async throws {
             var shop = try Shop()
-            let bodies = try shop.bodies(shop.purchases(200))
+            let bodies = try shop.bodies(shop.purchases(1000))
             try await Installation.lend { installation in
                 let (books, ingest) = (installation.books, try await installation.startIngest())
                 _ = try await ingest.client.post(bodies)
