@@ -34,7 +34,10 @@ struct ChaosRun {
             try await run.disturb()
             return try await run.report(since: start)
         }
-        if let evidence = settings.evidence, (try? result.get().violations.isEmpty) != true { try await site.pair.keepData(at: evidence) }
+        if let evidence = settings.evidence, (try? result.get().violations.isEmpty) != true {
+            // What the run has to say is worth more.
+            do { try await site.pair.keepData(at: evidence) } catch { print("chaos: the data could not be kept: \(error)") }
+        }
         try await site.close()
         return try result.get()
     }

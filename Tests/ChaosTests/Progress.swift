@@ -10,8 +10,10 @@ struct Progress {
     let tally: FaultTally
     let isVerbose: Bool
 
-    /// Nothing was accepted and nothing settled for so long while PostgreSQL was there and something was overdue, which no fault explains.
+    /// Nothing was accepted and nothing settled for so long while PostgreSQL was there, which no fault explains.
     private static let patience: Duration = .seconds(90)
+    /// The same when enough was accepted and each event that is left waits for a later attempt.
+    private static let patienceWithWaiting: Duration = .seconds(900)
     /// The same while it was away: it may have much to replay.
     private static let patienceWithoutServer: Duration = .seconds(600)
 
@@ -19,8 +21,8 @@ struct Progress {
     func watch(while pacer: Pacer) async throws {
         let start = ContinuousClock.now
         var (last, faults) = (-1, [Fault: Int]())
-        // How long nothing has moved, while the server was there and while it was away.
-        var (still, away) = (Duration.zero, Duration.zero)
+        // How long nothing has moved: while the server was there, while all that was left had to wait, and while the server was away.
+        var (still, waiting, away) = (Duration.zero, Duration.zero, Duration.zero)
         var rest = Duration.seconds(1)
         while !pacer.wasEnded {
             let lastLook = ContinuousClock.now
@@ -30,10 +32,10 @@ struct Progress {
             rest = min(max(.seconds(1), (.now - begin) * 50), .seconds(10))
             if let counts, sums.accepted + counts.settled != last {
                 last = sums.accepted + counts.settled
-                (still, away) = (.zero, .zero)
+                (still, waiting, away) = (.zero, .zero, .zero)
             } else if let counts {
-                // What waits for its next attempt has its time.
-                still = counts.overdue > 0 ? still + (.now - lastLook) : .zero
+                let hasToWait = pacer.isOver && counts.ready > 0 && counts.overdue == 0
+                if hasToWait { waiting += .now - lastLook } else { still += .now - lastLook }
             } else {
                 away += .now - lastLook
             }
@@ -46,8 +48,8 @@ struct Progress {
                 print("chaos \(seconds) s: accepted \(sums.accepted), retries \(sums.retries), \(state); \(news.joined(separator: ", "))")
             }
             faults = now
-            guard still < Self.patience, away < Self.patienceWithoutServer else {
-                let what = "nothing has moved for \(still), and \(away) while PostgreSQL was away"
+            guard still < Self.patience, waiting < Self.patienceWithWaiting, away < Self.patienceWithoutServer else {
+                let what = "nothing has moved for \(still), \(waiting) while all had to wait, and \(away) while PostgreSQL was away"
                 throw ProgramFailure(what: what, log: (await evidence() + [logs]).joined(separator: "\n"))
             }
         }

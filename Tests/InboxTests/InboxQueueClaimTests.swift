@@ -224,7 +224,7 @@ struct InboxQueueClaimTests {
     }
 
     /// Inserts that commit late and out of order or not at all, claims that are rolled back, several queues with a mark each: for some
-    /// seconds, in which there is no sweep.
+    /// seconds, fewer than lie between two sweeps.
     @Test func `no event is stranded behind a mark, whatever is open meanwhile`() async throws {
         let database = try await InboxDatabase.make()
         let pool = try database.pool(user: "postgres", connections: 12)

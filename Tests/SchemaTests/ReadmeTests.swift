@@ -32,9 +32,12 @@ struct ReadmeTests {
         let database = try await InboxDatabase.make()
         try await database.withConnection { connection in
             for statement in statements {
-                await #expect(throws: Never.self, "\(statement)") { try await connection.query("EXPLAIN \(unsafeRaw: statement)") }
+                do {
+                    _ = try await connection.query("EXPLAIN \(unsafeRaw: statement)")
+                } catch let error as PostgresError {
+                    Issue.record("\(statement): \(error)")
+                }
             }
-            try await connection.execute("SELECT")
         }
     }
 }
