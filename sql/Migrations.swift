@@ -48,6 +48,9 @@ package struct Migration: Sendable {
         Migration(31, "m0031_order_merge_locks", PackageResources.m0031_order_merge_locks_sql),
         Migration(32, "m0032_order_command_locks", PackageResources.m0032_order_command_locks_sql),
         Migration(33, "m0033_show_what_waits", PackageResources.m0033_show_what_waits_sql),
+        Migration(34, "m0034_store_for_good", PackageResources.m0034_store_for_good_sql),
+        Migration(35, "m0035_mark_with_the_server", PackageResources.m0035_mark_with_the_server_sql),
+        Migration(36, "m0036_see_what_others_commit", PackageResources.m0036_see_what_others_commit_sql),
     ]
 
     /// Creates the cluster's roles and their time-outs; safe to run again.

@@ -45,7 +45,7 @@ EXCEPTION WHEN insufficient_privilege THEN
 END
 $statistics$;
 
--- Time-outs, and what plans may be, belong to the role, not to the session, so that a connection pool between us and PostgreSQL changes nothing.
+-- Time-outs, isolation, and what plans may be, belong to the role, not to the session, so that a connection pool between us and PostgreSQL changes nothing.
 -- A setting is written only where it differs: two runs at once would collide on the catalogue's row.
 DO $timeouts$
 DECLARE
@@ -53,6 +53,13 @@ DECLARE
 BEGIN
     FOR entry IN
         SELECT * FROM (VALUES
+            -- What our functions read after a lock is to be what others have committed meanwhile, whatever the database's default is.
+            ('appstore_owner',    'default_transaction_isolation',       'read committed'),
+            ('appstore_ingest',   'default_transaction_isolation',       'read committed'),
+            ('appstore_worker',   'default_transaction_isolation',       'read committed'),
+            ('appstore_operator', 'default_transaction_isolation',       'read committed'),
+            ('appstore_backend',  'default_transaction_isolation',       'read committed'),
+            ('appstore_api',      'default_transaction_isolation',       'read committed'),
             ('appstore_owner',    'lock_timeout',                        '10s'),
             ('appstore_ingest',   'statement_timeout',                   '5s'),
             ('appstore_ingest',   'lock_timeout',                        '2s'),

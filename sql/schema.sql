@@ -502,6 +502,19 @@ $$;
 
 ALTER FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) OWNER TO appstore_owner;
 
+CREATE FUNCTION appstore.begin_to_store() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM pg_current_xact_id();
+    IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+END
+$$;
+
+ALTER FUNCTION appstore.begin_to_store() OWNER TO appstore_owner;
+
 CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], bare text[])
     LANGUAGE sql STABLE ROWS 1
     AS $$
@@ -1055,6 +1068,19 @@ END
 $$;
 
 ALTER FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) OWNER TO appstore_owner;
+
+CREATE FUNCTION appstore.demand_read_committed() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'what others commit meanwhile must be seen: call this in READ COMMITTED, not in %',
+            upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+END
+$$;
+
+ALTER FUNCTION appstore.demand_read_committed() OWNER TO appstore_owner;
 
 CREATE FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS void
     LANGUAGE plpgsql
@@ -1854,7 +1880,7 @@ CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, 
                 WHERE newest.source LIKE 'notification%' AND newest.result NOT IN ('rejected', 'failed', 'discarded')
                 ORDER BY newest.event_id DESC LIMIT 1),
                (SELECT o.received_at FROM appstore.outcomes AS o ORDER BY o.event_id DESC OFFSET 9999 LIMIT 1)),
-           (SELECT count(*) FROM appstore.inbox_in_flight AS f WHERE f.lost_at IS NOT NULL OR f.given_up IS NOT NULL),
+           (SELECT count(*) FROM appstore.inbox_in_flight AS f WHERE f.lost_at IS NOT NULL),
            (SELECT count(*) FROM pg_inherits AS h WHERE h.inhparent = 'appstore.inbox'::regclass),
            (SELECT greatest(max(s.age), interval '0') FROM snapshots AS s),
            (SELECT coalesce(max(s.transactions), 0) FROM snapshots AS s),
@@ -1981,6 +2007,7 @@ CREATE FUNCTION appstore.lock_for_order(no uuid) RETURNS void
 DECLARE
     v_no uuid := lock_for_order.no;
 BEGIN
+    PERFORM appstore.demand_read_committed();
     PERFORM FROM appstore.transactions AS t
     WHERE t.transaction_id = ANY (ARRAY(
         SELECT naming.transaction_id FROM appstore.transactions AS naming WHERE naming.first_token = v_no
@@ -2240,6 +2267,9 @@ BEGIN
     IF source IS NULL OR source NOT IN ('notification_v2', 'notification_v1') THEN
         RAISE EXCEPTION 'source % may not be received', quote_nullable(source) USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    IF cardinality(bodies) > 0 THEN -- A question whether storing would be possible writes nothing, not even that it ended.
+        PERFORM appstore.begin_to_store();
+    END IF;
     RETURN QUERY
     WITH stored AS (
         INSERT INTO appstore.inbox (source, received_at, body)
@@ -2265,6 +2295,7 @@ CREATE FUNCTION appstore.record_owner_link(environment text, original_transactio
     AS $$
 #variable_conflict use_column
 BEGIN
+    PERFORM appstore.demand_read_committed();
     PERFORM FROM appstore.transactions AS t
     WHERE t.environment = record_owner_link.environment AND t.original_transaction_id = record_owner_link.original_transaction_id
     ORDER BY t.transaction_id FOR UPDATE;
@@ -2754,6 +2785,7 @@ CREATE FUNCTION appstore.submit_receipt(body bytea) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+    SELECT appstore.begin_to_store();
     WITH stored AS (
         INSERT INTO appstore.inbox (source, received_at, body) VALUES ('client_receipt', clock_timestamp(), submit_receipt.body)
         RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
@@ -2769,6 +2801,7 @@ CREATE FUNCTION appstore.submit_transaction(body bytea) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+    SELECT appstore.begin_to_store();
     WITH stored AS (
         INSERT INTO appstore.inbox (source, received_at, body) VALUES ('client_transaction', clock_timestamp(), submit_transaction.body)
         RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
@@ -3345,7 +3378,7 @@ CREATE UNLOGGED TABLE appstore.inbox_in_flight (
     is_alone boolean NOT NULL,
     marked_at timestamp with time zone NOT NULL,
     lost_at timestamp with time zone,
-    given_up text,
+    server_start timestamp with time zone DEFAULT pg_postmaster_start_time() NOT NULL,
     CONSTRAINT inbox_in_flight_alone_is_one CHECK (((NOT is_alone) OR (cardinality(event_ids) = 1))),
     CONSTRAINT inbox_in_flight_has_events CHECK ((cardinality(event_ids) > 0))
 )
@@ -4103,6 +4136,8 @@ GRANT ALL ON FUNCTION appstore.api_receipt_question(call_key text) TO appstore_a
 REVOKE ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) TO appstore_api;
 
+REVOKE ALL ON FUNCTION appstore.begin_to_store() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) TO appstore_worker;
 
@@ -4135,6 +4170,8 @@ REVOKE ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no u
 GRANT ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) TO appstore_backend;
 
 REVOKE ALL ON FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION appstore.demand_read_committed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) TO appstore_worker;

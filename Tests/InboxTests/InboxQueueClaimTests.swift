@@ -223,6 +223,44 @@ struct InboxQueueClaimTests {
         await pool.close()
     }
 
+    @Test(arguments: ["receive(ARRAY['{}'::bytea])", "submit_transaction('{}')", "submit_receipt('{}')"])
+    func `what receives an event is on the disk before it is answered, whatever the database's default is`(call: String) async throws {
+        let database = try await InboxDatabase.make()
+        let name = try await database.lines("SELECT quote_ident(current_database())")[0]
+        for (setting, atCommit) in [("off", "on"), ("remote_apply", "remote_apply")] {
+            try await database.withConnection { try await $0.runScript("ALTER DATABASE \(name) SET synchronous_commit = \(setting)") }
+            try await database.withConnection { connection in
+                let levels = try await connection.withTransaction { transaction in
+                    let before = try await transaction.query("SELECT current_setting('synchronous_commit')")[0].decode(0, as: String.self)
+                    _ = try await transaction.query("SELECT appstore.\(unsafeRaw: call)")
+                    let after = try await transaction.query("SELECT current_setting('synchronous_commit')")[0].decode(0, as: String.self)
+                    return [before, after]
+                }
+                #expect(levels == [setting, atCommit])
+            }
+        }
+    }
+
+    @Test(arguments: ["receive(ARRAY['{}'::bytea])", "submit_transaction('{}')", "submit_receipt('{}')"])
+    func `what receives an event has its transaction's number before it looks at the clock`(call: String) async throws {
+        let database = try await InboxDatabase.make()
+        let receive: Statement = "SELECT appstore.\(unsafeRaw: call)"
+        // The sequence writes, for which it needs a number, at its first call and then at one in 32.
+        try await database.withConnection { _ = try await $0.query(receive) }
+        let partition = try await database.lines("SELECT DISTINCT tableoid::regclass::text FROM appstore.inbox")[0]
+        try await database.withConnection { holder in
+            try await holder.runScript("BEGIN; LOCK TABLE \(partition) IN ACCESS EXCLUSIVE MODE")
+            async let received = database.withConnection { try await $0.query(receive).count }
+            try await MaintenanceBench.awaitWaiting(database)
+            let numbered = try await database.lines(
+                "SELECT (backend_xid IS NOT NULL)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            #expect(numbered == ["true"])
+            try await holder.runScript("ROLLBACK")
+            #expect(try await received == 1)
+        }
+    }
+
     /// Inserts that commit late and out of order or not at all, claims that are rolled back, several queues with a mark each: for some
     /// seconds, fewer than lie between two sweeps.
     @Test func `no event is stranded behind a mark, whatever is open meanwhile`() async throws {

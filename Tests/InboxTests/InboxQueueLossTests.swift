@@ -92,7 +92,7 @@ struct InboxQueueLossTests {
             try await database.leaveMarker([1, 2], isAlone: false)
             try await database.withConnection { connection in
                 _ = try await connection.execute(
-                    "UPDATE appstore.inbox_in_flight SET marked_at = pg_postmaster_start_time() - interval '1 second'"
+                    "UPDATE appstore.inbox_in_flight SET server_start = server_start - interval '1 second'"
                 )
             }
             let queue = clerk.queue(pool)

@@ -1,4 +1,5 @@
 import Foundation
+import InboxTesting
 import Postgres
 import PostgresTesting
 import Testing
@@ -88,6 +89,22 @@ struct CommandLockTests {
             }
             let contracts = try await books.lines("SELECT concat_ws('|', contract_id, user_id) FROM appstore.member_contracts ORDER BY 1")
             #expect(contracts == ["1000|alice", "2000"])
+        }
+    }
+
+    @Test(
+        arguments: ["create_order('alice', 'pro.monthly')", "link_owner('Production', '1006', 'alice')"],
+        ["REPEATABLE READ", "SERIALIZABLE"]
+    )
+    func `a command in a transaction that would not see what others commit is refused`(command: String, level: String) async throws {
+        try await Books.with { books in
+            try await books.put(Charge("1006", onDay: 3).with { $0.contract = "1006" })
+            let error = await #expect(throws: PostgresError.self) {
+                try await books.database.withConnection(user: "appstore_backend") { connection in
+                    try await connection.runScript("BEGIN ISOLATION LEVEL \(level); SELECT appstore.\(command); COMMIT")
+                }
+            }
+            #expect(error?.message == "what others commit meanwhile must be seen: call this in READ COMMITTED, not in \(level)")
         }
     }
 }

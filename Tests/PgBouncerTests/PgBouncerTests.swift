@@ -130,7 +130,7 @@ struct PgBouncerTests {
 
 extension PooledServices {
     /// What the session of each of so many server connections has beside its role's settings; they are held at once, so that no two are the
-    /// same. What PgBouncer itself sets does not count.
+    /// same. What PgBouncer itself sets does not count, nor does the level of the transaction that looks.
     func state(ofServers count: Int) async throws -> [String] {
         guard count > 0 else { return [] }
         let connection = try await Connection.open(bouncer.options(database, user: "appstore_worker"), logger: .silent)
@@ -141,7 +141,7 @@ extension PooledServices {
                     CASE WHEN EXISTS (SELECT FROM pg_prepared_statements WHERE name <> '') THEN 'statements' ELSE 'no statements' END,
                     coalesce((SELECT string_agg(name, ' ') FROM pg_settings
                               WHERE source = 'session' AND lower(name) NOT IN ('application_name', 'client_encoding', 'datestyle', 'timezone',
-                                                                               'standard_conforming_strings')), 'no settings'),
+                                                                               'standard_conforming_strings', 'transaction_isolation')), 'no settings'),
                     CASE WHEN EXISTS (SELECT FROM pg_class WHERE relpersistence = 't') THEN 'tables' ELSE 'no tables' END,
                     CASE WHEN EXISTS (SELECT FROM pg_listening_channels()) THEN 'channels' ELSE 'no channels' END)
                 """

@@ -22,6 +22,16 @@ import Testing
         }
     }
 
+    @Test func `a transaction sees what others commit meanwhile, whatever the database's default is`() async throws {
+        try await withTable { connection in
+            try await connection.execute("SET default_transaction_isolation = 'serializable'")
+            let level = try await connection.withTransaction { transaction in
+                try await transaction.query("SELECT current_setting('transaction_isolation')")[0].decode(0, as: String.self)
+            }
+            #expect(level == "read committed")
+        }
+    }
+
     @Test func `a transaction without statements does not trouble the server`() async throws {
         try await withTable { connection in
             try await connection.withTransaction { _ in }

@@ -106,6 +106,19 @@ struct RoleTests {
         #expect(found == value)
     }
 
+    @Test(arguments: ["appstore_owner", "appstore_ingest", "appstore_worker", "appstore_operator", "appstore_backend", "appstore_api"])
+    func `whoever calls our functions sees what others commit meanwhile, whatever the database's default is`(role: String) async throws {
+        let database = try await InboxDatabase.make()
+        let name = try await database.lines("SELECT quote_ident(current_database())")[0]
+        try await database.withConnection {
+            try await $0.runScript("ALTER DATABASE \(name) SET default_transaction_isolation = 'repeatable read'")
+        }
+        let level = try await database.withConnection(user: role) { connection in
+            try await connection.query("SELECT current_setting('transaction_isolation')")[0].decode(0, as: String.self)
+        }
+        #expect(level == "read committed")
+    }
+
     @Test func `a worker's answer has half a minute to be taken over TCP`() async throws {
         let database = try await InboxDatabase.make()
         let connection = try await Connection.open(ConnectionOptions(database.tcpURL(user: "appstore_worker")), logger: .silent)

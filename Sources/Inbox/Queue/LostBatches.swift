@@ -118,7 +118,7 @@ enum LostBatches {
                 """
                 SELECT m.lane, m.event_ids, m.is_alone, m.lost_at IS NOT NULL AS is_noted,
                        \(unsafeRaw: isOverdue(rules)) AS is_overdue,
-                       m.marked_at < pg_postmaster_start_time() AS ended_with_server
+                       m.server_start <> pg_postmaster_start_time() AS ended_with_server
                 FROM appstore.inbox_in_flight AS m WHERE m.lane = ANY (\(lanes))
                 ORDER BY m.lane
                 FOR UPDATE SKIP LOCKED

@@ -5,8 +5,8 @@ import Postgres
 ///
 /// It is an optimisation, never the truth. Events do not commit in the order of their positions, and what another batch holds is invisible to
 /// a claim and comes back when that batch is rolled back. So the mark follows two looks at the queue, *probes*, that lock nothing:
-/// 1. A probe names a candidate: the first event that it sees, but no later than a second ago. Every writer gives an event a time that is not
-///    in the past; the second is for what may lie between his look at the clock and his first write.
+/// 1. A probe names a candidate: the first event that it sees, but no later than a second ago. Every writer has his transaction's number
+///    before he looks at the clock, and gives an event a time that is not in the past; the second is for a clock that is set back a little.
 /// 2. A probe for which every transaction that the first one could have missed has ended makes it the mark, or the first event that it
 ///    sees itself, if that comes before: what a rollback brought back.
 ///
@@ -25,6 +25,8 @@ struct LowWaterMark: Sendable {
     struct Probe: Sendable {
         /// Where it began.
         var from: QueuePosition
+        /// Since when the server runs that was asked, by which another one is known.
+        var serverStart: PostgresTimestamp
         /// The first event from there on, held or not; nil if there is none.
         var first: QueuePosition?
         /// When, by the database's clock.

@@ -16,7 +16,7 @@ package struct PostgresError: Error, Sendable {
     /// The name given to the statement that failed.
     package internal(set) var statementName: String?
     /// Whether the failure came from a cached plan that no longer fits: the plan is gone, so a repetition makes a new one.
-    var isStalePlan = false
+    package internal(set) var isStalePlan = false
 
     init(
         _ code: Code,

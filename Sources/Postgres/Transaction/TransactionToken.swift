@@ -5,7 +5,9 @@ import Synchronization
 /// BEGIN and SAVEPOINT travel with the statement that follows them, so they cost no round trip of their own.
 final class TransactionToken: Sendable {
     private struct State {
-        var pending: [Statement] = ["BEGIN"]
+        /// Whoever repeats a statement after a conflict, or looks again after a lock, is to see what others have committed meanwhile, whatever
+        /// the database's default is.
+        var pending: [Statement] = ["BEGIN ISOLATION LEVEL READ COMMITTED"]
         var farewell: [Statement] = []
         var hasBegun = false
         var hasEnded = false
