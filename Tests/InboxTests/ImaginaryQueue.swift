@@ -55,6 +55,7 @@ struct ImaginaryQueue {
         let isNumbered = Bool.random(using: &random)
         let probe = LowWaterMark.Probe(
             from: from,
+            serverStart: PostgresTimestamp(microsecondsSince2000: 0),
             first: events.filter { $0.isCommitted && !$0.isGone && $0.position >= from }.map(\.position).min(),
             at: PostgresTimestamp(microsecondsSince2000: clock),
             xmin: min(open.compactMap(\.xid).min() ?? .max, latestCompletedXID + 1),

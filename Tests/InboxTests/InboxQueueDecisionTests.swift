@@ -55,22 +55,31 @@ struct InboxQueueDecisionTests {
         #expect((0...4).map { configuration.suspectPatience(afterFailures: $0) } == [1, 2, 4, 4, 4].map { .seconds($0) })
     }
 
-    @Test func `a connection that was opened in silence has the mark forgotten, for it may lead to another server`() {
+    @Test func `another server has the mark forgotten, though no connection was lost, and the same one does not`() {
         let patience = Patience(minimum: .seconds(1), maximum: .seconds(1))
         let memory = QueueMemory(patience: patience, statementPatience: patience, limit: BatchLimit(maximum: 100))
         let first = QueuePosition(runAt: PostgresTimestamp(microsecondsSince2000: 10), eventID: 7)
-        _ = memory.nextClaim(opened: 1)
-        for _ in 0..<2 {
-            memory.observe(
-                LowWaterMark.Probe(from: .start, first: first, at: PostgresTimestamp(microsecondsSince2000: 9_000_000), xmin: 5, xid: 5)
+        func probe(from: QueuePosition = .start, ofServerSince start: Int64) -> LowWaterMark.Probe {
+            LowWaterMark.Probe(
+                from: from,
+                serverStart: PostgresTimestamp(microsecondsSince2000: start),
+                first: first,
+                at: PostgresTimestamp(microsecondsSince2000: 9_000_000),
+                xmin: 5,
+                xid: 5
             )
         }
-        #expect(memory.nextClaim(opened: 1).position == first)
+        _ = memory.nextClaim()
+        for _ in 0..<2 { memory.observe(probe(ofServerSince: 1)) }
+        #expect(memory.nextClaim().position == first)
         memory.claimed(1, upTo: QueuePosition(runAt: first.runAt, eventID: 9))
+        memory.observe(probe(from: first, ofServerSince: 1))
+        #expect(memory.mark == first)
+        memory.observe(probe(from: first, ofServerSince: 2))
         #expect(
-            memory.nextClaim(opened: 2) == QueueMemory.ClaimStart(position: .start, look: LowWaterMark.Look(from: .start, isNumbered: true))
+            memory.nextClaim() == QueueMemory.ClaimStart(position: .start, look: LowWaterMark.Look(from: .start, isNumbered: true))
         )
-        #expect(memory.nextClaim(opened: 2).position == .start, "nor does it go on where one ended on the other server")
+        #expect(memory.nextClaim().position == .start, "nor does it go on where one ended on the other server")
     }
 
     @Test func `a claim goes on where a full one ended, but begins at the mark with each look at the queue`() {

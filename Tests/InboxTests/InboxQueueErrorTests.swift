@@ -66,7 +66,7 @@ struct InboxQueueErrorTests {
 
     /// One of each class that an event's merge can cause; 40… never end here.
     @Test(arguments: [
-        ("22012", "merge_failed"), ("23505", "merge_failed"), ("42P01", "merge_failed"), ("54001", "merge_failed"),
+        ("22012", "merge_failed"), ("23505", "merge_failed"), ("P0001", "merge_failed"), ("54001", "merge_failed"),
         ("XX000", "merge_failed"), ("P0001", "merge_failed"), ("40001", "conflict"),
     ])
     func `an error in one event's merge is that event's, and its neighbours settle in the same batch`(
@@ -90,8 +90,8 @@ struct InboxQueueErrorTests {
         }
     }
 
-    @Test(arguments: ["55P03", "40P01", "53100", "53200", "58030"])
-    func `a lock that is not had, or a disk that is full, is nobody's fault: the event waits and loses no attempt`(
+    @Test(arguments: ["55P03", "40P01", "53100", "53200", "58030", "42501", "42703", "42P01"])
+    func `a lock that is not had, a disk that is full, a schema of another version: the event waits and loses no attempt`(
         state: String
     ) async throws {
         try await withQueue(attempts: 1) { database, queue in

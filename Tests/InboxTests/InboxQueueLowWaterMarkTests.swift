@@ -15,7 +15,7 @@ struct InboxQueueLowWaterMarkTests {
         xmin: Int64,
         xid: Int64?
     ) -> LowWaterMark.Probe {
-        LowWaterMark.Probe(from: from, first: first, at: position(seconds).runAt, xmin: xmin, xid: xid)
+        LowWaterMark.Probe(from: from, serverStart: position(0).runAt, first: first, at: position(seconds).runAt, xmin: xmin, xid: xid)
     }
 
     @Test func `one look moves nothing; a second one does once all that the first could have missed has ended`() {

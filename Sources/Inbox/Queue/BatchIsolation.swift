@@ -80,7 +80,7 @@ struct BatchIsolation<Prepared: Sendable> {
         if kind == .company { memory.mergeExceeded(bound) }
     }
 
-    /// Merges behind a savepoint, again after a deadlock.
+    /// Merges behind a savepoint, again after a deadlock, or when a kept plan no longer fits the tables.
     func merging(_ prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
         try await merging(Array(prepared), of: Array(events[prepared.indices]))
     }
@@ -95,10 +95,10 @@ struct BatchIsolation<Prepared: Sendable> {
                     return settlements
                 }
             } catch let error as PostgresError
-                where error.isSerializationConflict && !error.isLockTimeout && repeats < Self.maximumRepeats
+                where (error.isSerializationConflict && !error.isLockTimeout || error.isStalePlan) && repeats < Self.maximumRepeats
             {
                 repeats += 1
-                logger.debug("batch is repeated after a conflict", metadata: ["batch.repeats": "\(repeats)", "error": "\(error)"])
+                logger.debug("batch is repeated", metadata: ["batch.repeats": "\(repeats)", "error": "\(error)"])
             }
         }
     }
@@ -219,6 +219,7 @@ extension PostgresError {
     /// Whether it was in vain to wait for a lock: whose fault it is, nobody knows, but not the event's that waited for it.
     fileprivate var isLockWait: Bool { isLockTimeout || sqlState == .deadlockDetected }
 
-    /// Whether the server has too little of something, disk or memory say, or cannot read or write a file.
-    var isOfServer: Bool { sqlState.map { ["53", "58"].contains($0.conditionClass) } ?? false }
+    /// Whether the server has too little of something, disk or memory say, cannot read or write a file, or does not have what the program's own
+    /// statements name: a schema of another version, or a right that is missing.
+    var isOfServer: Bool { sqlState.map { ["53", "58", "42"].contains($0.conditionClass) } ?? false }
 }

@@ -9,12 +9,20 @@ enum ClaimedBatch {
     /// most `bytes` together (one larger body still comes alone).
     ///
     /// - Parameters:
-    ///   - start: the first place that is looked at; see ``QueueMemory/nextClaim(opened:at:)``.
+    ///   - start: the first place that is looked at; see ``QueueMemory/nextClaim(at:)``.
     ///   - bound: how long each later statement of the transaction may take. A lock has less time, so that waiting for it is not taken for being
     ///     slow.
-    static func claim(limit: Int, bytes: Int, from start: QueuePosition, lane: Lane, bound: Duration) -> Statement {
+    ///   - withBodies: otherwise they come without what the inbox has of them, to be asked for with ``stored(_:)``.
+    static func claim(
+        limit: Int,
+        bytes: Int,
+        from start: QueuePosition,
+        lane: Lane,
+        bound: Duration,
+        withBodies: Bool = true
+    ) -> Statement {
         Statement(
-            name: "claim",
+            name: withBodies ? "claim" : "claim_keys",
             """
             WITH due AS MATERIALIZED ( -- 1. lock
                 SELECT r.event_id, r.run_at, r.attempts, r.bytes
@@ -27,14 +35,12 @@ enum ClaimedBatch {
                 SELECT due.*, sum(due.bytes) OVER (ORDER BY due.run_at, due.event_id) - due.bytes AS bytes_before
                 FROM due
             )
-            SELECT m.event_id, m.run_at, m.attempts, clock_timestamp() AS claimed_at, i.source, i.received_at, i.body, -- 3. bodies
+            SELECT m.event_id, m.run_at, m.attempts, clock_timestamp() AS claimed_at, i.source, i.received_at, i.body,
                    (SELECT pg_advisory_xact_lock(\(lane))) AS lane, -- once, and only if there are events
                    (SELECT set_config('statement_timeout', \("\(bound.wholeMilliseconds)"), true)) AS bound,
                    (SELECT set_config('lock_timeout', \("\(max(bound.wholeMilliseconds * 4 / 5, 1))"), true)) AS lock_bound
             FROM measured AS m
-            CROSS JOIN LATERAL ( -- a lookup for each, whatever the planner thinks of the sizes
-                SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = m.event_id OFFSET 0
-            ) AS i
+            CROSS JOIN LATERAL (\(unsafeRaw: stored(of: "m", withBodies))) AS i -- 3. bodies
             WHERE m.bytes_before = 0 OR m.bytes_before + m.bytes <= \(bytes)
             ORDER BY m.run_at, m.event_id
             """
@@ -45,9 +51,9 @@ enum ClaimedBatch {
     static var lossBesideOthers: String { "its process died while it ran beside others" }
 
     /// Takes the least suspicious event of those that have to run alone, but none whose last time alone has still to be judged.
-    static func claimSuspect(lane: Lane) -> Statement {
+    static func claimSuspect(lane: Lane, withBody: Bool = true) -> Statement {
         Statement(
-            name: "claim_suspect",
+            name: withBody ? "claim_suspect" : "claim_suspect_key",
             """
             WITH due AS MATERIALIZED (
                 SELECT r.event_id, r.attempts, r.deaths, r.last_error
@@ -61,10 +67,23 @@ enum ClaimedBatch {
             SELECT due.event_id, due.attempts, due.deaths, due.last_error IS NOT DISTINCT FROM \(lossBesideOthers) AS has_to_stay_alone,
                    clock_timestamp() AS claimed_at, i.source, i.received_at, i.body, (SELECT pg_advisory_xact_lock(\(lane))) AS lane
             FROM due
-            CROSS JOIN LATERAL (
-                SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = due.event_id OFFSET 0
-            ) AS i
+            CROSS JOIN LATERAL (\(unsafeRaw: stored(of: "due", withBody))) AS i
             """
+        )
+    }
+
+    /// What the inbox has of the event of a row: a lookup for each, whatever the planner thinks of the sizes.
+    private static func stored(of row: String, _ isRead: Bool) -> String {
+        isRead
+            ? "SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = \(row).event_id OFFSET 0"
+            : "SELECT '' AS source, clock_timestamp() AS received_at, ''::bytea AS body"
+    }
+
+    /// What the inbox has of an event.
+    static func stored(_ event: Int64) -> Statement {
+        Statement(
+            name: "stored",
+            "SELECT i.source, i.received_at, i.body FROM appstore.inbox AS i WHERE i.event_id = \(event)"
         )
     }
 
@@ -75,7 +94,7 @@ enum ClaimedBatch {
             """
             SELECT first.run_at, first.event_id, statement_timestamp() AS probed_at,
                    pg_snapshot_xmin(seen)::text::bigint AS xmin, clock_timestamp() AS ended_at,
-                   CASE WHEN \(look.isNumbered) THEN pg_current_xact_id()::text::bigint END AS xid
+                   CASE WHEN \(look.isNumbered) THEN pg_current_xact_id()::text::bigint END AS xid, pg_postmaster_start_time() AS server_start
             FROM pg_current_snapshot() AS seen
             LEFT JOIN LATERAL (
                 SELECT r.run_at, r.event_id FROM appstore.inbox_ready AS r
@@ -120,6 +139,7 @@ enum ClaimedBatch {
         let row = rows[0]
         var probe = LowWaterMark.Probe(
             from: look.from,
+            serverStart: try row.decode("server_start"),
             at: try row.decode("probed_at"),
             xmin: try row.decode("xmin"),
             xid: try row.decode("xid")

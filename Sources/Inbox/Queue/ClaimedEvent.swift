@@ -34,14 +34,17 @@ package struct ClaimedEvent: Sendable {
     }
 
     /// What has to be known of it once it has been prepared.
-    var withoutBody: ClaimedEvent {
+    var withoutBody: ClaimedEvent { with(source: source, receivedAt: receivedAt, body: []) }
+
+    /// The same, with that of the inbox.
+    func with(source: String, receivedAt: PostgresTimestamp, body: [UInt8]) -> ClaimedEvent {
         var event = ClaimedEvent(
             eventID: eventID,
             source: source,
             receivedAt: receivedAt,
             claimedAt: claimedAt,
             attempts: attempts,
-            body: []
+            body: body
         )
         event.deaths = deaths
         event.hasToStayAlone = hasToStayAlone

@@ -43,6 +43,7 @@ extension InboxQueue {
         var overdue: [ClaimedEvent] = []
         /// Those whose time has not come: they are let go again, for so long.
         var putOff: [(event: ClaimedEvent, delay: Duration)] = []
+        var unreadable: [Unreadable] = []
     }
 
     /// What became of a batch.
@@ -66,10 +67,13 @@ extension InboxQueue {
                 let settled = try await pool.withTransaction { transaction in
                     let bound = memory.statementBound(for: batch.limit)
                     let start = ContinuousClock.now
-                    let events = try await claim(batch, bound: bound, in: transaction)
-                    guard !events.isEmpty else { return nil as Settled? }
-                    taken = events.map(\.eventID)
-                    let work = try await work(on: events, since: start, of: batch, in: &group)
+                    let isWary = memory.isWary
+                    let claimed = try await claim(batch, withBodies: !isWary, bound: bound, in: transaction)
+                    guard !claimed.isEmpty else { return nil as Settled? }
+                    taken = claimed.map(\.eventID)
+                    let (events, unreadable) = isWary ? try await read(claimed, in: transaction) : (claimed, [])
+                    var work = Work(start: start, claimed: claimed.count, unreadable: unreadable)
+                    try await prepare(events, for: &work, of: batch, in: &group)
                     let settled = try await settle(work, of: batch, bound: bound, in: transaction)
                     isRecording = true
                     return settled
@@ -85,6 +89,7 @@ extension InboxQueue {
             metrics.batchLost()
             let postgresError = error as? PostgresError
             if postgresError?.isConnectionLoss == true { memory.connectionWasLost() }
+            if taken.isEmpty, postgresError?.mayBeOfBody == true { memory.claimFailed() }
             if postgresError?.isAboutData == true {
                 if isRecording { memory.recordingFailed() }
             } else {
@@ -114,17 +119,16 @@ extension InboxQueue {
     }
 
     /// Marks what was claimed, and prepares it.
-    private func work(
-        on events: [ClaimedEvent],
-        since start: ContinuousClock.Instant,
+    private func prepare(
+        _ events: [ClaimedEvent],
+        for work: inout Work,
         of batch: Batch,
         in group: inout ThrowingTaskGroup<Preparation, any Error>
-    ) async throws -> Work {
-        var work = Work(start: start, claimed: events.count)
-        batch.whenClaimed(events.count >= batch.limit)
+    ) async throws {
+        batch.whenClaimed(work.claimed >= batch.limit)
         work.putOff = putOff(among: events)
         let events = work.putOff.isEmpty ? events : events.filter { event in !work.putOff.contains { $0.event.eventID == event.eventID } }
-        guard !events.isEmpty else { return work }
+        guard !events.isEmpty else { return }
         try await markers.mark(events, lane: batch.lane, isSuspect: batch.kind == .alone)
         for (event, stage) in zip(events, try await prepareAll(events, of: batch, in: &group)) {
             switch stage {
@@ -139,7 +143,6 @@ extension InboxQueue {
             }
         }
         letGoOfContested(&work, in: batch)
-        return work
     }
 
     /// What another batch of this process is merging is let go with this transaction, too.
@@ -166,19 +169,26 @@ extension InboxQueue {
     }
 
     /// - Parameter bound: how long each later statement may take, where others run beside the batch.
-    private func claim(_ batch: Batch, bound: Duration, in transaction: Transaction) async throws -> [ClaimedEvent] {
+    private func claim(
+        _ batch: Batch,
+        withBodies: Bool,
+        bound: Duration,
+        in transaction: Transaction
+    ) async throws -> [ClaimedEvent] {
         guard batch.kind == .company else {
-            return try ClaimedBatch.suspects(await transaction.query(ClaimedBatch.claimSuspect(lane: batch.lane)))
+            return try ClaimedBatch.suspects(await transaction.query(ClaimedBatch.claimSuspect(lane: batch.lane, withBody: withBodies)))
         }
-        let start = memory.nextClaim(opened: pool.counts.opened)
-        let events = try await claim(batch, from: start, bound: bound, in: transaction)
+        let start = memory.nextClaim()
+        let events = try await claim(batch, from: start, withBodies: withBodies, bound: bound, in: transaction)
         guard events.isEmpty, start.isContinuation else { return events }
-        return try await claim(batch, from: QueueMemory.ClaimStart(position: memory.mark), bound: bound, in: transaction)
+        let mark = QueueMemory.ClaimStart(position: memory.mark)
+        return try await claim(batch, from: mark, withBodies: withBodies, bound: bound, in: transaction)
     }
 
     private func claim(
         _ batch: Batch,
         from start: QueueMemory.ClaimStart,
+        withBodies: Bool,
         bound: Duration,
         in transaction: Transaction
     ) async throws -> [ClaimedEvent] {
@@ -187,7 +197,8 @@ extension InboxQueue {
             bytes: configuration.batchBytes,
             from: start.position,
             lane: batch.lane,
-            bound: bound
+            bound: bound,
+            withBodies: withBodies
         )
         let rows: Rows
         if let look = start.look {
@@ -211,6 +222,7 @@ extension InboxQueue {
         if !work.events.isEmpty { merged = try await mergeAll(work, of: batch, bound: bound, isCareful: isCareful, in: transaction) }
         var plan = SettlementPlan(events: work.events, settlements: merged.settlements, retry: configuration.retry)
         for (event, delay) in work.putOff { plan.putOff(event, for: delay) }
+        for (event, error) in work.unreadable { plan.postpone(event, for: configuration.retry.maximumDelay, error: error) }
         // COMMIT, and what travels with it, has the role's own times.
         var statements: [Statement] = ["SET LOCAL statement_timeout TO DEFAULT", "SET LOCAL lock_timeout TO DEFAULT"]
         if !isCareful { statements += ClaimedBatch.settle(plan.outcomes) }

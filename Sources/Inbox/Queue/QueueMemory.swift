@@ -1,3 +1,4 @@
+import Postgres
 import Synchronization
 
 /// What the batches of one process learn from each other.
@@ -20,8 +21,10 @@ final class QueueMemory: Sendable {
         var limit: BatchLimit
         var losses = RepeatedLosses()
         var suspectsAreDue = false
-        var opened = 0
+        /// Since when the server runs that was seen last.
+        var serverStart: PostgresTimestamp?
         var carefulUntil: ContinuousClock.Instant?
+        var waryUntil: ContinuousClock.Instant?
 
         mutating func forgetQueue() {
             mark.forget()
@@ -37,15 +40,8 @@ final class QueueMemory: Sendable {
 
     /// Where the next claim begins: in a backlog where the last one ended, but each time that there is a look at the queue from the mark, so that
     /// what was let go again, or committed late, waits for 20 ms or so, a second while looks take long.
-    ///
-    /// - Parameter opened: how many connections the pool has opened. Each may lead to another server than those before it: one that died
-    ///   while it was idle is replaced without a word.
-    func nextClaim(opened: Int? = nil, at now: ContinuousClock.Instant = .now) -> ClaimStart {
+    func nextClaim(at now: ContinuousClock.Instant = .now) -> ClaimStart {
         state.withLock { state in
-            if let opened, opened > state.opened {
-                state.forgetQueue()
-                state.opened = opened
-            }
             let look = state.mark.look(at: now)
             guard look == nil, let end = state.lastClaimEnd, end > state.mark.position else {
                 return ClaimStart(position: state.mark.position, look: look)
@@ -67,8 +63,14 @@ final class QueueMemory: Sendable {
     /// Below which nothing waits.
     var mark: QueuePosition { state.withLock(\.mark.position) }
 
+    /// A connection that died while it was idle is replaced without a word, and so is one behind a pooler: that the server is another one, with
+    /// other transactions and another clock, shows in the first look.
     func observe(_ probe: LowWaterMark.Probe, after duration: Duration = .zero) {
-        state.withLock { $0.mark.observe(probe, after: duration) }
+        state.withLock { state in
+            if let known = state.serverStart, known != probe.serverStart { state.forgetQueue() }
+            state.serverStart = probe.serverStart
+            state.mark.observe(probe, after: duration)
+        }
     }
 
     /// The server may be another one from now on.
@@ -152,6 +154,16 @@ final class QueueMemory: Sendable {
     /// Whether outcomes are to be recorded so that one which cannot be does not stop the others.
     var isCareful: Bool {
         state.withLock { state in state.carefulUntil.map { .now < $0 } ?? false }
+    }
+
+    /// Events could not be claimed, for an error that may be one body's.
+    func claimFailed() {
+        state.withLock { $0.waryUntil = .now + .seconds(5) }
+    }
+
+    /// Whether bodies are to be read one by one, so that one which cannot be does not stop the others.
+    var isWary: Bool {
+        state.withLock { state in state.waryUntil.map { .now < $0 } ?? false }
     }
 
     var suspectsAreDue: Bool {

@@ -53,6 +53,11 @@ struct SettlementPlan: Sendable {
         retries.append(Retry(event: event, delay: delay, error: error, isAttempt: false, isSuspect: true))
     }
 
+    /// An event that cannot run as things are.
+    mutating func postpone(_ event: ClaimedEvent, for delay: Duration, error: String) {
+        retries.append(Retry(event: event, delay: delay, error: error, isAttempt: false))
+    }
+
     var report: BatchReport {
         var report = BatchReport(retries: retries.count)
         for settled in outcomes { report.results[settled.outcome.result, default: 0] += 1 }
