@@ -16,17 +16,48 @@ package struct LatencyBenchmark: Sendable {
     private static let database = "inbox"
     private static let connections = 64
 
+    /// Processor time of a round.
+    private struct Costs {
+        var ingest: Duration
+        var worker: Duration
+        var postgres: Duration
+        /// Of this process, which sends and watches.
+        var client: Duration
+
+        static func measure<T: Sendable>(
+            of ingest: Daemon,
+            _ worker: Daemon,
+            _ cluster: BenchmarkCluster,
+            _ body: () async throws -> T
+        ) async throws -> (T, Costs) {
+            func now() throws -> Costs {
+                Costs(
+                    ingest: try ingest.processorTime(),
+                    worker: try worker.processorTime(),
+                    postgres: try cluster.processorTime(),
+                    client: ProcessClock.now()
+                )
+            }
+            let before = try now()
+            let value = try await body()
+            let after = try now()
+            let costs = Costs(
+                ingest: after.ingest - before.ingest,
+                worker: after.worker - before.worker,
+                postgres: after.postgres - before.postgres,
+                client: after.client - before.client
+            )
+            return (value, costs)
+        }
+    }
+
     /// Times in milliseconds.
     private struct Round {
         /// From when the POST was due to when another session saw its outcome.
         let visible: Samples
         /// `settled_at - received_at` of the rows.
         let recorded: Samples
-        let ingestTime: Duration
-        let workerTime: Duration
-        let postgresTime: Duration
-        /// Of this process, which sends and watches.
-        let clientTime: Duration
+        let costs: Costs
     }
 
     package func run(in environment: BenchmarkEnvironment) async throws -> BenchmarkReport {
@@ -63,35 +94,23 @@ package struct LatencyBenchmark: Sendable {
         let first = try await watch.latestEvent()
         let pace = HTTPLoad.Pace.steady(perSecond: Double(rate), count: bodies.count)
         let load = HTTPLoad(port: port, connections: Self.connections, bodies: bodies, pace: pace)
-        let (sent, seenTimes, times) = try await Daemon.withIngest(program: program, databaseURL: ingestURL, port: port) { ingest in
+        let (run, costs) = try await Daemon.withIngest(program: program, databaseURL: ingestURL, port: port) { ingest in
             try await Daemon.withWorker(program: program, settings: settings) { worker in
-                let before = (try ingest.processorTime(), try worker.processorTime(), try cluster.processorTime())
-                let clock = ProcessClock.now()
-                async let seen = watch.awaitOutcomes(bodies.count, after: first, within: .seconds(seconds + 60)) { try worker.check() }
-                let sent = try await load.run()
-                let seenTimes = try await seen
-                let after = (try ingest.processorTime(), try worker.processorTime(), try cluster.processorTime())
-                let client = ProcessClock.now() - clock
-                let times = (ingest: after.0 - before.0, worker: after.1 - before.1, postgres: after.2 - before.2, client: client)
-                return (sent, seenTimes, times)
+                try await Costs.measure(of: ingest, worker, cluster) {
+                    async let seen = watch.awaitOutcomes(bodies.count, after: first, within: .seconds(seconds + 60)) { try worker.check() }
+                    return (sent: try await load.run(), seenTimes: try await seen)
+                }
             }
         }
         let rows = try await watch.rows(after: first)
-        let due = Dictionary(zip(bodies.map { Digest.sha256($0) }, sent.dueTimes)) { first, _ in first }
+        let due = Dictionary(zip(bodies.map { Digest.sha256($0) }, run.sent.dueTimes)) { first, _ in first }
         let visible = rows.compactMap { row in
-            due[row.bodyHash].flatMap { due in seenTimes[row.eventID].map { ($0 - due) * 1000 } }
+            due[row.bodyHash].flatMap { due in run.seenTimes[row.eventID].map { ($0 - due) * 1000 } }
         }
         guard visible.count == bodies.count else {
             throw BenchmarkError(.wrongResult, "\(bodies.count) events were posted, and \(visible.count) were seen settled")
         }
-        return Round(
-            visible: Samples(visible),
-            recorded: Samples(rows.map(\.milliseconds)),
-            ingestTime: times.ingest,
-            workerTime: times.worker,
-            postgresTime: times.postgres,
-            clientTime: times.client
-        )
+        return Round(visible: Samples(visible), recorded: Samples(rows.map(\.milliseconds)), costs: costs)
     }
 
     private func report(_ measured: [Round], cost: VerificationCost?, machine: Machine) -> BenchmarkReport {
@@ -108,11 +127,13 @@ package struct LatencyBenchmark: Sendable {
             machine: machine
         )
         let events = rate * seconds
-        func median(_ time: KeyPath<Round, Duration>) -> Duration { .seconds(Samples(measured.map { $0[keyPath: time].seconds }).median) }
-        report.costs = DrainRun.costs(worker: median(\.workerTime), postgres: median(\.postgresTime), events: events, verification: cost)
-        report.costs.append(ProcessorCost("ingest", median(\.ingestTime), per: events, source: "its process time"))
+        func median(_ part: KeyPath<Costs, Duration>) -> Duration {
+            .seconds(Samples(measured.map { $0.costs[keyPath: part].seconds }).median)
+        }
+        report.costs = DrainRun.costs(worker: median(\.worker), postgres: median(\.postgres), events: events, verification: cost)
+        report.costs.append(ProcessorCost("ingest", median(\.ingest), per: events, source: "its process time"))
         report.costs.append(
-            ProcessorCost("load generator", median(\.clientTime), per: events, source: "process time of this process, which watches, too")
+            ProcessorCost("load generator", median(\.client), per: events, source: "process time of this process, which watches, too")
         )
         return report
     }

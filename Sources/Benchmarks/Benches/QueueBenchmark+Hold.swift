@@ -1,3 +1,5 @@
+import Postgres
+
 extension QueueBenchmark {
     private enum Measured: Int, CaseIterable {
         case held, free
@@ -18,7 +20,7 @@ extension QueueBenchmark {
         try await cluster.vacuum(Self.database, table: "appstore.inbox_ready")
         try await cluster.copyDatabase(Self.database, as: Self.copy)
         environment.progress("settling for \(seconds) s under one snapshot")
-        let figures = try await withDrain(of: Self.database, cluster) { held in
+        let (figures, others) = try await withDrain(of: Self.database, cluster) { held in
             try await withDrain(of: Self.copy, cluster) { free in
                 try await cluster.withSnapshot(of: Self.database, isHeld: true) {
                     var count = 0
@@ -31,7 +33,7 @@ extension QueueBenchmark {
                     // What the first events meet, later ones do not.
                     _ = try await measure(free, of: Self.copy, cluster)
                     let end = SteadyClock.now() + Double(min(seconds, Self.comparisonSeconds))
-                    return try await Rounds.run(atLeast: rounds, until: { SteadyClock.now() > end }, of: Measured.allCases.count) {
+                    let figures = try await Rounds.run(atLeast: rounds, until: { SteadyClock.now() > end }, of: Measured.allCases.count) {
                         index,
                         round in
                         let isHeld = Measured.allCases[index] == .held
@@ -39,10 +41,32 @@ extension QueueBenchmark {
                         environment.progress("turn \(round + 1): \(Measured.allCases[index]) \(run.rate.figureText) events/s")
                         return run
                     }
+                    return (figures, try await othersUnderSnapshot(of: cluster))
                 }
             }
         }
-        return compared(figures, after: seconds)
+        let (comparison, details) = compared(figures, after: seconds)
+        return (comparison, details + others)
+    }
+
+    /// What walks over everything that died under the snapshot: a process that has only just started and knows of no mark, and the figures that
+    /// each worker asks for now and then.
+    private func othersUnderSnapshot(of cluster: BenchmarkCluster) async throws -> [BenchmarkReport.Detail] {
+        let count = batch * 20
+        try await Filler.queue(count, dueIn: 0, in: Self.database, of: cluster)
+        let start = SteadyClock.now()
+        let settled = try await withDrain(of: Self.database, cluster) { try await $0.run() }
+        let fresh = SteadyClock.now() - start
+        guard settled == count else { throw BenchmarkError(.wrongResult, "\(settled) events were settled instead of \(count)") }
+        let statistics = try await cluster.withConnection(to: Self.database) { connection in
+            let start = SteadyClock.now()
+            _ = try await connection.query("SELECT FROM appstore.inbox_statistics()")
+            return SteadyClock.now() - start
+        }
+        return [
+            BenchmarkReport.Detail("until a fresh process has settled \(count) events there", fresh * 1000, unit: "ms"),
+            BenchmarkReport.Detail("inbox_statistics() there", statistics * 1000, unit: "ms"),
+        ]
     }
 
     private func compared(_ figures: [[QueueRun]], after seconds: Int) -> (Comparison, [BenchmarkReport.Detail]) {

@@ -40,18 +40,7 @@ package struct QueueBenchmark: Sendable {
             // What the first events meet, later ones do not: connections to make, files to grow.
             _ = try await own(cluster)
             _ = try await yardstick.measure(seconds: yardstickSeconds)
-            let figures = try await Rounds.run(rounds, of: Measured.allCases.count) { index, round in
-                let measured = Measured.allCases[index]
-                let isHeld = measured == .ownHeld || measured == .yardstickHeld
-                let isOwn = measured == .own || measured == .ownHeld
-                let database = isOwn ? Self.database : QueueYardstick.database
-                let run = try await cluster.withSnapshot(of: database, isHeld: isHeld) {
-                    isOwn ? try await own(cluster) : try await yardstick.measure(seconds: yardstickSeconds)
-                }
-                environment.progress("round \(round + 1) of \(rounds): \(measured) \(run.rate.figureText) events/s")
-                try await cluster.vacuum(database, table: isOwn ? "appstore.inbox_ready" : "queue")
-                return run
-            }
+            let figures = try await measureInTurns(&yardstick, cluster: cluster, environment: environment)
             var report = report(figures, machine: machine)
             if let hold {
                 let (comparison, details) = try await compareHeld(for: hold, cluster: cluster, environment: environment)
@@ -59,6 +48,25 @@ package struct QueueBenchmark: Sendable {
                 report.details += details
             }
             return report
+        }
+    }
+
+    private func measureInTurns(
+        _ yardstick: inout QueueYardstick,
+        cluster: BenchmarkCluster,
+        environment: BenchmarkEnvironment
+    ) async throws -> [[QueueRun]] {
+        try await Rounds.run(rounds, of: Measured.allCases.count) { index, round in
+            let measured = Measured.allCases[index]
+            let isHeld = measured == .ownHeld || measured == .yardstickHeld
+            let isOwn = measured == .own || measured == .ownHeld
+            let database = isOwn ? Self.database : QueueYardstick.database
+            let run = try await cluster.withSnapshot(of: database, isHeld: isHeld) {
+                isOwn ? try await own(cluster) : try await yardstick.measure(seconds: yardstickSeconds)
+            }
+            environment.progress("round \(round + 1) of \(rounds): \(measured) \(run.rate.figureText) events/s")
+            try await cluster.vacuum(database, table: isOwn ? "appstore.inbox_ready" : "queue")
+            return run
         }
     }
 
@@ -86,39 +94,16 @@ package struct QueueBenchmark: Sendable {
     }
 
     private func report(_ figures: [[QueueRun]], machine: Machine) -> BenchmarkReport {
-        func rates(_ measured: Measured) -> [Double] { figures[measured.rawValue].map(\.rate) }
-        let clients = QueueDrain.defaultLoops
-        let name = "UPDATE … SKIP LOCKED claim, then DELETE, in pgbench -M prepared -c \(clients) -j \(clients), batch \(batch)"
+        let (own, yardstick) = (figures[Measured.own.rawValue], figures[Measured.yardstick.rawValue])
         var report = BenchmarkReport(
             name: "drain --queue-only",
             summary: "Claims, records outcomes and deletes \(events) events with tiny bodies, which are more than a second old, in "
-                + "batches of \(batch), \(clients) at a time, with nothing to merge; \(waiting) more wait for a later time and \(settled) "
-                + "were settled before. The yardstick takes events for \(yardstickSeconds) s out of a queue that does not run empty.",
-            comparisons: [
-                Comparison(
-                    "queue",
-                    unit: "events/s",
-                    rounds: rates(.own),
-                    yardstick: Comparison.Yardstick(name, rounds: rates(.yardstick)),
-                    aim: .ratio(1.5)
-                ),
-                Comparison(
-                    "queue with a snapshot held",
-                    unit: "events/s",
-                    rounds: rates(.ownHeld),
-                    yardstick: Comparison.Yardstick("the same queue without one", rounds: rates(.own)),
-                    aim: .ratio(0.95)
-                ),
-                Comparison(
-                    "queue with a snapshot held, beside the yardstick with one",
-                    unit: "events/s",
-                    rounds: rates(.ownHeld),
-                    yardstick: Comparison.Yardstick("\(name), with a snapshot held", rounds: rates(.yardstickHeld))
-                ),
-            ],
+                + "batches of \(batch), \(QueueDrain.defaultLoops) at a time, with nothing to merge; \(waiting) more wait for a later time "
+                + "and \(settled) were settled before. The yardstick takes events for \(yardstickSeconds) s out of a queue that does not "
+                + "run empty.",
+            comparisons: comparisons(figures),
             machine: machine
         )
-        let (own, yardstick) = (figures[Measured.own.rawValue], figures[Measured.yardstick.rawValue])
         report.costs = [
             QueueRun.cost("Swift", own, \.clientTime, source: "process time of this process while it drains"),
             QueueRun.cost("PostgreSQL", own, \.postgresTime, source: "process time of all its processes"),
@@ -129,5 +114,33 @@ package struct QueueBenchmark: Sendable {
             QueueRun.detail("PostgreSQL under the yardstick", yardstick, \.postgresTime),
         ]
         return report
+    }
+
+    private func comparisons(_ figures: [[QueueRun]]) -> [Comparison] {
+        func rates(_ measured: Measured) -> [Double] { figures[measured.rawValue].map(\.rate) }
+        let clients = QueueDrain.defaultLoops
+        let yardstick = "UPDATE … SKIP LOCKED claim, then DELETE, in pgbench -M prepared -c \(clients) -j \(clients), batch \(batch)"
+        return [
+            Comparison(
+                "queue",
+                unit: "events/s",
+                rounds: rates(.own),
+                yardstick: Comparison.Yardstick(yardstick, rounds: rates(.yardstick)),
+                aim: .ratio(1.5)
+            ),
+            Comparison(
+                "queue with a snapshot held",
+                unit: "events/s",
+                rounds: rates(.ownHeld),
+                yardstick: Comparison.Yardstick("the same queue without one", rounds: rates(.own)),
+                aim: .ratio(0.95)
+            ),
+            Comparison(
+                "queue with a snapshot held, beside the yardstick with one",
+                unit: "events/s",
+                rounds: rates(.ownHeld),
+                yardstick: Comparison.Yardstick("\(yardstick), with a snapshot held", rounds: rates(.yardstickHeld))
+            ),
+        ]
     }
 }
