@@ -1,3 +1,4 @@
+import Foundation
 import Inbox
 import InboxTesting
 import Postgres
@@ -6,14 +7,33 @@ import Testing
 
 /// A database with settled and waiting events, made by SQL.
 enum MaintenanceBench {
-    /// Events 1… of which each has an outcome, received and settled so long ago.
-    static func settled(_ count: Int, result: String, labels: Bool = true, age: String = "2 days", in database: TestDatabase) async throws {
+    /// What the environment says of how much is to be done.
+    static func number(_ variable: String) -> Int? {
+        ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
+    }
+
+    /// A cluster as in earnest where a number says how much is to be done by hand; the tests' own where nothing does, whose flushes cost nothing.
+    static func cluster(byHand number: Int?) async throws -> TestCluster {
+        guard number != nil else { return .shared }
+        return try await TestCluster.startPrivate(settings: ["fsync": "on", "autovacuum": "on", "shared_buffers": "128MB"])
+    }
+
+    /// Events 1… of which each has an outcome, received and settled so long ago, with bodies of so many bytes.
+    static func settled(
+        _ count: Int,
+        result: String,
+        labels: Bool = true,
+        age: String = "2 days",
+        bodyBytes: Int = 1,
+        in database: TestDatabase
+    ) async throws {
         try await database.withConnection { connection in
             try await connection.runScript(
                 """
                 WITH stored AS (
                     INSERT INTO appstore.inbox (source, received_at, body)
-                    SELECT 'notification_v2', now() - interval '\(age)', '\\x01' FROM generate_series(1, \(count)) RETURNING *
+                    SELECT 'notification_v2', now() - interval '\(age)', convert_to(repeat('x', \(bodyBytes)), 'UTF8')
+                    FROM generate_series(1, \(count)) RETURNING event_id, source, received_at
                 )
                 INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, bundle_id,
                                                notification_type)

@@ -15,11 +15,14 @@ struct MaintenanceLiveTests {
         let settled: Double
     }
 
-    /// `AGE_EVENTS`: how many age; a million take some minutes. They age without the pauses that a worker makes, in two sessions at once.
+    /// `AGE_EVENTS`: how many age, on a cluster as in earnest and with `AGE_BYTES` in each body; a million take some minutes. They age without
+    /// the pauses that a worker makes, in two sessions at once.
     @Test(.timeLimit(.minutes(30)))
     func `thousands of events age in every way there is, while fresh ones are stored and settled`() async throws {
-        let count = ProcessInfo.processInfo.environment["AGE_EVENTS"].flatMap { Int($0) } ?? 12_000
-        let database = try await aged(count)
+        let byHand = MaintenanceBench.number("AGE_EVENTS")
+        let count = byHand ?? 12_000
+        let bytes = MaintenanceBench.number("AGE_BYTES") ?? 1
+        let database = try await aged(count, bodyBytes: bytes, in: try await MaintenanceBench.cluster(byHand: byHand))
         let pool = try database.pool(user: "appstore_worker", connections: 3)
         let queue = InboxQueue<ClaimedEvent>(
             pool: pool,
@@ -28,14 +31,20 @@ struct MaintenanceLiveTests {
             prepare: { $0 },
             merge: { events, _ in events.map { _ in .outcome(Outcome(.applied)) } }
         )
-        let usual = try await live(through: queue, database) { $0 < 100 }
+        let usual = try await live(through: queue, database, bodyBytes: bytes) { $0 < 100 }
         let start = ContinuousClock.now
         let ageing = Ageing()
         async let first: Void = age(database, ageing)
         async let second: Void = age(database, ageing)
-        let waits = try await live(through: queue, database) { _ in !ageing.isOver }
+        let waits = try await live(through: queue, database, bodyBytes: bytes) { _ in !ageing.isOver }
         _ = try await (first, second)
         print("\(count) events aged in \(ContinuousClock.now - start); \(Self.account(of: waits)); before: \(Self.account(of: usual))")
+
+        // Nothing on the live path ever waits for ageing as long as it may for a poisoned event.
+        for time in [\Wait.stored, \Wait.settled] {
+            let (calm, longest) = (usual.map { $0[keyPath: time] }.max() ?? 0, waits.map { $0[keyPath: time] }.max() ?? 0)
+            #expect(longest - calm < 1000, "\(time)")
+        }
 
         // All that was there has gone, but for bodies of outcomes that are younger.
         let left = try await database.lines(
@@ -64,8 +73,8 @@ struct MaintenanceLiveTests {
     private static var fresh: Int { 900_000_000 }
 
     /// Events of partitions, of the net, and of rejected junk, all of them old enough for everything to go.
-    private func aged(_ count: Int) async throws -> TestDatabase {
-        let database = try await InboxDatabase.make()
+    private func aged(_ count: Int, bodyBytes: Int, in cluster: TestCluster) async throws -> TestDatabase {
+        let database = try await InboxDatabase.make(in: cluster)
         let size = max(1000, count / 12)
         try await MaintenanceBench.execute(
             "UPDATE appstore.retention SET bodies = '30 days', outcomes = '60 days', partition_events = \(size)",
@@ -74,8 +83,15 @@ struct MaintenanceLiveTests {
         for part in 0..<6 {
             // Every other part finds no partition.
             if part.isMultiple(of: 2) { _ = try await MaintenanceBench.finish(.preparePartitions, in: database) }
-            try await MaintenanceBench.settled(count / 12, result: "applied", age: "90 days", in: database)
-            try await MaintenanceBench.settled(count / 12, result: "rejected", labels: false, age: "90 days", in: database)
+            try await MaintenanceBench.settled(count / 12, result: "applied", age: "90 days", bodyBytes: bodyBytes, in: database)
+            try await MaintenanceBench.settled(
+                count / 12,
+                result: "rejected",
+                labels: false,
+                age: "90 days",
+                bodyBytes: bodyBytes,
+                in: database
+            )
         }
         try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', \(Self.fresh))", in: database)
         _ = try await MaintenanceBench.finish(.preparePartitions, in: database)
@@ -108,13 +124,15 @@ struct MaintenanceLiveTests {
     private func live(
         through queue: InboxQueue<ClaimedEvent>,
         _ database: TestDatabase,
+        bodyBytes: Int,
         while goesOn: (Int) -> Bool
     ) async throws -> [Wait] {
         try await database.withConnection(user: "appstore_ingest") { connection in
+            let body = [UInt8](repeating: 1, count: bodyBytes)
             var waits: [Wait] = []
             while goesOn(waits.count) {
                 let start = ContinuousClock.now
-                _ = try await connection.execute("SELECT appstore.receive(\([[UInt8]]([[1]])))")
+                _ = try await connection.execute("SELECT appstore.receive(\([body]))")
                 let stored = ContinuousClock.now
                 // Once it would not be found: who looks at it at this moment holds it.
                 while try await queue.takeBatch().events == 0 {}

@@ -4,15 +4,19 @@ import InboxTesting
 import Postgres
 import PostgresTesting
 import ServiceLifecycle
+import Synchronization
 import Testing
 
 /// The loop that takes the steps, while events come and go.
 struct MaintenanceServiceTests {
-    /// `REPAIR_EVENTS`: how many are requeued; a million take some minutes.
-    @Test func `thousands of events are requeued by two workers, while fresh ones are settled at once`() async throws {
-        let count = ProcessInfo.processInfo.environment["REPAIR_EVENTS"].flatMap { Int($0) } ?? 5000
-        let database = try await InboxDatabase.make()
-        try await MaintenanceBench.settled(count, result: "failed", in: database)
+    /// `REPAIR_EVENTS`: how many are requeued, on a cluster as in earnest and with `REPAIR_BYTES` in each body; a million take some minutes.
+    @Test(.timeLimit(.minutes(60)))
+    func `thousands of events are requeued by two workers, while fresh ones are settled at once`() async throws {
+        let byHand = MaintenanceBench.number("REPAIR_EVENTS")
+        let count = byHand ?? 5000
+        let bytes = MaintenanceBench.number("REPAIR_BYTES") ?? 1
+        let database = try await InboxDatabase.make(in: try await MaintenanceBench.cluster(byHand: byHand))
+        try await MaintenanceBench.settled(count, result: "failed", bodyBytes: bytes, in: database)
         _ = try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue(outcome => 'failed', max_events => NULL)")
         let pool = try database.pool(user: "appstore_worker", connections: 4)
         let queue = InboxQueue<ClaimedEvent>(
@@ -29,26 +33,20 @@ struct MaintenanceServiceTests {
                 logger: .silent
             )
         )
+        let traffic = Traffic()
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }
+            tasks.addTask { try await receive(bodyBytes: bytes, in: database, traffic) }
+            for _ in 0..<3 { tasks.addTask { try await work(queue, traffic) } }
             tasks.addTask {
-                let deadline = ContinuousClock.now + .seconds(60 + count / 500)
-                var fresh = 0
-                while ContinuousClock.now < deadline {
-                    fresh += 1
-                    try await database.withConnection(user: "appstore_ingest") { connection in
-                        _ = try await connection.execute("SELECT appstore.receive(\([[UInt8]]([[1]])))")
-                    }
-                    while try await queue.takeBatch().events > 0 {}
-                    let state = try await database.lines(
-                        "SELECT state || (SELECT count(*) FROM appstore.inbox_ready) FROM appstore.repairs"
-                    )
-                    if state == ["done0"] { break }
-                }
+                defer { traffic.end() }
+                try await awaitRepair(of: count, in: database)
                 await group.triggerGracefulShutdown()
             }
             try await tasks.waitForAll()
         }
+        let fresh = try await database.lines("SELECT count(*)::text FROM appstore.outcomes WHERE event_id > \(count)")
+        #expect(fresh == ["\(traffic.received)"])
         #expect(try await database.lines("SELECT count(*) || '|' || max(run) FROM appstore.outcome_history") == ["\(count)|1"])
         #expect(try await database.lines("SELECT events_repaired::text FROM appstore.repairs") == ["\(count)"])
         // A fresh event does not queue behind the repair: before it come at most the events of one step, never all of them.
@@ -82,5 +80,59 @@ struct MaintenanceServiceTests {
         print(account.joined())
         #expect(try await database.eventsNotExactlyOnce() == [])
         await pool.close()
+    }
+
+    /// Fresh events, as long as they come.
+    private final class Traffic: Sendable {
+        private struct State {
+            var isOver = false
+            var received = 0
+        }
+
+        private let state = Mutex(State())
+
+        var isOver: Bool { state.withLock(\.isOver) }
+        var received: Int { state.withLock(\.received) }
+
+        func count() { state.withLock { $0.received += 1 } }
+        func end() { state.withLock { $0.isOver = true } }
+    }
+
+    /// A hundred a second, whatever becomes of those before.
+    private func receive(bodyBytes: Int, in database: TestDatabase, _ traffic: Traffic) async throws {
+        let body = [UInt8](repeating: 1, count: bodyBytes)
+        try await database.withConnection(user: "appstore_ingest") { connection in
+            var due = ContinuousClock.now
+            while !traffic.isOver {
+                _ = try await connection.execute("SELECT appstore.receive(\([body]))")
+                traffic.count()
+                due += .milliseconds(10)
+                try await Task.sleep(until: due)
+            }
+        }
+    }
+
+    /// Takes batches for as long as events come, and then until none is left.
+    private func work(_ queue: InboxQueue<ClaimedEvent>, _ traffic: Traffic) async throws {
+        while true {
+            let mayEnd = traffic.isOver
+            guard try await queue.takeBatch().events == 0 else { continue }
+            if mayEnd { return }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    /// Asks now and then only, so as not to be in the way.
+    private func awaitRepair(of count: Int, in database: TestDatabase) async throws {
+        let deadline = ContinuousClock.now + .seconds(60 + count / 200)
+        let isDone: Statement = """
+            SELECT state = 'done' AND NOT EXISTS (SELECT FROM appstore.inbox_ready WHERE event_id <= \(count)) FROM appstore.repairs
+            """
+        try await database.withConnection { connection in
+            while try await connection.query(isDone)[0].decode(0, as: Bool.self) == false {
+                try #require(ContinuousClock.now < deadline, "not all is requeued and settled")
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
     }
 }
