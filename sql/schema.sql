@@ -2008,6 +2008,7 @@ DECLARE
     v_no uuid := lock_for_order.no;
 BEGIN
     PERFORM appstore.demand_read_committed();
+    PERFORM appstore.begin_to_store();
     PERFORM FROM appstore.transactions AS t
     WHERE t.transaction_id = ANY (ARRAY(
         SELECT naming.transaction_id FROM appstore.transactions AS naming WHERE naming.first_token = v_no
@@ -2296,6 +2297,7 @@ CREATE FUNCTION appstore.record_owner_link(environment text, original_transactio
 #variable_conflict use_column
 BEGIN
     PERFORM appstore.demand_read_committed();
+    PERFORM appstore.begin_to_store();
     PERFORM FROM appstore.transactions AS t
     WHERE t.environment = record_owner_link.environment AND t.original_transaction_id = record_owner_link.original_transaction_id
     ORDER BY t.transaction_id FOR UPDATE;

@@ -223,8 +223,13 @@ struct InboxQueueClaimTests {
         await pool.close()
     }
 
-    @Test(arguments: ["receive(ARRAY['{}'::bytea])", "submit_transaction('{}')", "submit_receipt('{}')"])
-    func `what receives an event is on the disk before it is answered, whatever the database's default is`(call: String) async throws {
+    @Test(
+        arguments: [
+            "receive(ARRAY['{}'::bytea])", "submit_transaction('{}')", "submit_receipt('{}')", "create_order('alice', 'pro.monthly')",
+            "api_create_order('alice', 'pro.monthly', NULL, NULL)",
+        ]
+    )
+    func `what is stored is on the disk before it is answered, whatever the database's default is`(call: String) async throws {
         let database = try await InboxDatabase.make()
         let name = try await database.lines("SELECT quote_ident(current_database())")[0]
         for (setting, atCommit) in [("off", "on"), ("remote_apply", "remote_apply")] {

@@ -1,5 +1,6 @@
 -- Orders and links are made in transactions of the shop's own, at any isolation level. An order and its purchase that commit at the same
--- instant must not miss each other: whoever comes second has to see the first, which a snapshot from before his lock does not.
+-- instant must not miss each other: whoever comes second has to see the first, which a snapshot from before his lock does not. And an order
+-- that was given to a client must not be lost with the server, as an event must not (m0034): it is the only one to name the purchase's user.
 CREATE FUNCTION appstore.demand_read_committed() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -19,6 +20,7 @@ DECLARE
     v_no uuid := lock_for_order.no;
 BEGIN
     PERFORM appstore.demand_read_committed();
+    PERFORM appstore.begin_to_store();
     PERFORM FROM appstore.transactions AS t
     WHERE t.transaction_id = ANY (ARRAY(
         SELECT naming.transaction_id FROM appstore.transactions AS naming WHERE naming.first_token = v_no
@@ -38,6 +40,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = for
 #variable_conflict use_column
 BEGIN
     PERFORM appstore.demand_read_committed();
+    PERFORM appstore.begin_to_store();
     PERFORM FROM appstore.transactions AS t
     WHERE t.environment = record_owner_link.environment AND t.original_transaction_id = record_owner_link.original_transaction_id
     ORDER BY t.transaction_id FOR UPDATE;
