@@ -19,7 +19,7 @@ struct BacklogWatch: Sendable {
     /// How long that many events may take at most: a minute, and what fifty a second would take, which is far slower than any machine.
     static func patience(for events: Int) -> Duration { .seconds(60 + events / 50) }
 
-    /// Waits until the event and all that are ready with it are settled, and throws when the worker ends before that or takes too long.
+    /// Waits until the event and all before it are settled, and throws when the worker ends before that or takes too long.
     func awaitSettled(_ target: Int64, by worker: Daemon, within patience: Duration) async throws {
         try await awaitSettled(target, by: worker, atMost: patience)
         guard try await isSettled(target) else {
@@ -27,7 +27,7 @@ struct BacklogWatch: Sendable {
         }
     }
 
-    /// Waits until the event and all that are ready with it are settled, or so long, and throws when the worker ends before that.
+    /// Waits until the event and all before it are settled, or so long, and throws when the worker ends before that.
     func awaitSettled(_ target: Int64, by worker: Daemon, atMost limit: Duration) async throws {
         let end = ContinuousClock.now + limit
         // The claim goes by time, which is the order of ids here: nothing but the primary key is asked for nearly all of the time.
@@ -43,11 +43,9 @@ struct BacklogWatch: Sendable {
         }
     }
 
-    /// Whether the event and all before it that are due are settled.
+    /// Whether the event and all before it are settled, those included that a worker has put off.
     private func isSettled(_ target: Int64) async throws -> Bool {
-        try await !exists(
-            "SELECT EXISTS (SELECT FROM appstore.inbox_ready WHERE event_id <= \(target) AND run_at <= clock_timestamp()) AS found"
-        )
+        try await !exists("SELECT EXISTS (SELECT FROM appstore.inbox_ready WHERE event_id <= \(target)) AS found")
     }
 
     /// What was recorded since an instant: when the last of it, and how often each result.

@@ -1,9 +1,18 @@
 import Glibc
 
-/// Processor time of this process, all its threads together. What is measured by it runs on one thread while the others rest.
+/// Processor time of this process, all its threads together.
 enum ProcessClock {
     /// Since the process began.
     static func now() -> Duration { .microseconds(clock() * 1_000_000 / CLOCKS_PER_SEC) }
+}
+
+/// Processor time of the thread that asks, whatever others do meanwhile.
+enum ThreadClock {
+    private static func now() -> Duration {
+        var time = timespec()
+        guard clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { fatalError("the system has no clock for a thread") }
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
 
     /// What `body` takes.
     static func time(_ body: () throws -> Void) rethrows -> Duration {

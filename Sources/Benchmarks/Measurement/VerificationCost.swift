@@ -22,13 +22,13 @@ struct VerificationCost: Sendable {
         let requests = bodies.map { VerificationRequest($0) }
         let parts = try bodies.flatMap { try SignedParts.all(in: $0) }
         try VerificationRequest.warmUp(verifier, with: requests)
-        let all = try ProcessClock.time { for request in requests { try request.verify(with: verifier) } }
+        let all = try ThreadClock.time { for request in requests { try request.verify(with: verifier) } }
         guard let key = store.authority.leaf.publicKey else {
             throw BenchmarkError(.wrongResult, "the simulated store's certificate has no usable key")
         }
         try SignedParts.warmUp(key, with: parts)
         var genuine = 0
-        let signing = ProcessClock.time {
+        let signing = ThreadClock.time {
             for part in parts where key.verifyES256(signature: part.signature, message: part.message[...]) { genuine += 1 }
         }
         guard genuine == parts.count else { throw BenchmarkError(.wrongResult, "a signature of the simulated store is not genuine") }
