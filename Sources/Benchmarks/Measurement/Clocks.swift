@@ -8,17 +8,19 @@ enum ProcessClock {
 
 /// Processor time of the thread that asks, whatever others do meanwhile.
 enum ThreadClock {
-    private static func now() -> Duration {
+    private static func now() throws -> Duration {
         var time = timespec()
-        guard clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { fatalError("the system has no clock for a thread") }
+        guard clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else {
+            throw BenchmarkError(.system, "the system does not tell a thread's processor time")
+        }
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
     /// What `body` takes.
-    static func time(_ body: () throws -> Void) rethrows -> Duration {
-        let start = now()
+    static func time(_ body: () throws -> Void) throws -> Duration {
+        let start = try now()
         try body()
-        return now() - start
+        return try now() - start
     }
 }
 

@@ -28,7 +28,7 @@ struct VerificationCost: Sendable {
         }
         try SignedParts.warmUp(key, with: parts)
         var genuine = 0
-        let signing = ThreadClock.time {
+        let signing = try ThreadClock.time {
             for part in parts where key.verifyES256(signature: part.signature, message: part.message[...]) { genuine += 1 }
         }
         guard genuine == parts.count else { throw BenchmarkError(.wrongResult, "a signature of the simulated store is not genuine") }
