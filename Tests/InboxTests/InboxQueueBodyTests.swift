@@ -66,4 +66,13 @@ struct InboxQueueBodyTests {
             #expect(try await queue.takeBatch().results == [.applied: 2])
         }
     }
+
+    @Test func `a right to read that is missing is nobody's fault: every event stays due`() async throws {
+        try await withDamage { database, queue in
+            try await database.withConnection { try await $0.runScript("REVOKE SELECT ON appstore.inbox FROM appstore_worker") }
+            for _ in 0..<2 { await #expect(throws: PostgresError.self) { try await queue.takeBatch() } }
+            let due = try await database.lines("SELECT count(*)::text FROM appstore.inbox_ready WHERE run_at <= now() AND attempts = 0")
+            #expect(due == ["3"])
+        }
+    }
 }

@@ -31,8 +31,9 @@ extension InboxQueue {
 }
 
 extension PostgresError {
-    /// Whether a claim may have failed because of a body in it.
+    /// Whether a claim may have failed because of a body in it: data that is damaged (XX), or cannot be read from the disk (58030). What else a
+    /// server lacks, a right or memory say, it lacks for all events, which must not be put off one by one for that.
     var mayBeOfBody: Bool {
-        code == .sql && !endsBatch && !isSerializationConflict && sqlState != .queryCanceled
+        code == .sql && (sqlState.map { $0.conditionClass == "XX" || $0.rawValue == "58030" } ?? false)
     }
 }
