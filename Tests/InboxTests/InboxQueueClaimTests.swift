@@ -157,6 +157,29 @@ struct InboxQueueClaimTests {
         return database
     }
 
+    @Test func `the first claim of a process walks only once over what died under a snapshot`() async throws {
+        let database = try await backlog(of: 20_000)
+        try await database.withConnection { holder in
+            try await holder.withTransaction { snapshot in
+                try await snapshot.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                _ = try await snapshot.query("SELECT count(*) FROM appstore.outcomes")
+                try await database.withConnection { try await $0.runScript("DELETE FROM appstore.inbox_ready WHERE event_id <= 19000") }
+
+                let pool = try database.pool(user: "appstore_worker", connections: 1)
+                func read() async throws -> Int64 {
+                    try await pool.withConnection { _ = try await $0.query("SELECT FROM pg_stat_force_next_flush()") }
+                    return try #require(try await database.reads()["inbox_ready"]).entries
+                }
+                let before = try await read()
+                #expect(try await self.queue(pool, batchEvents: 5).takeBatch().events == 5)
+                let entries = try await read() - before
+                #expect(entries >= 19_000, "then this test shows nothing")
+                #expect(entries < 20_000)
+                await pool.close()
+            }
+        }
+    }
+
     /// Takes full batches while another session holds the first five events.
     private func takeBeside(_ queue: InboxQueue<Int64>, batches: Int, on database: TestDatabase) async throws {
         try await database.withConnection { holder in

@@ -101,6 +101,34 @@ struct InboxQueueDecisionTests {
         #expect(memory.nextClaim(at: start + .milliseconds(23)) == QueueMemory.ClaimStart(position: .start))
     }
 
+    @Test func `without a mark claims begin behind what the latest look walked over, or where one ended behind that`() {
+        let patience = Patience(minimum: .seconds(1), maximum: .seconds(1))
+        let memory = QueueMemory(patience: patience, statementPatience: patience, limit: BatchLimit(maximum: 100))
+        let now = ContinuousClock.now
+        func position(_ id: Int64) -> QueuePosition { QueuePosition(runAt: PostgresTimestamp(microsecondsSince2000: 10), eventID: id) }
+        func continuation(_ id: Int64) -> QueueMemory.ClaimStart { .init(position: position(id), isContinuation: true) }
+        func see(_ first: Int64) {
+            let start = PostgresTimestamp(microsecondsSince2000: 1)
+            let clock = PostgresTimestamp(microsecondsSince2000: 9_000_000)
+            memory.observe(LowWaterMark.Probe(from: .start, serverStart: start, first: position(first), at: clock, xmin: 5))
+        }
+        _ = memory.nextClaim(at: now)
+        #expect(memory.claimAfterLook() == QueueMemory.ClaimStart(position: .start))
+        see(7)
+        #expect(memory.claimAfterLook() == continuation(7))
+        memory.claimed(1, upTo: position(9))
+        #expect(memory.nextClaim(at: now) == continuation(9))
+        #expect(memory.claimAfterLook() == continuation(7))
+        see(11)
+        #expect(memory.nextClaim(at: now) == continuation(11))
+        memory.claimed(0, upTo: nil)
+        #expect(memory.nextClaim(at: now) == continuation(11))
+        #expect(memory.mark == .start, "from where it is repeated when it finds nothing")
+        memory.connectionWasLost()
+        _ = memory.nextClaim(at: now)
+        #expect(memory.claimAfterLook().position == .start)
+    }
+
     @Test func `a suspect waits for those inside, keeps newcomers out, and lets them all in afterwards`() {
         var gate = SoloGateState<String>()
         let step1 = gate.enter("a")

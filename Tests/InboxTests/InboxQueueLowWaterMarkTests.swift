@@ -42,6 +42,24 @@ struct InboxQueueLowWaterMarkTests {
         #expect(mark.position == position(99))
     }
 
+    @Test func `without a mark claims begin with what the latest look saw first, but not later than a second ago`() {
+        var mark = LowWaterMark()
+        #expect(mark.provisionalPosition == .start)
+        for (first, expected) in [
+            (position(10, 7), position(10, 7)), (position(5), position(5)), (nil, position(99)), (position(200), position(99)),
+        ] {
+            mark.observe(probe(first: first, at: 100, xmin: 50, xid: nil))
+            #expect(mark.provisionalPosition == expected)
+        }
+        #expect(mark.position == .start)
+        // With a mark they begin there, whatever looks from behind it have seen.
+        for _ in 0..<2 { mark.observe(probe(first: position(10), at: 101, xmin: 60, xid: 60)) }
+        mark.observe(probe(from: position(10), first: position(30), at: 102, xmin: 60, xid: nil))
+        #expect((mark.position, mark.provisionalPosition) == (position(10), position(10)))
+        mark.forget()
+        #expect(mark.provisionalPosition == .start)
+    }
+
     @Test func `what a sweep finds lowers the mark, and older looks do not raise it again`() {
         var mark = LowWaterMark()
         mark.observe(probe(first: position(50), at: 100, xmin: 10, xid: 10))

@@ -178,7 +178,12 @@ extension InboxQueue {
         guard batch.kind == .company else {
             return try ClaimedBatch.suspects(await transaction.query(ClaimedBatch.claimSuspect(lane: batch.lane, withBody: withBodies)))
         }
-        let start = memory.nextClaim()
+        var start = memory.nextClaim()
+        if let look = start.look, start.position == .start {
+            let begun = ContinuousClock.now
+            memory.observe(try ClaimedBatch.probe(await transaction.query(ClaimedBatch.probe(look)), look), after: .now - begun)
+            start = memory.claimAfterLook()
+        }
         let events = try await claim(batch, from: start, withBodies: withBodies, bound: bound, in: transaction)
         guard events.isEmpty, start.isContinuation else { return events }
         let mark = QueueMemory.ClaimStart(position: memory.mark)

@@ -48,6 +48,8 @@ struct LowWaterMark: Sendable {
 
     /// Where a claim begins.
     private(set) var position = QueuePosition.start
+    /// What the latest look saw first, where claims begin as long as there is no mark. Something may turn up before it.
+    private var front: QueuePosition?
     private var candidate: Candidate?
     /// Whether there is something to be gained by another candidate.
     private var isWorthwhile = true
@@ -79,6 +81,10 @@ struct LowWaterMark: Sendable {
         return Look(from: .start, isNumbered: isNumbered)
     }
 
+    /// Where a claim may begin that is repeated from the mark when it finds nothing, and with the next look: behind what the latest one
+    /// walked over while there is no mark.
+    var provisionalPosition: QueuePosition { position > .start ? position : front ?? .start }
+
     /// A claim took events, which leave dead entries behind.
     mutating func claimed() {
         isWorthwhile = true
@@ -94,6 +100,12 @@ struct LowWaterMark: Sendable {
         if probe.duration > Self.longLook { isWorthwhile = true }
         // It began at a mark that a sweep has lowered since, so it has missed what the sweep found.
         guard probe.from <= position else { return }
+        let recent = QueuePosition(
+            runAt: PostgresTimestamp(microsecondsSince2000: probe.at.microsecondsSince2000 - Self.slack),
+            eventID: .min
+        )
+        let seen = min(probe.first ?? recent, recent)
+        front = seen
         if let first = probe.first, first < position {
             position = first
             candidate = nil
@@ -104,11 +116,7 @@ struct LowWaterMark: Sendable {
             candidate = nil
         }
         if candidate == nil, let xid = probe.xid {
-            let recent = QueuePosition(
-                runAt: PostgresTimestamp(microsecondsSince2000: probe.at.microsecondsSince2000 - Self.slack),
-                eventID: .min
-            )
-            candidate = Candidate(position: min(probe.first ?? recent, recent), xid: xid)
+            candidate = Candidate(position: seen, xid: xid)
             isWorthwhile = false
         }
     }

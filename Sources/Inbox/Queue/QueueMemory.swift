@@ -8,7 +8,7 @@ final class QueueMemory: Sendable {
         var position: QueuePosition
         /// A look at the queue that is to go with it.
         var look: LowWaterMark.Look?
-        /// Whether it goes on where another one ended, so that it does not see what others have let go before that.
+        /// Whether it begins behind the mark, so that it does not see what others have let go, or committed late, before that.
         var isContinuation = false
     }
 
@@ -26,6 +26,11 @@ final class QueueMemory: Sendable {
         var carefulUntil: ContinuousClock.Instant?
         var waryUntil: ContinuousClock.Instant?
 
+        func claimStart(behind position: QueuePosition?) -> ClaimStart {
+            let start = max(position ?? .start, mark.provisionalPosition)
+            return ClaimStart(position: start, isContinuation: start > mark.position)
+        }
+
         mutating func forgetQueue() {
             mark.forget()
             lastClaimEnd = nil
@@ -42,12 +47,14 @@ final class QueueMemory: Sendable {
     /// what was let go again, or committed late, waits for 20 ms or so, a second while looks take long.
     func nextClaim(at now: ContinuousClock.Instant = .now) -> ClaimStart {
         state.withLock { state in
-            let look = state.mark.look(at: now)
-            guard look == nil, let end = state.lastClaimEnd, end > state.mark.position else {
-                return ClaimStart(position: state.mark.position, look: look)
-            }
-            return ClaimStart(position: end, isContinuation: true)
+            guard let look = state.mark.look(at: now) else { return state.claimStart(behind: state.lastClaimEnd) }
+            return ClaimStart(position: state.mark.position, look: look)
         }
+    }
+
+    /// Where a claim begins after a look that was made before it: while there is no mark each of both would walk over all that is dead.
+    func claimAfterLook() -> ClaimStart {
+        state.withLock { $0.claimStart(behind: nil) }
     }
 
     /// A claim took so many events.
