@@ -55,7 +55,7 @@ extension QueueBenchmark {
         let count = batch * 20
         try await Filler.queue(count, dueIn: 0, in: Self.database, of: cluster)
         let start = SteadyClock.now()
-        let settled = try await withDrain(of: Self.database, cluster) { try await $0.run() }
+        let settled = try await withDrain(of: Self.database, cluster) { try await $0.run(atMost: count) }
         let fresh = SteadyClock.now() - start
         guard settled == count else { throw BenchmarkError(.wrongResult, "\(settled) events were settled instead of \(count)") }
         let statistics = try await cluster.withConnection(to: Self.database) { connection in

@@ -1,5 +1,6 @@
 import Inbox
 import Postgres
+import Synchronization
 
 /// Drains the inbox with nothing to do for any event.
 struct QueueDrain: Sendable {
@@ -34,20 +35,20 @@ struct QueueDrain: Sendable {
         }
     }
 
-    /// Takes batches until nothing is due, and answers how many events were settled.
-    func run() async throws -> Int {
-        try await withThrowingTaskGroup(of: Int.self) { group in
+    /// Takes batches until nothing is due or so many events were settled, and answers how many were.
+    func run(atMost limit: Int = .max) async throws -> Int {
+        let total = Atomic(0)
+        try await withThrowingDiscardingTaskGroup { group in
             for _ in 0..<Self.defaultLoops {
-                group.addTask {
-                    var count = 0
-                    while true {
+                group.addTask { @Sendable in
+                    while total.load(ordering: .relaxed) < limit {
                         let report = try await queue.takeBatch()
-                        guard report.events > 0 else { return count }
-                        count += report.events
+                        guard report.events > 0 else { return }
+                        total.add(report.events, ordering: .relaxed)
                     }
                 }
             }
-            return try await group.reduce(0, +)
         }
+        return total.load(ordering: .relaxed)
     }
 }

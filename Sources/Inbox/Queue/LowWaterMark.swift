@@ -96,6 +96,7 @@ struct LowWaterMark: Sendable {
     mutating func observe(_ probe: Probe, after duration: Duration = .zero, at now: ContinuousClock.Instant = .now) {
         // A sweep has its own rest; but until there is a mark each probe begins where sweeps do.
         probeDuration = probe.from == .start && position > .start ? .zero : duration
+        if position == .start { nextProbe = max(nextProbe ?? now, now + min(duration * Self.probeRest, Self.longestProbePause)) }
         if probe.from == .start { nextSweep = max(nextSweep ?? now, now + probe.duration * Self.sweepRest) }
         if probe.duration > Self.longLook { isWorthwhile = true }
         // It began at a mark that a sweep has lowered since, so it has missed what the sweep found.

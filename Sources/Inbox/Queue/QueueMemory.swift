@@ -26,11 +26,6 @@ final class QueueMemory: Sendable {
         var carefulUntil: ContinuousClock.Instant?
         var waryUntil: ContinuousClock.Instant?
 
-        func claimStart(behind position: QueuePosition?) -> ClaimStart {
-            let start = max(position ?? .start, mark.provisionalPosition)
-            return ClaimStart(position: start, isContinuation: start > mark.position)
-        }
-
         mutating func forgetQueue() {
             mark.forget()
             lastClaimEnd = nil
@@ -47,14 +42,15 @@ final class QueueMemory: Sendable {
     /// what was let go again, or committed late, waits for 20 ms or so, a second while looks take long.
     func nextClaim(at now: ContinuousClock.Instant = .now) -> ClaimStart {
         state.withLock { state in
-            guard let look = state.mark.look(at: now) else { return state.claimStart(behind: state.lastClaimEnd) }
-            return ClaimStart(position: state.mark.position, look: look)
+            if let look = state.mark.look(at: now) { return ClaimStart(position: state.mark.position, look: look) }
+            let start = max(state.lastClaimEnd ?? .start, state.mark.provisionalPosition)
+            return ClaimStart(position: start, isContinuation: start > state.mark.position)
         }
     }
 
     /// Where a claim begins after a look that was made before it: while there is no mark each of both would walk over all that is dead.
     func claimAfterLook() -> ClaimStart {
-        state.withLock { $0.claimStart(behind: nil) }
+        state.withLock { ClaimStart(position: $0.mark.provisionalPosition) }
     }
 
     /// A claim took so many events.
