@@ -163,9 +163,8 @@ struct InboxQueueClaimTests {
             try await holder.withTransaction { snapshot in
                 try await snapshot.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 _ = try await snapshot.query("SELECT count(*) FROM appstore.outcomes")
-                try await database.withConnection { try await $0.runScript("DELETE FROM appstore.inbox_ready WHERE event_id <= 19000") }
-
-                let pool = try database.pool(user: "appstore_worker", connections: 1)
+                let pool = try database.pool(user: "postgres", connections: 1)
+                try await pool.withConnection { try await $0.execute("DELETE FROM appstore.inbox_ready WHERE event_id <= 19000") }
                 func read() async throws -> Int64 {
                     try await pool.withConnection { _ = try await $0.query("SELECT FROM pg_stat_force_next_flush()") }
                     return try #require(try await database.reads()["inbox_ready"]).entries

@@ -113,6 +113,18 @@ struct InboxQueueLowWaterMarkTests {
         }
     }
 
+    @Test(arguments: [(1, 20), (50, 500), (3000, 1000)])
+    func `without a mark there is no look for a while after the end of one that took long`(took: Int, pause: Int) {
+        var mark = LowWaterMark()
+        let start = ContinuousClock.now
+        _ = mark.look(at: start)
+        let end = start + .milliseconds(took)
+        mark.observe(probe(first: position(50), at: 100, xmin: 5, xid: 10), after: .milliseconds(took), at: end)
+        let next = took < 20 ? start + .milliseconds(pause) : end + .milliseconds(pause)
+        let steps = [next - .milliseconds(1), next].map { mark.look(at: $0) != nil }
+        #expect(steps == [false, true])
+    }
+
     @Test func `an idle queue's looks have no number`() {
         var mark = LowWaterMark()
         let start = ContinuousClock.now

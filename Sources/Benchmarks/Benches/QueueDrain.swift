@@ -35,13 +35,29 @@ struct QueueDrain: Sendable {
         }
     }
 
-    /// Takes batches until nothing is due or so many events were settled, and answers how many were.
-    func run(atMost limit: Int = .max) async throws -> Int {
+    /// Takes batches until nothing is due, and answers how many events were settled.
+    func run() async throws -> Int {
+        try await run { _ in false }
+    }
+
+    /// Takes batches until so many events are settled, and answers when that was; nil when fewer were due.
+    func end(ofFirst count: Int) async throws -> Double? {
+        let end = Mutex<Double?>(nil)
+        _ = try await run { total in
+            guard total >= count else { return false }
+            end.withLock { $0 = $0 ?? SteadyClock.now() }
+            return true
+        }
+        return end.withLock(\.self)
+    }
+
+    /// - Parameter isOver: asked with the number of events that are settled by then.
+    private func run(until isOver: @escaping @Sendable (Int) -> Bool) async throws -> Int {
         let total = Atomic(0)
         try await withThrowingDiscardingTaskGroup { group in
             for _ in 0..<Self.defaultLoops {
                 group.addTask { @Sendable in
-                    while total.load(ordering: .relaxed) < limit {
+                    while !isOver(total.load(ordering: .relaxed)) {
                         let report = try await queue.takeBatch()
                         guard report.events > 0 else { return }
                         total.add(report.events, ordering: .relaxed)

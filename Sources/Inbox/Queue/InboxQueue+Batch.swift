@@ -55,7 +55,8 @@ extension InboxQueue {
         let hasStalled: Bool
     }
 
-    /// Takes one batch, in three round trips on its connection and one beside it: claim; marker; merge; outcomes and commit.
+    /// Takes one batch, in three round trips on its connection and one beside it: claim; marker; merge; outcomes and commit. Before there is a
+    /// mark a look may come first.
     ///
     /// Returns when all of its preparations have ended. One that never does is ended with the process, soon after the others were committed.
     func run(_ batch: Batch) async throws -> BatchReport {

@@ -46,7 +46,7 @@ struct LowWaterMark: Sendable {
         var xid: Int64
     }
 
-    /// Where a claim begins.
+    /// The mark: where claims begin, once there is one.
     private(set) var position = QueuePosition.start
     /// What the latest look saw first, where claims begin as long as there is no mark. Something may turn up before it.
     private var front: QueuePosition?
@@ -54,7 +54,7 @@ struct LowWaterMark: Sendable {
     /// Whether there is something to be gained by another candidate.
     private var isWorthwhile = true
     private var nextProbe: ContinuousClock.Instant?
-    /// How long the latest probe took, with the claim that it went with.
+    /// How long the latest probe took, with the claim that it went with, if it did.
     private var probeDuration = Duration.zero
     private var nextSweep: ContinuousClock.Instant?
 
@@ -63,8 +63,9 @@ struct LowWaterMark: Sendable {
     /// A look that takes longer walks over what is dead.
     private static var longLook: Duration { .milliseconds(1) }
     private static var probePause: Duration { .milliseconds(20) }
-    /// How many times as long as a probe took there is none after its beginning, for a second at the most: while a transaction that has written
-    /// stays open the mark stays, too, and each probe walks over all that was settled meanwhile, as does the claim that goes with it.
+    /// How many times as long as a probe took there is none after its beginning, and after its end while there is no mark, for a second at the
+    /// most: while a transaction that has written stays open the mark stays, too, and each probe walks over all that was settled meanwhile, as
+    /// does the claim that goes with it.
     private static var probeRest: Int { 10 }
     private static var longestProbePause: Duration { .seconds(1) }
     private static var sweepPause: Duration { .seconds(10) }
@@ -81,8 +82,8 @@ struct LowWaterMark: Sendable {
         return Look(from: .start, isNumbered: isNumbered)
     }
 
-    /// Where a claim may begin that is repeated from the mark when it finds nothing, and with the next look: behind what the latest one
-    /// walked over while there is no mark.
+    /// Where a claim may begin that comes after a look, or is repeated from the mark when it finds nothing: while there is no mark, behind what
+    /// the latest look walked over. What turns up before that is found by the next one.
     var provisionalPosition: QueuePosition { position > .start ? position : front ?? .start }
 
     /// A claim took events, which leave dead entries behind.
@@ -92,7 +93,7 @@ struct LowWaterMark: Sendable {
 
     /// Draws the conclusions from a probe. Probes may come in any order.
     ///
-    /// - Parameter duration: how long it took, with the claim that it went with.
+    /// - Parameter duration: how long it took, with the claim that it went with, if it did.
     mutating func observe(_ probe: Probe, after duration: Duration = .zero, at now: ContinuousClock.Instant = .now) {
         // A sweep has its own rest; but until there is a mark each probe begins where sweeps do.
         probeDuration = probe.from == .start && position > .start ? .zero : duration

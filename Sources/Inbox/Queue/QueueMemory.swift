@@ -6,9 +6,9 @@ final class QueueMemory: Sendable {
     /// Where a claim begins.
     struct ClaimStart: Hashable, Sendable {
         var position: QueuePosition
-        /// A look at the queue that is to go with it.
+        /// A look at the queue that is to go with it, or before it while there is no mark.
         var look: LowWaterMark.Look?
-        /// Whether it begins behind the mark, so that it does not see what others have let go, or committed late, before that.
+        /// Whether it begins behind the mark with no look, so that it does not see what others have let go, or committed late, before that.
         var isContinuation = false
     }
 
@@ -39,7 +39,8 @@ final class QueueMemory: Sendable {
     }
 
     /// Where the next claim begins: in a backlog where the last one ended, but each time that there is a look at the queue from the mark, so that
-    /// what was let go again, or committed late, waits for 20 ms or so, a second while looks take long.
+    /// what was let go again, or committed late, waits for 20 ms or so, a second while looks take long; without a mark for as long as a look
+    /// takes, too.
     func nextClaim(at now: ContinuousClock.Instant = .now) -> ClaimStart {
         state.withLock { state in
             if let look = state.mark.look(at: now) { return ClaimStart(position: state.mark.position, look: look) }
