@@ -42,22 +42,29 @@ let package = Package(
 
         // The schema, compiled into the program.
         .target(
-            name: "Migrations",
+            name: "SQL",
+            dependencies: ["Postgres"],
             path: "sql",
-            exclude: ["schema.sql"],
-            sources: ["Migrations.swift"],
-            resources: [.embedInCode("roles.sql"), .embedInCode("migrations")]
+            exclude: ["README.md", "schema.sql", "queries", "steps"],
+            sources: [
+                "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
+                "Statements+Shop.swift",
+            ],
+            resources: [
+                .embedInCode("roles.sql"), .embedInCode("grants.sql"), .embedInCode("fingerprint.txt"), .embedInCode("tables"),
+                .embedInCode("functions"), .embedInCode("views"), .embedInCode("statements"),
+            ]
         ),
-        .target(name: "Schema", dependencies: ["Migrations", "Postgres", logging]),
+        .target(name: "Schema", dependencies: ["SQL", "Postgres", logging]),
 
         // Apple's vocabulary, and what can be trusted of it.
         .target(name: "AppStore"),
         .target(name: "AppStoreVerification", dependencies: ["AppStore", "OpenSSL"]),
 
         // The queue, the books, and what events mean for them.
-        .target(name: "Inbox", dependencies: ["Postgres", logging, metrics, serviceLifecycle]),
+        .target(name: "Inbox", dependencies: ["Postgres", "SQL", logging, metrics, serviceLifecycle]),
         .target(name: "Ledger", dependencies: ["AppStore", "OpenSSL"]),
-        .target(name: "LedgerStore", dependencies: ["AppStore", "Ledger", "Postgres"]),
+        .target(name: "LedgerStore", dependencies: ["AppStore", "Ledger", "Postgres", "SQL"]),
         .target(name: "Handlers", dependencies: ["AppStore", "AppStoreVerification", "Ledger"]),
 
         // Counters in Prometheus' text format.
@@ -67,7 +74,7 @@ let package = Package(
         .target(
             name: "Outbox",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Postgres", asyncHTTPClient, logging, metrics, nioCore, nioHTTP1, nioSSL,
+                "AppStore", "AppStoreVerification", "Postgres", "SQL", asyncHTTPClient, logging, metrics, nioCore, nioHTTP1, nioSSL,
                 serviceLifecycle,
             ]
         ),
@@ -90,7 +97,8 @@ let package = Package(
         .target(
             name: "ShopAPI",
             dependencies: [
-                "AppStore", "HTTPServing", "Handlers", "OpenSSL", "Postgres", hummingbird, httpTypes, logging, metrics, nioCore, nioPosix,
+                "AppStore", "HTTPServing", "Handlers", "OpenSSL", "Postgres", "SQL", hummingbird, httpTypes, logging, metrics, nioCore,
+                nioPosix,
                 serviceLifecycle,
             ],
             resources: [.embedInCode("openapi.json")]
@@ -126,7 +134,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "AppStoreVerification", "Benchmarks", "CMalloc", "HTTPServing", "Handlers", "Inbox", "Ingest", "Ledger",
                 "OpenSSL", "Outbox",
-                "Postgres", "Prometheus", "Schema", "ShopAPI", "StoreSimulator", "StoreSimulatorServer", "Systemd", "Worker",
+                "Postgres", "Prometheus", "SQL", "Schema", "ShopAPI", "StoreSimulator", "StoreSimulatorServer", "Systemd", "Worker",
                 argumentParser, configuration,
                 logging,
                 metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
@@ -181,7 +189,7 @@ let package = Package(
             name: "CommandsTests",
             dependencies: [
                 "AppStore", "AppStoreVerification", "Commands", "HTTPServing", "Inbox", "Ingest", "Outbox", "Postgres", "Prometheus",
-                "PrometheusTesting", "ShopAPI", "OpenSSL", "StoreSimulator", argumentParser, logging, metrics,
+                "PrometheusTesting", "Schema", "ShopAPI", "OpenSSL", "StoreSimulator", argumentParser, logging, metrics,
             ]
         ),
         .testTarget(
@@ -213,7 +221,7 @@ let package = Package(
         .testTarget(
             name: "IngestTests",
             dependencies: [
-                "AppStoreVerification", "HTTPServing", "HTTPServingTesting", "Inbox", "Ingest", "Migrations", "Postgres", "PostgresTesting",
+                "AppStoreVerification", "HTTPServing", "HTTPServingTesting", "Inbox", "Ingest", "SQL", "Postgres", "PostgresTesting",
                 "Prometheus",
                 "PrometheusTesting", "Schema", logging, serviceLifecycle,
             ]
@@ -251,8 +259,8 @@ let package = Package(
         .testTarget(
             name: "PlanTests",
             dependencies: [
-                "AppStore", "Inbox", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Outbox", "Postgres", "PostgresTesting",
-                logging,
+                "AppStore", "Inbox", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "OpenSSL", "Outbox", "Postgres",
+                "PostgresTesting", logging,
             ]
         ),
         // A worker that marked bodies kill or hang.
@@ -267,7 +275,7 @@ let package = Package(
         ),
         .testTarget(name: "PostgresTests", dependencies: ["Randomness", "Postgres", "PostgresTesting", logging, serviceLifecycle]),
         .testTarget(name: "PrometheusTests", dependencies: ["Prometheus", "PrometheusTesting", "Randomness", metrics]),
-        .testTarget(name: "SchemaTests", dependencies: ["InboxTesting", "Migrations", "Postgres", "PostgresTesting", "Schema"]),
+        .testTarget(name: "SchemaTests", dependencies: ["InboxTesting", "SQL", "Postgres", "PostgresTesting", "PrivateCluster", "Schema"]),
         .testTarget(
             name: "ShopAPITests",
             dependencies: [

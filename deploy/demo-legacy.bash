@@ -13,7 +13,7 @@ post_receipt() {
 told_by() { printf '  POST /v1/receipts %-21s %s  %s\n' "$1" "${2##*$'\n'}" "$3"; }
 
 no_call_is_open() { [[ $(sql "SELECT count(*) FROM appstore.outbox_status WHERE state = 'open'") == 0 ]] && is_settled; }
-user_of() { sql "SELECT coalesce(user_id, 'nobody') || ' ' || status FROM appstore.orders WHERE trade_no = '$1'"; }
+user_of() { sql "SELECT coalesce(user_id, 'nobody') || ' ' || status FROM appstore.orders WHERE transaction_id = '$1'"; }
 addresses_are_known() { [[ -s $folder/store.jsonl ]] && grep -q '"sandbox"' "$folder/store.jsonl"; }
 
 tell_legacy_story() {
@@ -23,7 +23,7 @@ tell_legacy_story() {
     order=$(sql "SELECT appstore.create_order('anna', '$product')")
     say "  SELECT appstore.create_order('anna', '$product')  ->  $order"
     say "  The app passes that UUID to StoreKit 1 as applicationUsername."
-    sql "INSERT INTO appstore.products (product_id, entitlement) VALUES ('$product', 'pro')"
+    sql "INSERT INTO appstore.products (bundle_id, product_id, entitlement) VALUES ('$bundle', '$product', 'pro')"
     secret=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
     mkdir -p "$folder/secrets"
     (umask 077 && printf '%s\n' "$secret" >"$folder/secrets/$bundle")
@@ -74,7 +74,7 @@ tell_legacy_story() {
     wait_for 60 "verifyReceipt to have answered" no_call_is_open
 
     heading "The outcome of each event"
-    table "SELECT event_id AS event, source, coalesce(notification_type, '') AS notification, outcome, coalesce(reason, '') AS reason
+    table "SELECT event_id AS event, source, coalesce(notification_type, '') AS notification, result, coalesce(reason, '') AS reason
            FROM appstore.inbox_status ORDER BY event_id"
     heading "What was asked of verifyReceipt"
     table "SELECT call_id AS call, kind, event_id AS event, state, attempts, answer_event_id AS answer FROM appstore.outbox_status ORDER BY 1"
@@ -83,14 +83,14 @@ tell_legacy_story() {
                   event_id AS event, user_id AS user
            FROM appstore.timeline('$environment', '$contract')"
     heading "Orders and entitlements"
-    table "SELECT user_id AS user, status, trade_no AS transaction, to_char(paid_at, 'YYYY-MM-DD') AS paid
-           FROM appstore.orders WHERE origin_no = '$contract' ORDER BY paid_at"
+    table "SELECT user_id AS user, status, transaction_id AS transaction, to_char(paid_at, 'YYYY-MM-DD') AS paid
+           FROM appstore.orders WHERE original_transaction_id = '$contract' ORDER BY paid_at"
     table "SELECT user_id AS user, entitlement, active, to_char(until, 'YYYY-MM-DD HH24:MI') AS until, why
            FROM appstore.entitlements WHERE original_transaction_id = '$contract'"
 
     heading "Is all as it must be?"
     must_be "Anna's order is paid by her purchase" "$order anna paid" \
-        "$(sql "SELECT no FROM appstore.orders WHERE trade_no = '$anna_first'") $(user_of "$anna_first")"
+        "$(sql "SELECT order_no FROM appstore.orders WHERE transaction_id = '$anna_first'") $(user_of "$anna_first")"
     must_be "the renewal that came late is hers" "anna paid" "$(user_of "$anna_renewed")"
     must_be "the period that Apple refunded is hers, too" "anna refunded" "$(user_of "$anna_recovered")"
     must_be "Ben's purchase is his" "ben paid" "$(user_of "$ben_bought")"
@@ -101,7 +101,7 @@ tell_legacy_story() {
     must_be "Ben may use it, Anna may not" "ben pro t" \
         "$(sql "SELECT string_agg(concat_ws(' ', user_id, entitlement, active), ', ') FROM appstore.entitlements WHERE original_transaction_id = '$contract'")"
     must_be "the second copy of the refund is a duplicate" 1 \
-        "$(sql "SELECT count(*) FROM appstore.inbox_status WHERE outcome = 'duplicate' AND notification_type = 'REFUND'")"
+        "$(sql "SELECT count(*) FROM appstore.inbox_status WHERE result = 'duplicate' AND notification_type = 'REFUND'")"
     must_be "the secret is nowhere in the database" 0 \
         "$("$(postgres_bindir)/pg_dump" --dbname="$database" --data-only --inserts | grep -c -e "$secret" -e "$(printf '%s' "$secret" | od -An -tx1 | tr -d ' \n')" || true)"
     must_be "nor in a log" 0 "$(cat "$folder"/*.log | grep -c "$secret" || true)"

@@ -1,6 +1,6 @@
 -- The roles of appstore-inbox, for one cluster. Safe to run again; `appstore-inbox migrate` runs it when its own role may create roles.
 --
---   appstore_owner     owns schema appstore; runs the migrations, nothing else
+--   appstore_owner     owns schema appstore; cannot log in: migrate acts as it by SET ROLE
 --   appstore_ingest    may hand over bodies: EXECUTE appstore.receive
 --   appstore_worker    claims, merges, settles; never changes or deletes a body
 --   appstore_operator  reads everything but bodies, repairs through functions
@@ -8,7 +8,7 @@
 --   appstore_backend   the shop's own backend by SQL: EXECUTE appstore.create_order, appstore.link_owner
 --   appstore_api       the HTTP interface for the shop's own backend: EXECUTE what its routes need
 --
--- They may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).
+-- All but the owner may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).
 DO $roles$
 DECLARE
     wanted text;
@@ -17,9 +17,9 @@ BEGIN
                                   'appstore_backend', 'appstore_api'] LOOP
         CONTINUE WHEN EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted);
         BEGIN
-            EXECUTE format('CREATE ROLE %I LOGIN', wanted);
+            EXECUTE format('CREATE ROLE %I %s', wanted, CASE WHEN wanted = 'appstore_owner' THEN 'NOLOGIN' ELSE 'LOGIN' END);
         EXCEPTION WHEN duplicate_object OR unique_violation THEN
-            NULL; -- another run of this file in the same cluster was faster
+            NULL; -- another run of this file in the same cluster created it first
         END;
     END LOOP;
 
@@ -28,15 +28,15 @@ BEGIN
                    'appstore_api',
                    current_database());
 
-    -- A creator of roles who is no superuser must be a member to act as the owner.
+    -- A role that may create roles and is not a superuser must be a member to act as the owner.
     IF NOT pg_has_role(current_user, 'appstore_owner', 'MEMBER') THEN
         EXECUTE format('GRANT appstore_owner TO %I', current_user);
     END IF;
 END
 $roles$;
 
--- Whose snapshot keeps vacuum from its work is for all to see in appstore.inbox_statistics(), which runs as the owner. Who may not grant
--- this still has everything else.
+-- appstore.inbox_statistics() runs as the owner and reports the oldest snapshot of all sessions, which keeps vacuum from its work. Without
+-- this grant it sees only sessions of the owner; everything else works.
 DO $statistics$
 BEGIN
     GRANT pg_read_all_stats TO appstore_owner;
@@ -45,7 +45,8 @@ EXCEPTION WHEN insufficient_privilege THEN
 END
 $statistics$;
 
--- Time-outs, isolation, and what plans may be, belong to the role, not to the session, so that a connection pool between us and PostgreSQL changes nothing.
+-- Timeouts, isolation and planner settings belong to the role, not to the session, so that a connection pool in between changes nothing.
+-- They apply to a login as the role. Where one login acts as several roles, the programs read them from here: adopt_role_settings.sql.
 -- A setting is written only where it differs: two runs at once would collide on the catalogue's row.
 DO $timeouts$
 DECLARE
@@ -53,24 +54,22 @@ DECLARE
 BEGIN
     FOR entry IN
         SELECT * FROM (VALUES
-            -- What our functions read after a lock is to be what others have committed meanwhile, whatever the database's default is.
-            ('appstore_owner',    'default_transaction_isolation',       'read committed'),
+            -- After a lock the functions must read what others have committed meanwhile, whatever the database's default is.
             ('appstore_ingest',   'default_transaction_isolation',       'read committed'),
             ('appstore_worker',   'default_transaction_isolation',       'read committed'),
             ('appstore_operator', 'default_transaction_isolation',       'read committed'),
             ('appstore_backend',  'default_transaction_isolation',       'read committed'),
             ('appstore_api',      'default_transaction_isolation',       'read committed'),
-            ('appstore_owner',    'lock_timeout',                        '10s'),
             ('appstore_ingest',   'statement_timeout',                   '5s'),
             ('appstore_ingest',   'lock_timeout',                        '2s'),
             ('appstore_ingest',   'idle_in_transaction_session_timeout', '5s'),
             ('appstore_worker',   'statement_timeout',                   '30s'),
-            -- Whoever waits longer for a lock has its batch wait with it: it comes back later, and no attempt counts.
+            -- A longer wait for a lock would hold up the whole batch: it is repeated later, and no attempt counts.
             ('appstore_worker',   'lock_timeout',                        '2s'),
             ('appstore_worker',   'idle_in_transaction_session_timeout', '60s'),
-            -- Whose machine is gone while the server sends it a claim's bodies would keep these events locked for a quarter of an hour.
+            -- A worker whose machine disappears while the server sends it bodies would keep their events locked for a quarter of an hour.
             ('appstore_worker',   'tcp_user_timeout',                    '30s'),
-            -- The worker looks keys up, and its plans are kept: they must not be made for the few rows of the first minute.
+            -- The worker looks up keys, and its plans are kept: they must not be made for the few rows of the first minute.
             ('appstore_worker',   'plan_cache_mode',                     'force_generic_plan'),
             ('appstore_worker',   'enable_seqscan',                      'off'),
             ('appstore_worker',   'jit',                                 'off'),
@@ -83,7 +82,7 @@ BEGIN
             ('appstore_backend',  'statement_timeout',                   '5s'),
             ('appstore_backend',  'lock_timeout',                        '2s'),
             ('appstore_backend',  'idle_in_transaction_session_timeout', '5s'),
-            -- The shop's questions join a few tables: a plan that is kept from the first minute would go on reading them whole.
+            -- These queries join a few tables: a plan kept from the first minute would read whole tables later.
             ('appstore_backend',  'plan_cache_mode',                     'force_custom_plan'),
             ('appstore_backend',  'jit',                                 'off'),
             ('appstore_api',      'statement_timeout',                   '5s'),
@@ -102,3 +101,23 @@ BEGIN
     END LOOP;
 END
 $timeouts$;
+
+-- Errors of constraints print the failing row, with user ids and the head of a body, into PostgreSQL's own log; terse drops that.
+-- Only a superuser may set this, and lets the roles keep it where they do not log in themselves.
+DO $verbosity$
+DECLARE
+    wanted text;
+BEGIN
+    FOREACH wanted IN ARRAY ARRAY['appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer', 'appstore_backend',
+                                  'appstore_api'] LOOP
+        CONTINUE WHEN EXISTS (
+            SELECT FROM pg_catalog.pg_db_role_setting AS s
+            JOIN pg_catalog.pg_roles AS r ON r.oid = s.setrole
+            WHERE s.setdatabase = 0 AND r.rolname = wanted AND 'log_error_verbosity=terse' = ANY (s.setconfig));
+        EXECUTE format('ALTER ROLE %I SET log_error_verbosity = terse', wanted);
+        EXECUTE format('GRANT SET ON PARAMETER log_error_verbosity TO %I', wanted);
+    END LOOP;
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE NOTICE 'set log_error_verbosity = terse as a superuser, or constraint errors print personal data into the server''s log: %', SQLERRM;
+END
+$verbosity$;

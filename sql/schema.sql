@@ -1,62 +1,106 @@
--- The schema that the migrations make, dumped by PostgreSQL 15. Written by deploy/schema --write, compared by deploy/test.
+-- The schema that appstore-inbox migrate makes, dumped by PostgreSQL 15. Written by deploy/schema --write, compared by deploy/test.
 
 CREATE SCHEMA appstore;
 
-ALTER SCHEMA appstore OWNER TO appstore_owner;
+COMMENT ON SCHEMA appstore IS 'appstore-inbox: made and owned by appstore-inbox migrate. Objects of others belong into a schema of their own.';
+
+CREATE TYPE appstore.claim_kind AS ENUM (
+    'client',
+    'link',
+    'order',
+    'receipt',
+    'restored',
+    'token'
+);
+
+COMMENT ON TYPE appstore.claim_kind IS 'What makes a claim to a contract. The order of declaration is the rank: of claims of one instant the one of the later kind counts.';
+
+CREATE TYPE appstore.environment AS ENUM (
+    'Production',
+    'Sandbox'
+);
+
+COMMENT ON TYPE appstore.environment IS 'Apple''s environment. Part of every key of the ledger: Sandbox events never touch Production rows.';
 
 CREATE TYPE appstore.contract_key AS (
-	environment text,
+	environment appstore.environment,
 	id text
 );
 
-ALTER TYPE appstore.contract_key OWNER TO appstore_owner;
+COMMENT ON TYPE appstore.contract_key IS 'Names a contract: its environment and its original_transaction_id.';
 
-CREATE DOMAIN appstore.environment AS text
-	CONSTRAINT environment_check CHECK ((VALUE = ANY (ARRAY['Production'::text, 'Sandbox'::text])));
+CREATE TYPE appstore.entitlement AS (
+	environment appstore.environment,
+	user_id text COLLATE pg_catalog."C",
+	product_id text COLLATE pg_catalog."C",
+	entitlement text COLLATE pg_catalog."C",
+	active boolean,
+	until timestamp with time zone,
+	why text COLLATE pg_catalog."C",
+	in_grace boolean,
+	will_renew boolean,
+	original_transaction_id text COLLATE pg_catalog."C",
+	bundle_id text COLLATE pg_catalog."C"
+);
 
-ALTER DOMAIN appstore.environment OWNER TO appstore_owner;
+COMMENT ON TYPE appstore.entitlement IS 'What a user may use at an instant. why is active, grace_period, or how it ended (entitlement_terms.why_ended); will_renew is null while Apple has not told it; until is infinity for what does not end.';
+
+CREATE TYPE appstore.result AS ENUM (
+    'applied',
+    'superseded',
+    'no_effect',
+    'duplicate',
+    'unhandled',
+    'rejected',
+    'failed',
+    'discarded'
+);
+
+COMMENT ON TYPE appstore.result IS 'What became of an event.';
 
 CREATE TYPE appstore.repair_filter AS (
-	outcome text,
+	result appstore.result,
 	reason text,
 	notification_type text,
 	subtype text,
-	environment text,
+	environment appstore.environment,
 	bundle_id text,
 	received_from timestamp with time zone,
 	received_before timestamp with time zone
 );
 
-ALTER TYPE appstore.repair_filter OWNER TO appstore_owner;
+COMMENT ON TYPE appstore.repair_filter IS 'Which outcomes a repair selects: those that meet every condition. A null condition is none.';
 
-CREATE TABLE appstore.legacy_renewals (
+CREATE TYPE appstore.repair_progress AS (
+	started_at timestamp with time zone,
+	event_id bigint,
+	events bigint,
+	pace interval,
+	due_from timestamp with time zone,
+	pause interval,
+	is_done boolean
+);
+
+COMMENT ON TYPE appstore.repair_progress IS 'Where a repair in steps is, see appstore.repair_step. null is the beginning.';
+
+COMMENT ON COLUMN appstore.repair_progress.started_at IS 'Only outcomes that are older are repaired, so that each event is repaired once.';
+
+COMMENT ON COLUMN appstore.repair_progress.event_id IS 'The last event that was checked; the walk goes by id.';
+
+COMMENT ON COLUMN appstore.repair_progress.events IS 'How many events were repaired so far.';
+
+COMMENT ON COLUMN appstore.repair_progress.pace IS 'The time over which the next 1,000 requeued events become due.';
+
+COMMENT ON COLUMN appstore.repair_progress.due_from IS 'Where the queue began at the latest step: only dead index entries lie before it.';
+
+COMMENT ON COLUMN appstore.repair_progress.pause IS 'How long to wait before the next step.';
+
+CREATE TABLE appstore.contracts (
     environment appstore.environment NOT NULL,
-    original_transaction_id text NOT NULL,
-    bundle_id text NOT NULL,
-    provenance text NOT NULL,
-    product_id text,
-    auto_renew_product_id text,
-    auto_renew_status integer,
-    is_in_billing_retry_period boolean,
-    expiration_intent integer,
-    grace_period_expires_date timestamp with time zone,
-    price_increase_status integer,
-    promotional_offer_id text,
-    offer_code_ref_name text,
-    stated_at timestamp with time zone NOT NULL,
-    fact_hash bytea NOT NULL,
-    CONSTRAINT legacy_renewals_provenance_is_known CHECK ((provenance = ANY (ARRAY['v1'::text, 'verify_receipt'::text])))
-)
-WITH (fillfactor='80');
-
-ALTER TABLE appstore.legacy_renewals OWNER TO appstore_owner;
-
-CREATE TABLE appstore.subscriptions (
-    environment appstore.environment NOT NULL,
-    original_transaction_id text NOT NULL,
-    status integer,
-    product_id text,
-    auto_renew_product_id text,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    renewal_status integer,
+    renewal_product_id text COLLATE pg_catalog."C",
+    auto_renew_product_id text COLLATE pg_catalog."C",
     auto_renew_status integer,
     expiration_intent integer,
     is_in_billing_retry_period boolean,
@@ -64,54 +108,82 @@ CREATE TABLE appstore.subscriptions (
     grace_period_expires_date timestamp with time zone,
     renewal_date timestamp with time zone,
     renewal_price bigint,
-    currency text,
-    offer_type integer,
-    offer_identifier text,
-    offer_discount_type text,
-    offer_period text,
+    renewal_currency text COLLATE pg_catalog."C",
+    renewal_offer_type integer,
+    renewal_offer_identifier text COLLATE pg_catalog."C",
+    renewal_offer_discount_type text COLLATE pg_catalog."C",
+    renewal_offer_period text COLLATE pg_catalog."C",
     eligible_win_back_offer_ids jsonb,
     recent_subscription_start_date timestamp with time zone,
-    app_account_token uuid,
-    app_transaction_id text,
-    renewal_billing_plan_type text,
-    signed_date timestamp with time zone NOT NULL,
-    fact_hash bytea NOT NULL
+    renewal_app_account_token uuid,
+    renewal_app_transaction_id text COLLATE pg_catalog."C",
+    renewal_billing_plan_type text COLLATE pg_catalog."C",
+    renewal_signed_date timestamp with time zone,
+    renewal_hash bytea,
+    user_id text COLLATE pg_catalog."C",
+    owner_since timestamp with time zone,
+    is_contested boolean DEFAULT false NOT NULL,
+    bundle_id text COLLATE pg_catalog."C",
+    product_id text COLLATE pg_catalog."C",
+    product_type text COLLATE pg_catalog."C",
+    status integer,
+    will_renew boolean,
+    started_at timestamp with time zone,
+    current_transaction_id text COLLATE pg_catalog."C",
+    current_period_start timestamp with time zone,
+    current_period_end timestamp with time zone,
+    revoked_at timestamp with time zone,
+    access_until timestamp with time zone,
+    CONSTRAINT contracts_current_whole CHECK (((current_transaction_id IS NULL) = (current_period_start IS NULL))),
+    CONSTRAINT contracts_register_whole CHECK (((renewal_signed_date IS NULL) = (renewal_hash IS NULL)))
 )
 WITH (fillfactor='80');
 
-ALTER TABLE appstore.subscriptions OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.contracts IS 'Everything that gives access, a subscription of one Apple ID in one group or a single purchase: what Apple last said of its renewal, and, derived, its owner, current period and access. A writer locks the contracts that it concerns first, in the order (environment, id).';
+
+COMMENT ON COLUMN appstore.contracts.renewal_status IS 'Apple''s: 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked; unknown ones are kept.';
+
+COMMENT ON COLUMN appstore.contracts.auto_renew_status IS '1 renews, 0 does not.';
+
+COMMENT ON COLUMN appstore.contracts.renewal_signed_date IS 'Version of the register, with renewal_hash; null while nothing is known.';
+
+COMMENT ON COLUMN appstore.contracts.owner_since IS 'effective_at of the claim that makes user_id the owner; null without a claim.';
+
+COMMENT ON COLUMN appstore.contracts.is_contested IS 'A client post, a V1 register or a later token hangs on the contract: a new renewal may concern more than the contract itself.';
+
+COMMENT ON COLUMN appstore.contracts.status IS 'Status of the register that counts: this one, or that of Notifications V1.';
 
 CREATE TABLE appstore.transactions (
     environment appstore.environment NOT NULL,
-    transaction_id text NOT NULL,
-    original_transaction_id text NOT NULL,
-    web_order_line_item_id text,
-    bundle_id text NOT NULL,
-    product_id text NOT NULL,
-    product_type text,
-    subscription_group_identifier text,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    web_order_line_item_id text COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    product_type text COLLATE pg_catalog."C",
+    subscription_group_identifier text COLLATE pg_catalog."C",
     purchase_date timestamp with time zone NOT NULL,
     original_purchase_date timestamp with time zone,
     expires_date timestamp with time zone,
     quantity integer,
     app_account_token uuid,
-    in_app_ownership_type text,
+    in_app_ownership_type text COLLATE pg_catalog."C",
     revocation_date timestamp with time zone,
     revocation_reason integer,
-    revocation_type text,
+    revocation_type text COLLATE pg_catalog."C",
     revocation_percentage integer,
     is_upgraded boolean,
     offer_type integer,
-    offer_identifier text,
-    offer_discount_type text,
-    offer_period text,
-    storefront text,
-    storefront_id text,
-    transaction_reason text,
-    currency text,
+    offer_identifier text COLLATE pg_catalog."C",
+    offer_discount_type text COLLATE pg_catalog."C",
+    offer_period text COLLATE pg_catalog."C",
+    storefront text COLLATE pg_catalog."C",
+    storefront_id text COLLATE pg_catalog."C",
+    transaction_reason text COLLATE pg_catalog."C",
+    currency text COLLATE pg_catalog."C",
     price bigint,
-    app_transaction_id text,
-    billing_plan_type text,
+    app_transaction_id text COLLATE pg_catalog."C",
+    billing_plan_type text COLLATE pg_catalog."C",
     signed_date timestamp with time zone,
     payload_hash bytea,
     first_signed_date timestamp with time zone NOT NULL,
@@ -122,7 +194,8 @@ CREATE TABLE appstore.transactions (
     is_subscription boolean NOT NULL,
     is_purchased boolean GENERATED ALWAYS AS ((in_app_ownership_type IS DISTINCT FROM 'FAMILY_SHARED'::text)) STORED NOT NULL,
     order_no uuid,
-    named_no uuid,
+    token_changed boolean DEFAULT false NOT NULL,
+    left_token uuid,
     confers_access boolean GENERATED ALWAYS AS ((is_subscription OR COALESCE((product_type = ANY (ARRAY['Non-Consumable'::text, 'Non-Renewing Subscription'::text])), false))) STORED NOT NULL,
     receipt_date timestamp with time zone,
     receipt_hash bytea,
@@ -130,18 +203,70 @@ CREATE TABLE appstore.transactions (
     receipt_revocation_date timestamp with time zone,
     receipt_revocation_reason integer,
     receipt_is_upgraded boolean,
-    left_contract text,
+    left_contract text COLLATE pg_catalog."C",
     CONSTRAINT transactions_first_not_after_last CHECK ((first_signed_date <= GREATEST(signed_date, receipt_date))),
-    CONSTRAINT transactions_first_token_whole CHECK ((((first_token IS NULL) = (first_token_signed_date IS NULL)) AND ((first_token IS NULL) = (first_token_hash IS NULL)))),
+    CONSTRAINT transactions_first_token_whole CHECK ((((first_token_signed_date IS NULL) = (first_token_hash IS NULL)) AND ((first_token_hash IS NULL) OR (first_token IS NOT NULL)) AND ((first_token IS NULL) OR (COALESCE(first_token_hash, payload_hash) IS NOT NULL)))),
+    CONSTRAINT transactions_has_a_half CHECK (((signed_date IS NOT NULL) OR (receipt_date IS NOT NULL))),
     CONSTRAINT transactions_jws_half_whole CHECK (((signed_date IS NULL) = (payload_hash IS NULL))),
-    CONSTRAINT transactions_receipt_half_whole CHECK ((((receipt_date IS NULL) = (receipt_hash IS NULL)) AND ((receipt_date IS NOT NULL) OR ((receipt_expires_date IS NULL) AND (receipt_revocation_date IS NULL) AND (receipt_revocation_reason IS NULL) AND (receipt_is_upgraded IS NULL))))),
-    CONSTRAINT transactions_said_by_somebody CHECK (((signed_date IS NOT NULL) OR (receipt_date IS NOT NULL)))
+    CONSTRAINT transactions_receipt_half_whole CHECK ((((receipt_date IS NULL) = (receipt_hash IS NULL)) AND ((receipt_date IS NOT NULL) OR ((receipt_expires_date IS NULL) AND (receipt_revocation_date IS NULL) AND (receipt_revocation_reason IS NULL) AND (receipt_is_upgraded IS NULL)))))
 )
 WITH (fillfactor='90');
 
-ALTER TABLE appstore.transactions OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.transactions IS 'What Apple last said of each transaction. A transaction has two halves, each replaced as a whole by a newer fact of its kind: the JWS half (signed_date, payload_hash) and the receipt half (receipt_date, receipt_hash). Constants are those of the JWS half where there is one; expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie.';
 
-CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions, l appstore.legacy_renewals) RETURNS timestamp with time zone
+COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
+
+COMMENT ON COLUMN appstore.transactions.price IS 'Thousandths of the currency''s unit.';
+
+COMMENT ON COLUMN appstore.transactions.signed_date IS 'Version of the JWS half; payload_hash breaks ties.';
+
+COMMENT ON COLUMN appstore.transactions.first_token IS 'The appAccountToken of the oldest fact that had one.';
+
+COMMENT ON COLUMN appstore.transactions.first_token_signed_date IS 'With first_token_hash the version of that fact; null where it is the JWS half itself, as of most transactions.';
+
+COMMENT ON COLUMN appstore.transactions.period_no IS 'UUIDv5 of the paid period (or of the transaction, for products without periods): its order number where no token pays for it.';
+
+COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null for family members.';
+
+COMMENT ON COLUMN appstore.transactions.token_changed IS 'Between a merge and its derivation: the order that the transaction names is another one than left_token, the one before.';
+
+COMMENT ON COLUMN appstore.transactions.confers_access IS 'A consumable is used up; everything else gives access and so has a contract.';
+
+COMMENT ON COLUMN appstore.transactions.receipt_date IS 'Version of the receipt half: receipt_creation_date, or the request_date of verifyReceipt. receipt_hash breaks ties; its first byte is the rank of the form.';
+
+COMMENT ON COLUMN appstore.transactions.left_contract IS 'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on the order of arrival and is not part of the state.';
+
+CREATE TABLE appstore.v1_renewals (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    provenance text NOT NULL COLLATE pg_catalog."C",
+    product_id text COLLATE pg_catalog."C",
+    auto_renew_product_id text COLLATE pg_catalog."C",
+    auto_renew_status integer,
+    is_in_billing_retry_period boolean,
+    expiration_intent integer,
+    grace_period_expires_date timestamp with time zone,
+    price_increase_status integer,
+    promotional_offer_id text COLLATE pg_catalog."C",
+    offer_code_ref_name text COLLATE pg_catalog."C",
+    stated_at timestamp with time zone NOT NULL,
+    fact_hash bytea NOT NULL,
+    CONSTRAINT v1_renewals_provenance_is_known CHECK ((provenance = ANY (ARRAY['v1'::text, 'verify_receipt'::text])))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE appstore.v1_renewals IS 'What Notifications V1 and verifyReceipt say of a renewal (pending_renewal_info): one register an app, replaced as a whole, never mixed with the JWS register. The app whose transactions the contract has is the one that counts.';
+
+COMMENT ON COLUMN appstore.v1_renewals.bundle_id IS 'The app whose shared secret vouches for the statement.';
+
+COMMENT ON COLUMN appstore.v1_renewals.provenance IS 'v1: only a shared secret vouches for it; verify_receipt: Apple''s own answer.';
+
+COMMENT ON COLUMN appstore.v1_renewals.price_increase_status IS 'price_increase_status, else price_consent_status.';
+
+COMMENT ON COLUMN appstore.v1_renewals.stated_at IS 'auto_renew_status_change_date, else receipt_creation_date; or request_date.';
+
+CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$
     SELECT greatest(
@@ -150,95 +275,1787 @@ CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscr
                 CASE WHEN c.confers_access
                      THEN coalesce(c.revocation_date, CASE WHEN c.product_type = 'Non-Consumable' THEN timestamptz 'infinity' END) END
             WHEN c.revocation_date IS NOT NULL
-                 AND (s.signed_date IS NULL OR greatest(c.signed_date, c.receipt_date) > s.signed_date) THEN c.revocation_date
-            WHEN s.signed_date >= c.first_signed_date AND s.status = 1 THEN greatest(c.expires_date, s.renewal_date)
-            WHEN s.signed_date >= c.first_signed_date AND s.status = 4 THEN coalesce(s.grace_period_expires_date, c.expires_date)
-            WHEN s.signed_date >= c.first_signed_date AND s.status IN (2, 3, 5)
-                THEN least(coalesce(c.revocation_date, c.expires_date), s.signed_date)
+                 AND (s.renewal_signed_date IS NULL OR greatest(c.signed_date, c.receipt_date) > s.renewal_signed_date) THEN c.revocation_date
+            WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 1 THEN greatest(c.expires_date, s.renewal_date)
+            WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 4
+                THEN coalesce(s.grace_period_expires_date, c.expires_date)
+            WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status IN (2, 3, 5)
+                THEN least(coalesce(c.revocation_date, c.expires_date), s.renewal_signed_date)
             ELSE coalesce(c.revocation_date, c.expires_date)
         END,
+        -- A grace period that only Notifications V1 tell of. 720 hours: days would depend on the session's time zone.
         CASE WHEN c.is_subscription AND c.revocation_date IS NULL AND l.is_in_billing_retry_period
-                  AND l.grace_period_expires_date <= c.expires_date + interval '30 days' AND appstore.legacy_counts(s, l)
-                  AND NOT (coalesce(s.signed_date >= c.first_signed_date, false) AND coalesce(s.status = 5, false))
+                  AND l.grace_period_expires_date <= c.expires_date + interval '720 hours' AND appstore.v1_counts(s, l)
+                  AND NOT (coalesce(s.renewal_signed_date >= c.first_signed_date, false) AND coalesce(s.renewal_status = 5, false))
              THEN l.grace_period_expires_date END)
 $$;
 
-ALTER FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions, l appstore.legacy_renewals) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) IS 'Until when the current transaction c of a contract gives access, by the registers s and l; null where a consumable or an unknown duration.';
 
-CREATE FUNCTION appstore.age(walk text) RETURNS TABLE(looked bigint, deleted bigint)
+CREATE FUNCTION appstore.admits(contract integer) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM appstore.fence AS f WHERE f.contract = admits.contract);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.admits(contract integer) IS 'Whether programs that were built for this contract can work with the database.';
+
+CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], bare text[])
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    WITH charge AS MATERIALIZED (
+        SELECT found.*
+        FROM unnest(p_transaction_ids) AS moved (id)
+        CROSS JOIN LATERAL (
+            SELECT t.period_no, t.first_token, t.token_changed, t.left_token, t.order_no, t.app_account_token, t.is_purchased, t.confers_access,
+                   t.original_transaction_id, t.left_contract
+            FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
+        ) AS found
+    ), moved AS MATERIALIZED (
+        -- 1. The periods of the charges, as they are and as of the latest derivation.
+        SELECT charge.period_no AS order_no FROM charge
+        UNION
+        SELECT before.period_no
+        FROM charge CROSS JOIN LATERAL (
+            SELECT o.period_no FROM appstore.orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
+        ) AS before
+        WHERE charge.order_no <> charge.period_no AND before.period_no IS NOT NULL
+    ), named AS MATERIALIZED (
+        -- 2. The orders that the charges name, named at the latest derivation, or pay together with another charge.
+        SELECT unnest(p_tokens) AS order_no
+        UNION
+        SELECT named.order_no
+        FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.left_token), (charge.app_account_token)) AS named (order_no)
+        WHERE named.order_no IS NOT NULL AND (charge.is_purchased OR charge.token_changed)
+        UNION
+        SELECT paid.order_no
+        FROM charge CROSS JOIN LATERAL (
+            SELECT o.order_no FROM appstore.orders AS o
+            WHERE o.period_no = charge.period_no AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0
+        ) AS paid
+    ), unsure AS MATERIALIZED (
+        -- 3. Those whose payer may differ: all but those that are paid as before, by a period that did not move.
+        SELECT named.order_no, ordered.period_no AS paid_before, payer.period_no AS paid_now
+        FROM named
+        LEFT JOIN LATERAL (
+            SELECT o.period_no FROM appstore.orders AS o WHERE o.order_no = named.order_no AND o.environment = p_environment OFFSET 0
+        ) AS ordered ON true
+        LEFT JOIN LATERAL appstore.payer(p_environment, named.order_no) AS payer ON true
+        WHERE ordered.period_no IS NULL OR ordered.period_no IS DISTINCT FROM payer.period_no
+           OR ordered.period_no IN (SELECT moved.order_no FROM moved) OR named.order_no = ANY (p_tokens)
+    ), elsewhere AS MATERIALIZED (
+        -- 4. The periods that paid those orders or pay them now, and those of charges that name an order of this number later, and so claim
+        --    their contract; with their contracts.
+        SELECT period.order_no, found.original_transaction_id, found.confers_access
+        FROM (
+            SELECT unsure.paid_before AS order_no FROM unsure WHERE unsure.paid_before IS NOT NULL
+            UNION
+            SELECT unsure.paid_now FROM unsure WHERE unsure.paid_now IS NOT NULL
+            UNION
+            SELECT moved.order_no FROM moved WHERE moved.order_no NOT IN (SELECT charge.period_no FROM charge)
+            UNION
+            SELECT later.period_no
+            FROM unnest(p_tokens) AS made (order_no) CROSS JOIN LATERAL (
+                SELECT t.period_no FROM appstore.transactions AS t
+                WHERE t.app_account_token = made.order_no AND t.environment = p_environment AND t.app_account_token <> t.first_token OFFSET 0
+            ) AS later
+        ) AS period
+        LEFT JOIN LATERAL (
+            SELECT t.original_transaction_id, t.confers_access FROM appstore.transactions AS t
+            WHERE t.period_no = period.order_no AND t.environment = p_environment OFFSET 0
+        ) AS found ON true
+    ), contract AS MATERIALIZED (
+        -- 5. The contracts. A consumable has none, unless a user is known for it. A contract that a charge has left is derived without the charge.
+        SELECT unnest(p_contract_ids || p_renewals) AS id
+        UNION
+        SELECT found.id
+        FROM (SELECT charge.original_transaction_id, charge.confers_access FROM charge
+              UNION
+              SELECT charge.left_contract, false FROM charge WHERE charge.left_contract IS NOT NULL
+              UNION
+              SELECT elsewhere.original_transaction_id, elsewhere.confers_access FROM elsewhere) AS found (id, confers_access)
+        WHERE found.confers_access
+           OR EXISTS (SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = found.id AND m.environment = p_environment OFFSET 0)
+    ), claimed AS (
+        -- 6. Contracts whose claims may differ. A charge concerns claims when it has no token, or another one than before; claims by clients
+        --    and by later tokens depend on more than that.
+        SELECT unnest(p_contract_ids) AS id
+        UNION
+        SELECT charge.original_transaction_id FROM charge
+        WHERE charge.first_token IS NULL
+           OR charge.token_changed OR charge.app_account_token <> charge.first_token
+        UNION
+        SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
+        UNION
+        SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
+        UNION
+        SELECT charge.original_transaction_id
+        FROM charge CROSS JOIN LATERAL (
+            SELECT FROM appstore.ownership_claims AS c
+            WHERE c.original_transaction_id = charge.original_transaction_id AND c.environment = p_environment
+              AND c.kind IN ('client', 'token') LIMIT 1
+        ) AS delicate
+        UNION
+        -- A posted receipt depends on all charges of its contract.
+        SELECT charge.original_transaction_id
+        FROM charge CROSS JOIN LATERAL (
+            SELECT FROM appstore.client_posts AS p
+            WHERE p.original_transaction_id = charge.original_transaction_id AND p.environment = p_environment AND p.is_receipt LIMIT 1
+        ) AS posted
+    )
+    SELECT ARRAY(SELECT named.order_no FROM named ORDER BY named.order_no),
+           ARRAY(SELECT unsure.order_no FROM unsure ORDER BY unsure.order_no),
+           ARRAY(SELECT moved.order_no FROM moved UNION SELECT elsewhere.order_no FROM elsewhere ORDER BY order_no),
+           ARRAY(SELECT contract.id FROM contract ORDER BY contract.id),
+           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id),
+           -- 7. Contracts that may have to be deleted.
+           ARRAY(SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
+                 UNION
+                 SELECT charge.original_transaction_id FROM charge WHERE NOT charge.confers_access)
+$$;
+
+COMMENT ON FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'What a derivation after these changes concerns: tokens, orders that are looked at; unsure, those whose payer may differ; periods, whose order may differ; contracts; claimed, contracts whose claims may differ; bare, contracts that may have to be deleted.';
+
+CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_kind  text;
+    v_event bigint;
+BEGIN
+    PERFORM appstore.check_argument(source = 'verify_receipt', format('source %L is not an answer to a call', source), 'It is the kind of the call.');
+    -- A worker can only answer a call that it has leased last. Apple's answer itself cannot be checked here.
+    SELECT c.kind INTO v_kind FROM appstore.outbox AS c
+    WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND (c.state = 'open') IS TRUE AND c.is_leased FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    PERFORM appstore.check_argument(v_kind = source, format('a call of kind %s has no answer of source %s', v_kind, source),
+                                    'It is the kind of the call.');
+    v_event := (SELECT appstore.store(source, ARRAY[body]));
+    UPDATE appstore.outbox AS c
+    SET state = 'answered', settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1, last_reason = NULL, repeats = 0,
+        answer_event_id = v_event
+    WHERE c.call_id = answer_call.call_id;
+    RETURN v_event;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) IS 'Stores the answer to a call as an event and settles the call; returns the event''s id, or null, without effect, when the lease of that epoch has been lost. source must be the kind of the call.';
+
+CREATE FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text) RETURNS TABLE(result text, order_no uuid, status text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key    appstore.api_keys;
+    v_bundle text := api_create_order.bundle_id;
+    v_no     uuid := coalesce(requested_no, gen_random_uuid());
+    v_known  appstore.orders;
+BEGIN
+    -- Apple alone decides what is a Sandbox purchase: it gets a twin of the Production order.
+    v_key := appstore.authorize(key_hash, '{orders:create}', '{Production}', array_remove(ARRAY[v_bundle], NULL));
+    PERFORM appstore.check_argument(v_bundle IS NOT NULL OR v_key.bundle_ids IS NULL OR cardinality(v_key.bundle_ids) = 1,
+                                    'bundle_id must not be null', 'The key is for several apps: name the one that the order is for.');
+    v_bundle := coalesce(v_bundle, v_key.bundle_ids[1]);
+    PERFORM appstore.lock_for_order(v_no); -- no other transaction makes the order between this look-up and the call
+    SELECT o.* INTO v_known FROM appstore.orders AS o WHERE o.order_no = v_no AND o.environment = 'Production' AND o.ordered_at IS NOT NULL;
+    IF v_known.order_no IS NULL THEN
+        PERFORM appstore.create_order(api_create_order.user_id, api_create_order.product_id, v_no, v_bundle);
+        RETURN QUERY SELECT 'made', o.order_no, o.status FROM appstore.orders AS o WHERE o.order_no = v_no AND o.environment = 'Production';
+    ELSIF (v_known.user_id, v_known.product_id, v_known.bundle_id)
+          IS DISTINCT FROM (api_create_order.user_id, api_create_order.product_id, v_bundle) THEN
+        RETURN QUERY SELECT 'conflict', v_no, NULL::text;
+    ELSE
+        RETURN QUERY SELECT 'same', v_no, v_known.status;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text) IS 'Makes an order as create_order does; without bundle_id it is for the only app of the key. result is made, same when the order exists as it is asked for, or conflict when it exists for another user, product or app; then nothing else is told. Verb orders:create.';
+
+CREATE FUNCTION appstore.api_entitlements(key_hash bytea, environment appstore.environment, user_id text) RETURNS TABLE(product_id text, entitlement text, active boolean, ends_at timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{entitlements:read,transactions:submit,receipts:submit}',
+                                                  ARRAY[api_entitlements.environment]);
+BEGIN
+    -- statement_timestamp(): with the volatile clock_timestamp() entitlements_at is not inlined, and reads the contracts of all users.
+    RETURN QUERY
+    SELECT e.product_id, e.entitlement, e.active, CASE WHEN isfinite(e.until) THEN e.until END, e.why, e.in_grace, e.will_renew,
+           e.original_transaction_id, e.bundle_id
+    FROM appstore.entitlements_at(statement_timestamp()) AS e
+    WHERE e.environment = api_entitlements.environment AND e.user_id = api_entitlements.user_id
+      AND (v_key.bundle_ids IS NULL OR e.bundle_id = ANY (v_key.bundle_ids))
+    ORDER BY e.entitlement, e.original_transaction_id, e.product_id;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_entitlements(key_hash bytea, environment appstore.environment, user_id text) IS 'What a user may use now, and no longer, of the apps of the key; ends_at is null for what does not end. Verb entitlements:read; the submitting verbs do, too, since the answer to a post tells what its user may use.';
+
+CREATE FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean) RETURNS TABLE(received_at timestamp with time zone, settled_at timestamp with time zone, result appstore.result, reason text, environment text, bundle_id text, transaction_id text, original_transaction_id text, submission bytea)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key appstore.api_keys;
+BEGIN
+    v_key := appstore.authorize(key_hash, '{events:read,transactions:submit,receipts:submit}', '{}');
+    RETURN QUERY
+    SELECT coalesce(o.received_at, i.received_at), o.settled_at, o.result, o.reason, o.environment::text, o.bundle_id, o.transaction_id,
+           o.original_transaction_id, CASE WHEN api_event.with_submission THEN i.body END
+    FROM (SELECT api_event.event_id AS event_id) AS asked
+    LEFT JOIN appstore.inbox AS i ON i.event_id = asked.event_id
+    LEFT JOIN appstore.outcomes AS o ON o.event_id = asked.event_id
+    WHERE coalesce(o.source, i.source) IN ('client_transaction', 'client_receipt')
+      AND CASE
+              -- A caller that waits for the outcome asks often: the body is read when there is something to tell.
+              WHEN o.event_id IS NULL AND NOT api_event.with_submission THEN true
+              ELSE (SELECT scope.environment = ANY (v_key.environments)
+                           AND (v_key.bundle_ids IS NULL OR coalesce(
+                                   CASE WHEN o.result <> 'rejected' THEN o.bundle_id = ANY (v_key.bundle_ids) END, v_key.bundle_ids @> scope.bundle_ids))
+                    FROM appstore.posted_scope(i.body) AS scope)
+          END;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean) IS 'What became of a client''s post; no row for any other event, and for one that is not of an environment and an app of the key: the verified app, else, and where it was rejected, all apps that the post is for. submission is the body, when it is asked for and still kept. Verb events:read; the submitting verbs do, too, since a post may wait for its outcome.';
+
+CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE(key_id integer, bundle_ids text[], environments text[], verbs text[])
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_hour timestamptz := date_trunc('hour', clock_timestamp(), 'UTC');
+    v_key  appstore.api_keys;
+BEGIN
+    SELECT k.* INTO v_key FROM appstore.api_keys AS k WHERE k.key_hash = api_key.key_hash AND k.revoked_at IS NULL;
+    IF v_key.key_id IS NOT NULL THEN
+        RETURN QUERY SELECT v_key.key_id, v_key.bundle_ids, v_key.environments::text[], v_key.verbs;
+    END IF;
+    IF v_key.key_id IS NOT NULL AND (v_key.last_used_at < v_hour OR v_key.last_used_at IS NULL) THEN
+        -- Of several requests at once one writes; the others do not wait for it.
+        UPDATE appstore.api_keys AS used SET last_used_at = v_hour
+        WHERE used.key_id = (SELECT k.key_id FROM appstore.api_keys AS k WHERE k.key_id = v_key.key_id FOR UPDATE SKIP LOCKED);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_key(key_hash bytea) IS 'The scopes of the key with that hash, and notes its use once an hour; no row when there is none or when it is revoked. It permits nothing by itself: each api_ function checks the key again.';
+
+CREATE FUNCTION appstore.api_link_owner(key_hash bytea, environment appstore.environment, original_transaction_id text, user_id text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{contracts:link}', ARRAY[environment]);
+BEGIN
+    IF NOT appstore.is_known_purchase(environment, original_transaction_id, v_key.bundle_ids) THEN
+        RETURN false;
+    END IF;
+    PERFORM appstore.link_owner(environment, original_transaction_id, user_id, 'key ' || v_key.key_id);
+    RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_link_owner(key_hash bytea, environment appstore.environment, original_transaction_id text, user_id text) IS 'Makes a user the owner of a contract as link_owner does; false when no purchase of it by an app of the key is known. Verb contracts:link.';
+
+CREATE FUNCTION appstore.api_receipt_charges(key_hash bytea, environment appstore.environment, transaction_ids text[], user_id text) RETURNS TABLE(transaction_id text, original_transaction_id text, product_id text, owner text, may_finish boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{receipts:submit}', ARRAY[api_receipt_charges.environment]);
+BEGIN
+    RETURN QUERY
+    SELECT t.transaction_id, t.original_transaction_id, t.product_id,
+           CASE WHEN owner.user_id IS NULL THEN 'nobody' WHEN owner.user_id = api_receipt_charges.user_id THEN 'you' ELSE 'another' END,
+           owner.user_id IS NOT NULL
+    FROM unnest(api_receipt_charges.transaction_ids) WITH ORDINALITY AS asked (id, position)
+    CROSS JOIN LATERAL (
+        SELECT t.transaction_id, t.original_transaction_id, t.product_id, t.order_no, t.bundle_id FROM appstore.transactions AS t
+        WHERE t.transaction_id = asked.id AND t.environment = api_receipt_charges.environment OFFSET 0
+    ) AS t
+    LEFT JOIN LATERAL (
+        SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = api_receipt_charges.environment OFFSET 0
+    ) AS o ON true
+    LEFT JOIN LATERAL (
+        SELECT m.user_id FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = api_receipt_charges.environment OFFSET 0
+    ) AS m ON true
+    CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
+    WHERE v_key.bundle_ids IS NULL OR t.bundle_id = ANY (v_key.bundle_ids)
+    ORDER BY asked.position;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_receipt_charges(key_hash bytea, environment appstore.environment, transaction_ids text[], user_id text) IS 'Which of these transactions are known, of the apps of the key, in the order of the array, and who owns them: you, another or nobody. A client may finish a transaction that is known and has an owner. Verb receipts:submit.';
+
+CREATE FUNCTION appstore.api_receipt_question(key_hash bytea, call_key text) RETURNS TABLE(is_open boolean, denied_because text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{events:read,receipts:submit}', '{}');
+BEGIN
+    RETURN QUERY
+    SELECT CASE WHEN coalesce(c.fallback_event_id, c.answer_event_id) IS NOT NULL
+                THEN NOT EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id IN (c.answer_event_id, c.fallback_event_id))
+                ELSE c.state = 'open' END,
+           CASE WHEN c.state = 'refused' AND c.fallback_event_id IS NULL THEN c.reason END
+    FROM appstore.outbox AS c
+    WHERE c.call_key = api_receipt_question.call_key AND c.kind = 'verify_receipt'
+      AND (v_key.bundle_ids IS NULL OR c.bundle_id = ANY (v_key.bundle_ids))
+    ORDER BY c.call_id DESC
+    LIMIT 1;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_receipt_question(key_hash bytea, call_key text) IS 'The state of the latest call to Apple about a receipt; no row when there was none. is_open: neither Apple''s answer nor the fallback has an outcome yet; denied_because: the reason with which Apple refused the receipt. Verbs events:read and receipts:submit.';
+
+CREATE FUNCTION appstore.api_submit_receipt(key_hash bytea, body bytea) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.store_post(key_hash, 'receipts:submit', 'client_receipt', body);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_submit_receipt(key_hash bytea, body bytea) IS 'Stores a receipt that a client posted, and returns the id of its event. Verb receipts:submit.';
+
+CREATE FUNCTION appstore.api_submit_transaction(key_hash bytea, body bytea) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.store_post(key_hash, 'transactions:submit', 'client_transaction', body);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_submit_transaction(key_hash bytea, body bytea) IS 'Stores a transaction that a client posted, and returns the id of its event. Verb transactions:submit.';
+
+CREATE FUNCTION appstore.api_subscription(key_hash bytea, environment appstore.environment, original_transaction_id text) RETURNS TABLE(user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamp with time zone, will_renew boolean, renews_as text, expiration_intent integer, in_billing_retry boolean, grace_ends_at timestamp with time zone, started_at timestamp with time zone, period_started_at timestamp with time zone, period_ends_at timestamp with time zone, revoked_at timestamp with time zone, transaction_id text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{subscriptions:read}', ARRAY[api_subscription.environment]);
+BEGIN
+    RETURN QUERY
+    SELECT m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, clock_timestamp() < m.access_until,
+           CASE WHEN isfinite(m.access_until) THEN m.access_until END, m.will_renew,
+           CASE WHEN is_v1 THEN l.auto_renew_product_id ELSE m.auto_renew_product_id END,
+           CASE WHEN is_v1 THEN l.expiration_intent ELSE m.expiration_intent END,
+           CASE WHEN is_v1 THEN l.is_in_billing_retry_period ELSE m.is_in_billing_retry_period END,
+           CASE WHEN is_v1 THEN l.grace_period_expires_date ELSE m.grace_period_expires_date END,
+           m.started_at, m.current_period_start, m.current_period_end, m.revoked_at, m.current_transaction_id
+    FROM appstore.contracts AS m
+    LEFT JOIN LATERAL (
+        SELECT r.* FROM appstore.v1_renewals AS r
+        WHERE r.original_transaction_id = m.original_transaction_id AND r.environment = m.environment AND r.bundle_id = m.bundle_id OFFSET 0
+    ) AS l ON true
+    CROSS JOIN LATERAL appstore.v1_counts(m, l) AS is_v1
+    WHERE m.original_transaction_id = api_subscription.original_transaction_id AND m.environment = api_subscription.environment
+      AND (v_key.bundle_ids IS NULL OR m.bundle_id = ANY (v_key.bundle_ids));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_subscription(key_hash bytea, environment appstore.environment, original_transaction_id text) IS 'A contract of an app of the key, with what counts of its renewal: the JWS register or that of Notifications V1. Verb subscriptions:read.';
+
+CREATE FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_done      text[];   -- charges that were plain
+    v_contracts text[];   -- their contracts
+    v_new       uuid[];   -- their new effects
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'facts must be applied in READ COMMITTED, not in %', upper(current_setting('transaction_isolation'))
+            USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    WITH candidate AS MATERIALIZED (
+        -- 1. Charges of known contracts of the same app, without anything that concerns more than the contract.
+        SELECT t.*, m.user_id, m.current_transaction_id, m.renewal_status, m.auto_renew_status, m.renewal_signed_date, m.renewal_date,
+               m.grace_period_expires_date, m.ctid AS contract_row, t.purchase_date > m.current_period_start AS is_new,
+               CASE WHEN t.purchase_date > m.current_period_start THEN m.owner_since <= t.purchase_date OR m.owner_since IS NULL
+                    -- The current charge may not be overtaken, and an earlier one may not overtake it.
+                    WHEN t.transaction_id = m.current_transaction_id
+                        THEN t.purchase_date = m.current_period_start AND (t.expires_date < m.current_period_end) IS NOT TRUE
+                             AND m.revoked_at IS NULL
+                    ELSE t.purchase_date < m.current_period_start AND m.revoked_at IS NULL END AS fits
+        FROM (SELECT unnest(p_candidates) AS id, unnest(p_candidate_contracts) AS contract) AS moved
+        CROSS JOIN LATERAL (
+            SELECT t.transaction_id, t.original_transaction_id, t.period_no, t.order_no, t.first_token, t.product_id, t.product_type,
+                   t.bundle_id, t.purchase_date, t.expires_date, t.quantity, t.price, t.currency, t.web_order_line_item_id,
+                   t.first_signed_date
+            FROM appstore.transactions AS t
+            WHERE t.transaction_id = moved.id AND t.environment = p_environment AND t.original_transaction_id = moved.contract
+              AND t.is_subscription AND t.is_purchased
+              AND t.revocation_date IS NULL AND t.left_contract IS NULL AND t.receipt_date IS NULL
+              AND t.app_account_token IS NOT DISTINCT FROM t.first_token AND NOT t.token_changed OFFSET 0
+        ) AS t
+        CROSS JOIN LATERAL (
+            SELECT m.*, m.ctid FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = p_environment
+              AND NOT m.is_contested AND m.bundle_id = t.bundle_id AND m.renewal_signed_date IS NOT NULL OFFSET 0
+        ) AS m
+    ), renewed AS MATERIALIZED (
+        -- 2. Of these, new periods. The token, if there is one, is that of the contract's own order, paid by an earlier period, and the
+        --    period has no order yet.
+        SELECT c.* FROM candidate AS c
+        WHERE c.is_new AND c.fits AND c.order_no = c.period_no
+          AND (c.first_token IS NULL OR EXISTS (
+                   SELECT FROM appstore.orders AS o
+                   WHERE o.order_no = c.first_token AND o.environment = p_environment
+                     AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0))
+          AND NOT EXISTS (SELECT FROM appstore.orders AS o
+                          WHERE o.period_no = c.period_no AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0)
+    ), ordered AS (
+        INSERT INTO appstore.orders (environment, order_no, user_id, status, period_no, transaction_id, original_transaction_id,
+                                     web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
+        SELECT p_environment, r.period_no, r.user_id, 'paid', r.period_no, r.transaction_id, r.original_transaction_id,
+               r.web_order_line_item_id, r.product_id, r.purchase_date, r.quantity, r.price, r.currency
+        FROM renewed AS r ORDER BY r.period_no
+        ON CONFLICT (order_no, environment) DO NOTHING
+        RETURNING transaction_id
+    ), unchanged AS MATERIALIZED (
+        -- 3. Known periods whose order already says what it would say again.
+        SELECT c.*, o.user_id AS order_user FROM candidate AS c
+        CROSS JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o
+            WHERE o.order_no = c.order_no AND o.environment = p_environment AND o.status = 'paid' AND o.period_no = c.period_no
+              AND o.transaction_id = c.transaction_id AND o.original_transaction_id = c.original_transaction_id
+              AND o.paid_product_id = c.product_id AND o.paid_at = c.purchase_date
+              AND (o.web_order_line_item_id, o.quantity, o.price, o.currency)
+                  IS NOT DISTINCT FROM (c.web_order_line_item_id, c.quantity, c.price, c.currency) OFFSET 0
+        ) AS o
+        WHERE NOT c.is_new AND c.fits
+    ), plain AS MATERIALIZED (
+        SELECT r.transaction_id, r.original_transaction_id, r.web_order_line_item_id, r.order_no, r.user_id, r.is_new, r.product_id,
+               r.product_type, r.purchase_date, r.expires_date, r.first_signed_date, r.current_transaction_id, r.renewal_status,
+               r.auto_renew_status, r.renewal_signed_date, r.renewal_date, r.grace_period_expires_date, r.contract_row
+        FROM renewed AS r
+        UNION ALL
+        SELECT u.transaction_id, u.original_transaction_id, u.web_order_line_item_id, u.order_no, coalesce(u.order_user, u.user_id),
+               u.is_new, u.product_id, u.product_type, u.purchase_date, u.expires_date, u.first_signed_date, u.current_transaction_id,
+               u.renewal_status, u.auto_renew_status, u.renewal_signed_date, u.renewal_date, u.grace_period_expires_date, u.contract_row
+        FROM unchanged AS u
+    ), current AS (
+        -- 4. The contract's current charge: the plain one, unless that is an earlier period.
+        SELECT p.contract_row, p.renewal_status, p.auto_renew_status, p.renewal_signed_date, p.renewal_date,
+               p.grace_period_expires_date, p.transaction_id, p.product_id, p.product_type, p.purchase_date, p.expires_date,
+               p.first_signed_date
+        FROM plain AS p WHERE p.is_new OR p.transaction_id = p.current_transaction_id
+        UNION ALL
+        SELECT p.contract_row, p.renewal_status, p.auto_renew_status, p.renewal_signed_date, p.renewal_date,
+               p.grace_period_expires_date, t.transaction_id, t.product_id, t.product_type, t.purchase_date, t.expires_date,
+               t.first_signed_date
+        FROM plain AS p
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM appstore.transactions AS t
+            WHERE t.transaction_id = p.current_transaction_id AND t.environment = p_environment OFFSET 0
+        ) AS t
+        WHERE NOT p.is_new AND p.transaction_id <> p.current_transaction_id
+    ), contract AS (
+        UPDATE appstore.contracts AS m
+        SET product_id = c.product_id, product_type = c.product_type, status = c.renewal_status, will_renew = c.auto_renew_status = 1,
+            current_transaction_id = c.transaction_id, current_period_start = c.purchase_date, current_period_end = c.expires_date,
+            revoked_at = NULL, access_until = c.access_until
+        FROM (
+            SELECT c.*, CASE
+                WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 1 THEN greatest(c.expires_date, c.renewal_date)
+                WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 4
+                    THEN coalesce(c.grace_period_expires_date, c.expires_date)
+                WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status IN (2, 3, 5)
+                    THEN least(c.expires_date, c.renewal_signed_date)
+                ELSE c.expires_date END AS access_until
+            FROM current AS c
+        ) AS c
+        WHERE m.ctid = c.contract_row -- locked by this transaction, and read by this statement
+          AND (m.product_id, m.product_type, m.status, m.will_renew, m.current_transaction_id, m.current_period_start, m.current_period_end,
+               m.access_until)
+              IS DISTINCT FROM
+              (c.product_id, c.product_type, c.renewal_status, c.auto_renew_status = 1, c.transaction_id, c.purchase_date, c.expires_date,
+               c.access_until)
+    ), effect AS (
+        INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+                                      product_id, order_no, user_id)
+        SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
+               e.product_id, p.order_no, p.user_id
+        FROM (
+            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_kinds) AS kind, unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id,
+                   unnest(p_occurred_at) AS occurred_at, unnest(p_original_transaction_ids) AS original_transaction_id,
+                   unnest(p_effect_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id,
+                   unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+        ) AS e
+        JOIN plain AS p ON p.transaction_id = e.transaction_id
+        -- The grant of a fact that names another period than the newest one, or none, is compared with others below.
+        WHERE e.vouched_bundle_id IS NULL
+          AND (e.kind <> 'granted' OR e.subject = p.original_transaction_id || '/' || p.web_order_line_item_id)
+        ORDER BY e.effect_id
+        ON CONFLICT (effect_id) DO NOTHING
+        RETURNING effect_id
+    )
+    SELECT ARRAY(SELECT ordered.transaction_id FROM ordered UNION ALL SELECT unchanged.transaction_id FROM unchanged),
+           ARRAY(SELECT plain.original_transaction_id FROM plain
+                 WHERE NOT plain.is_new OR plain.transaction_id IN (SELECT ordered.transaction_id FROM ordered)),
+           ARRAY(SELECT effect.effect_id FROM effect)
+    INTO v_done, v_contracts, v_new;
+    RETURN QUERY SELECT unnest(v_new);
+    IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_contracts) < cardinality(p_renewals)
+       OR cardinality(p_contract_ids) > 0 THEN
+        PERFORM appstore.derive_ledger(
+            p_environment, ARRAY(SELECT unnest(p_transaction_ids) EXCEPT SELECT unnest(v_done)), p_contract_ids, '{}',
+            ARRAY(SELECT unnest(p_renewals) EXCEPT SELECT unnest(v_contracts)));
+    END IF;
+    -- The other effects, with order and user as they are then; the user of a contract only of the app that vouches for the effect.
+    IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_new) < cardinality(p_effect_ids) THEN
+        RETURN QUERY
+        INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+                                      product_id, order_no, user_id, vouched_bundle_id)
+        SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
+               e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id
+        FROM (
+            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
+                   unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
+                   unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
+                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+        ) AS e
+        LEFT JOIN LATERAL (
+            SELECT t.order_no FROM appstore.transactions AS t
+            WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
+        ) AS t ON true
+        LEFT JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
+        ) AS o ON true
+        LEFT JOIN LATERAL (
+            SELECT m.user_id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
+              AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id) AND o.user_id IS NULL OFFSET 0
+        ) AS m ON true
+        WHERE e.effect_id <> ALL (v_new)
+          -- A charge is granted once, whether or not the fact that came first names its period.
+          AND NOT EXISTS (SELECT FROM appstore.effects AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
+          AND NOT (e.kind = 'granted' AND e.subject = e.transaction_id AND EXISTS (
+                   SELECT FROM appstore.effects AS same
+                   WHERE same.original_transaction_id = e.original_transaction_id AND same.environment = p_environment
+                     AND same.kind = 'granted' AND same.transaction_id = e.transaction_id OFFSET 0))
+        ORDER BY e.effect_id
+        ON CONFLICT (effect_id) DO NOTHING
+        RETURNING effects.effect_id;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) IS 'Derives what these changes mean, and records effects; returns the ids of the effects that are new. p_transaction_ids: all transactions that were written; p_candidates: those of them that are the only one of their contract (p_candidate_contracts) here, whose contract is locked and whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: contracts whose renewal registers were written. The p_effect_ids and following arrays are the effects, by position; p_other_effect_ids: of the grant of a period the id that it would have if the fact did not name the period, else null.';
+
+CREATE TABLE appstore.api_keys (
+    key_id integer NOT NULL,
+    name text NOT NULL,
+    key_hash bytea NOT NULL,
+    bundle_ids text[],
+    environments appstore.environment[] NOT NULL,
+    verbs text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    CONSTRAINT api_keys_bundle_ids_not_empty CHECK (((cardinality(bundle_ids) > 0) AND (array_position(bundle_ids, NULL::text) IS NULL))),
+    CONSTRAINT api_keys_environments_not_empty CHECK (((cardinality(environments) > 0) AND (array_position(environments, NULL::appstore.environment) IS NULL))),
+    CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
+    CONSTRAINT api_keys_name_is_short CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100))),
+    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text])))
+);
+
+COMMENT ON TABLE appstore.api_keys IS 'Bearer keys of the HTTP interface. A key is 256 random bits, shown once; only its SHA-256 is kept and looked up by an index. A slow hash would protect only what can be guessed.';
+
+COMMENT ON COLUMN appstore.api_keys.bundle_ids IS 'The apps that the key is for; null for any.';
+
+COMMENT ON COLUMN appstore.api_keys.verbs IS 'What the key may do; each api_ function names the verbs that it takes.';
+
+COMMENT ON COLUMN appstore.api_keys.last_used_at IS 'To the hour: a key that is used often is written once an hour.';
+
+CREATE FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[] DEFAULT '{}'::text[]) RETURNS appstore.api_keys
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_key     appstore.api_keys;
+    v_missing text;
+BEGIN
+    IF array_position(environments, NULL) IS NOT NULL THEN
+        PERFORM appstore.check_environment(NULL);
+    END IF;
+    SELECT k.* INTO v_key FROM appstore.api_keys AS k WHERE k.key_hash = authorize.key_hash AND k.revoked_at IS NULL;
+    v_missing := CASE
+        WHEN v_key.key_id IS NULL THEN 'key_unknown'
+        WHEN NOT v_key.verbs && authorize.verbs THEN 'verb_missing'
+        WHEN NOT v_key.environments @> authorize.environments THEN 'environment_missing'
+        WHEN v_key.bundle_ids IS NOT NULL AND (v_key.bundle_ids @> authorize.bundle_ids) IS NOT TRUE THEN 'app_missing'
+    END;
+    IF v_missing IS NOT NULL THEN
+        RAISE EXCEPTION 'the key does not permit this'
+            USING ERRCODE = 'insufficient_privilege', DETAIL = v_missing, HINT = 'appstore.make_api_key makes a key.';
+    END IF;
+    RETURN v_key;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[]) IS 'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids ask for any app. Otherwise it errs with insufficient_privilege, and DETAIL key_unknown (or revoked), verb_missing, environment_missing or app_missing.';
+
+CREATE FUNCTION appstore.begin_to_store() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    -- A worker remembers that nothing waits below a time. It relies on every writer to have its transaction's number before it reads the
+    -- clock. An INSERT into a partitioned table reads the clock first, then waits for the partition's lock, and takes the number last.
+    PERFORM pg_current_xact_id();
+    -- Apple does not send again what was answered with 200, so the commit must be on the disk before. As a SET clause of the calling
+    -- function this would end before the commit.
+    IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.begin_to_store() IS 'Gives the transaction its number and makes its commit wait for the disk. local, remote_write and remote_apply stay what they are.';
+
+CREATE FUNCTION appstore.chain_link(digest bytea, line text) RETURNS bytea
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+BEGIN
+    RETURN sha256(digest || convert_to(line, 'UTF8'));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.chain_link(digest bytea, line text) IS 'The next link of appstore.chained_digest.';
+
+CREATE FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF is_valid IS NOT TRUE THEN
+        RAISE EXCEPTION '%', message USING ERRCODE = 'invalid_parameter_value', HINT = hint;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) IS 'Errs with invalid_parameter_value, this message and this hint unless is_valid is true.';
+
+CREATE FUNCTION appstore.check_environment(environment appstore.environment) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM appstore.check_argument(environment IS NOT NULL, 'environment must not be null', 'Environments are Production and Sandbox.');
+END
+$$;
+
+COMMENT ON FUNCTION appstore.check_environment(environment appstore.environment) IS 'Errs with invalid_parameter_value when the environment is null.';
+
+CREATE FUNCTION appstore.check_repair(action text, filter appstore.repair_filter, note text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_conditions jsonb := jsonb_strip_nulls(to_jsonb(filter));
+BEGIN
+    IF coalesce(v_conditions, '{}') = '{}' THEN
+        RAISE EXCEPTION 'a repair needs at least one condition' USING ERRCODE = 'invalid_parameter_value', HINT =
+            'Conditions are result, reason, notification_type, subtype, environment, bundle_id, received_from and received_before.';
+    ELSIF action IS NULL OR action NOT IN ('requeue', 'discard') THEN
+        RAISE EXCEPTION 'there is no repair %', quote_nullable(action) USING ERRCODE = 'invalid_parameter_value', HINT =
+            'Repairs are requeue and discard.';
+    ELSIF action = 'discard' AND coalesce(btrim(note), '') = '' THEN
+        RAISE EXCEPTION 'a discard needs a reason' USING ERRCODE = 'invalid_parameter_value', HINT =
+            'It becomes the reason of the outcomes.';
+    END IF;
+    RETURN v_conditions;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.check_repair(action text, filter appstore.repair_filter, note text) IS 'Returns the conditions of a repair as JSON, without nulls. Refuses a repair that makes no sense.';
+
+CREATE FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz;
+BEGIN
+    PERFORM appstore.check_environment(environment);
+    IF NOT EXISTS (SELECT FROM appstore.refund_requests AS r
+                   WHERE r.transaction_id = consumption_answered.transaction_id AND r.environment = consumption_answered.environment
+                     AND r.kind = 'asked') THEN
+        RAISE EXCEPTION 'Apple has not asked about transaction % in %', quote_nullable(transaction_id), environment
+            USING ERRCODE = 'no_data_found', HINT = 'appstore.consumption_requests lists what Apple asks.';
+    END IF;
+    -- The latest answer counts, whichever commits last: it answers all that the others answer.
+    UPDATE appstore.consumption_obligations AS c SET answered_at = greatest(c.answered_at, clock_timestamp()), answered_by = session_user
+    WHERE c.transaction_id = consumption_answered.transaction_id AND c.environment = consumption_answered.environment
+    RETURNING c.answered_at INTO v_now;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (v_now, session_user, 'consumption_answered', '{}',
+            jsonb_build_object('environment', consumption_answered.environment, 'transaction_id', consumption_answered.transaction_id));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) IS 'Records that you have told Apple how a purchase was consumed. It can be repeated: the latest answer counts. It errs with no_data_found when Apple has not asked about the transaction.';
+
+CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text) RETURNS TABLE(kind appstore.claim_kind, source_id text, user_id text, effective_at timestamp with time zone)
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    WITH stated AS (
+        -- 1. order: a user's order was paid by one of the contract's periods.
+        SELECT 'order'::appstore.claim_kind AS kind, paid.order_no::text AS source_id, paid.user_id, paid.paid_at AS effective_at
+        FROM (
+            SELECT o.order_no, o.user_id, o.paid_at FROM appstore.orders AS o
+            WHERE o.original_transaction_id = p_contract AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0
+        ) AS paid
+        WHERE paid.user_id IS NOT NULL
+        UNION ALL
+        -- 2. token: a transaction was given another token later, which is an order of the shop (made in Production, whatever names it). It
+        --    pays nothing, but says whose the contract is.
+        SELECT 'token', t.transaction_id, ordered.user_id, t.purchase_date
+        FROM appstore.transactions AS t
+        CROSS JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o
+            WHERE o.order_no = t.app_account_token AND o.environment = 'Production' AND o.ordered_at IS NOT NULL OFFSET 0
+        ) AS ordered
+        WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.app_account_token <> t.first_token
+          AND t.is_purchased
+        UNION ALL
+        -- 3. link: a command of an operator or the shop, the last one of each instant.
+        (SELECT DISTINCT ON (l.linked_at) 'link'::appstore.claim_kind, lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'),
+                l.user_id, l.linked_at
+         FROM appstore.owner_links AS l
+         WHERE l.environment = p_environment AND l.original_transaction_id = p_contract
+         ORDER BY l.linked_at, l.link_id DESC)
+        UNION ALL
+        -- 4. receipt: an app posted a receipt soon after a purchase and named it as the one just made, before any other post did. It moves the
+        --    contract. A renewal was made in no app: the JWS says so, or it begins when another period ends.
+        (SELECT DISTINCT ON (s.transaction_id) 'receipt'::appstore.claim_kind, s.transaction_id, s.user_id, charge.purchase_date
+         FROM appstore.client_posts AS s
+         CROSS JOIN LATERAL (
+             SELECT t.purchase_date, t.original_transaction_id FROM appstore.transactions AS t
+             WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL
+               AND t.transaction_reason IS DISTINCT FROM 'RENEWAL' OFFSET 0
+         ) AS charge
+         WHERE s.original_transaction_id = p_contract AND s.environment = p_environment AND s.is_receipt
+           AND charge.original_transaction_id = p_contract
+           AND s.received_at <= charge.purchase_date + interval '72 hours'
+           AND NOT EXISTS (SELECT FROM appstore.transactions AS before
+                           WHERE before.original_transaction_id = p_contract AND before.environment = p_environment
+                             AND before.transaction_id <> s.transaction_id
+                             AND date_trunc('second', before.expires_date) = date_trunc('second', charge.purchase_date))
+         ORDER BY s.transaction_id, s.received_at, s.event_id)
+    ), posted AS (
+    -- 5. client: a user posted a transaction without token as their own, soon after its purchase and before all others. It never overrides
+    --    another claim: Apple's signature proves the purchase, not who holds it.
+    SELECT 'client'::appstore.claim_kind AS kind, s.transaction_id AS source_id, s.user_id, charge.purchase_date AS effective_at,
+            s.received_at, s.event_id
+     FROM appstore.client_posts AS s
+     CROSS JOIN LATERAL (
+         SELECT t.purchase_date, t.original_transaction_id FROM appstore.transactions AS t
+         WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL OFFSET 0
+     ) AS charge
+     WHERE s.original_transaction_id = p_contract AND s.environment = p_environment AND NOT s.is_receipt
+       AND charge.original_transaction_id = p_contract AND s.received_at <= charge.purchase_date + interval '72 hours'
+       AND NOT EXISTS (SELECT FROM stated WHERE stated.effective_at <= charge.purchase_date)
+    UNION ALL
+    -- 6. restored: an app posted a receipt that holds the contract, however old, while the contract had no owner.
+    SELECT 'restored', p_contract, s.user_id, s.received_at, s.received_at, s.event_id
+     FROM appstore.client_posts AS s
+     WHERE s.original_transaction_id = p_contract AND s.environment = p_environment AND s.is_receipt
+       AND NOT EXISTS (SELECT FROM stated WHERE stated.effective_at <= s.received_at)
+    )
+    SELECT stated.* FROM stated
+    UNION ALL
+    -- Of the posts that no stronger claim precedes, the one received first.
+    (SELECT posted.kind, posted.source_id, posted.user_id, posted.effective_at FROM posted ORDER BY posted.received_at, posted.event_id LIMIT 1)
+$$;
+
+COMMENT ON FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text) IS 'The claims to a contract that orders, later tokens, links and client posts make.';
+
+CREATE FUNCTION appstore.contracts_of(user_id text) RETURNS TABLE(environment appstore.environment, original_transaction_id text, is_owned boolean)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT found.environment, found.id, bool_or(found.is_owned)
+    FROM (
+        SELECT k.environment, k.original_transaction_id, true FROM appstore.ownership_claims AS k WHERE k.user_id = contracts_of.user_id
+        UNION ALL
+        SELECT l.environment, l.original_transaction_id, true FROM appstore.owner_links AS l WHERE l.user_id = contracts_of.user_id
+        UNION ALL
+        SELECT m.environment, m.original_transaction_id, true FROM appstore.contracts AS m WHERE m.user_id = contracts_of.user_id
+        UNION ALL -- charges that name an order of the user, whether they pay it or not
+        SELECT o.environment, t.original_transaction_id, true
+        FROM appstore.orders AS o
+        CROSS JOIN LATERAL (
+            SELECT t.original_transaction_id FROM appstore.transactions AS t
+            WHERE t.first_token = o.order_no AND t.environment = o.environment
+            UNION ALL
+            SELECT t.original_transaction_id FROM appstore.transactions AS t
+            WHERE t.app_account_token = o.order_no AND t.environment = o.environment AND t.app_account_token <> t.first_token
+        ) AS t
+        WHERE o.user_id = contracts_of.user_id AND o.order_no IS DISTINCT FROM o.period_no
+        UNION ALL
+        SELECT p.environment, p.original_transaction_id, false FROM appstore.client_posts AS p WHERE p.user_id = contracts_of.user_id
+    ) AS found (environment, id, is_owned)
+    GROUP BY found.environment, found.id
+$$;
+
+COMMENT ON FUNCTION appstore.contracts_of(user_id text) IS 'The contracts of a user, in both environments. is_owned: the user is or was the owner, or paid for it; otherwise the user only posted a transaction or receipt of it.';
+
+CREATE FUNCTION appstore.create_order(user_id text, product_id text, order_no uuid DEFAULT gen_random_uuid(), bundle_id text DEFAULT NULL::text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_no   uuid;
+    v_made appstore.orders;
+BEGIN
+    v_no := coalesce(create_order.order_no, gen_random_uuid());
+    PERFORM appstore.check_argument(octet_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 bytes',
+                                    'Give the id that your own system has for the user.'),
+            appstore.check_argument(octet_length(product_id) BETWEEN 1 AND 255, 'product_id must have 1 to 255 bytes',
+                                    'Give the id that the product has in App Store Connect.'),
+            appstore.check_argument(bundle_id IS NULL OR octet_length(bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 bytes',
+                                    'Omit it when any app may pay the order.'),
+            -- The numbers of periods are version 5 UUIDs of what Apple says: an order with such a number would keep a purchase from being merged.
+            appstore.check_argument(substr(v_no::text, 15, 1) <> '5', format('order_no %s is a version 5 UUID, as orders of renewals have', v_no),
+                                    'Omit order_no, or make it with gen_random_uuid().');
+    PERFORM appstore.lock_for_order(v_no);
+    INSERT INTO appstore.orders AS o (environment, order_no, user_id, product_id, bundle_id, ordered_at)
+    VALUES ('Production', v_no, create_order.user_id, create_order.product_id, create_order.bundle_id, clock_timestamp())
+    ON CONFLICT (order_no, environment) DO UPDATE
+    SET user_id = excluded.user_id, product_id = excluded.product_id, bundle_id = excluded.bundle_id, ordered_at = excluded.ordered_at
+    WHERE o.ordered_at IS NULL AND o.order_no IS DISTINCT FROM o.period_no;
+    SELECT o.* INTO v_made FROM appstore.orders AS o WHERE o.order_no = v_no AND o.environment = 'Production';
+    IF (v_made.user_id, v_made.product_id, v_made.bundle_id)
+       IS DISTINCT FROM (create_order.user_id, create_order.product_id, create_order.bundle_id) THEN
+        RAISE EXCEPTION 'order % exists for another user, product or bundle', v_no
+            USING ERRCODE = 'unique_violation', HINT = 'Omit order_no to get a new number.';
+    END IF;
+    PERFORM appstore.derive_ledger('Production', '{}', '{}', ARRAY[v_no]);
+
+    -- The Sandbox twin, and contracts of Sandbox that a later token of this number claims.
+    UPDATE appstore.orders AS twin
+    SET user_id = v_made.user_id, product_id = v_made.product_id, bundle_id = v_made.bundle_id, ordered_at = v_made.ordered_at
+    WHERE twin.order_no = v_no AND twin.environment = 'Sandbox' AND (twin.period_no IS NULL OR twin.order_no <> twin.period_no);
+    IF FOUND OR EXISTS (SELECT FROM appstore.transactions AS t
+                        WHERE t.app_account_token = v_no AND t.environment = 'Sandbox' AND t.app_account_token <> t.first_token) THEN
+        PERFORM appstore.derive_ledger('Sandbox', '{}', '{}', ARRAY[v_no]);
+    END IF;
+    RETURN v_no;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.create_order(user_id text, product_id text, order_no uuid, bundle_id text) IS 'Makes an order in Production and returns its number, which the app passes to StoreKit as appAccountToken. The purchase may have arrived before. Repeating a call with the same number changes nothing; it errs with unique_violation when the number was used for another user, product or bundle, and with invalid_parameter_value for a version 5 UUID. Where it ends with 40P01 or 55P03, call it again.';
+
+CREATE FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_events  bigint[] := ARRAY(
+        SELECT unnest(posts)
+        UNION
+        SELECT o.event_id FROM unnest(contracts) AS c (environment, id) CROSS JOIN LATERAL (
+            SELECT o.event_id FROM appstore.outcomes AS o
+            WHERE o.original_transaction_id = c.id AND o.environment = c.environment::text OFFSET 0
+        ) AS o
+        UNION -- one of several contracts that the event is about
+        SELECT e.event_id FROM unnest(contracts) AS c (environment, id) CROSS JOIN LATERAL (
+            SELECT e.event_id FROM appstore.event_contracts AS e
+            WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
+        ) AS e);
+    v_calls   bigint[];
+    v_answers bigint[];
+BEGIN
+    -- 1. Calls that are made of those bodies. Where another event asked for the same, the call is made of its body from now on. The others
+    --    are discarded; their answers, and the events of their fallbacks, are bodies to delete, too. Calls are found by their ids, hence
+    --    IS TRUE: an index of open calls seems cheaper to a planner that knows of none.
+    v_calls := ARRAY(SELECT c.call_id FROM appstore.outbox AS c WHERE c.event_id = ANY (v_events) ORDER BY c.call_id FOR UPDATE);
+    UPDATE appstore.outbox AS c SET event_id = heir.event_id
+    FROM unnest(v_calls) AS call (id)
+    CROSS JOIN LATERAL (
+        SELECT min(i.event_id) AS event_id
+        FROM appstore.outbox AS asked JOIN appstore.inbox AS i ON i.event_id = ANY (asked.asked_by)
+        WHERE asked.call_id = call.id AND i.event_id <> ALL (v_events)
+    ) AS heir
+    WHERE c.call_id = call.id AND heir.event_id IS NOT NULL;
+    UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
+    WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND (c.state = 'open') IS TRUE;
+    v_answers := ARRAY(SELECT answer.event_id
+                       FROM appstore.outbox AS c CROSS JOIN LATERAL unnest(ARRAY[c.answer_event_id, c.fallback_event_id]) AS answer (event_id)
+                       WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND answer.event_id IS NOT NULL);
+    PERFORM appstore.discard_waiting_posts(v_answers);
+
+    -- 2. Bodies of settled events. An outcome that is locked cannot be requeued.
+    v_events := ARRAY(SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_events || v_answers)
+                      ORDER BY o.event_id FOR UPDATE);
+    v_events := ARRAY(SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events) ORDER BY i.event_id);
+    DELETE FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events);
+    RETURN v_events;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) IS 'Deletes the bodies of these posts and of all settled events about these contracts, and ends the calls that were made of them. Returns the events whose bodies were deleted.';
+
+CREATE FUNCTION appstore.demand_read_committed() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    -- An order and its purchase that commit at the same instant must not miss each other: the second must see the first, which a snapshot
+    -- from before its lock would not show.
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'this must see what other transactions commit meanwhile: call it in READ COMMITTED, not in %',
+            upper(current_setting('transaction_isolation'))
+            USING ERRCODE = 'invalid_transaction_state', HINT = 'Begin the transaction with BEGIN ISOLATION LEVEL READ COMMITTED.';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.demand_read_committed() IS 'Errs with invalid_transaction_state unless the transaction is at READ COMMITTED.';
+
+CREATE FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[]) RETURNS text[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_changed text[];
+BEGIN
+    WITH wanted AS MATERIALIZED (
+        SELECT contract.id, c.*
+        FROM unnest(p_contracts) AS contract (id) CROSS JOIN LATERAL appstore.contract_claims(p_environment, contract.id) AS c
+    ), made AS (
+        INSERT INTO appstore.ownership_claims AS c (environment, original_transaction_id, kind, source_id, user_id, effective_at)
+        SELECT p_environment, wanted.*
+        FROM wanted
+        WHERE NOT EXISTS (
+            SELECT FROM appstore.ownership_claims AS same
+            WHERE same.original_transaction_id = wanted.id AND same.environment = p_environment AND same.kind = wanted.kind
+              AND (same.source_id, same.user_id, same.effective_at) = (wanted.source_id, wanted.user_id, wanted.effective_at) OFFSET 0)
+        ORDER BY wanted.id, wanted.kind, wanted.source_id
+        ON CONFLICT (original_transaction_id, environment, kind, source_id) DO UPDATE
+        SET user_id = excluded.user_id, effective_at = excluded.effective_at
+        RETURNING c.original_transaction_id
+    ), dropped AS (
+        DELETE FROM appstore.ownership_claims AS c
+        WHERE c.original_transaction_id = ANY (p_contracts) AND c.environment = p_environment
+          AND NOT EXISTS (SELECT FROM wanted WHERE (wanted.id, wanted.kind, wanted.source_id) = (c.original_transaction_id, c.kind, c.source_id))
+        RETURNING c.original_transaction_id
+    )
+    SELECT coalesce(array_agg(DISTINCT changed.original_transaction_id), '{}') INTO v_changed
+    FROM (TABLE made UNION ALL TABLE dropped) AS changed;
+    -- The users of all periods of a contract whose claims changed.
+    IF cardinality(v_changed) > 0 THEN
+        WITH by_period AS MATERIALIZED (
+            SELECT DISTINCT t.period_no, owner.user_id
+            FROM unnest(v_changed) AS changed (id)
+            CROSS JOIN LATERAL (
+                SELECT t.period_no FROM appstore.transactions AS t
+                WHERE t.original_transaction_id = changed.id AND t.environment = p_environment OFFSET 0
+            ) AS t
+            CROSS JOIN LATERAL (
+                SELECT known.original_transaction_id, known.paid_at FROM appstore.orders AS known
+                WHERE known.order_no = t.period_no AND known.environment = p_environment AND known.period_no = known.order_no
+                  AND known.original_transaction_id = changed.id OFFSET 0
+            ) AS known
+            LEFT JOIN LATERAL appstore.period_user(p_environment, known.original_transaction_id, known.paid_at) AS owner ON true
+        )
+        UPDATE appstore.orders AS o SET user_id = by_period.user_id
+        FROM by_period
+        WHERE o.order_no = ANY (ARRAY(SELECT by_period.period_no FROM by_period)) AND o.order_no = by_period.period_no AND o.environment = p_environment AND o.user_id IS DISTINCT FROM by_period.user_id;
+    END IF;
+    RETURN v_changed;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[]) IS 'Derives the claims to these contracts, and the users of the periods of those whose claims changed; returns their ids.';
+
+CREATE FUNCTION appstore.derive_conflicts(p_environment appstore.environment, p_contracts text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    WITH post AS MATERIALIZED (
+        -- 1. The posts of these contracts.
+        SELECT contract.id AS contract, p.*
+        FROM unnest(p_contracts) AS contract (id)
+        CROSS JOIN LATERAL (
+            SELECT p.is_receipt, p.transaction_id, p.user_id, p.received_at, p.event_id, p.conflict FROM appstore.client_posts AS p
+            WHERE p.original_transaction_id = contract.id AND p.environment = p_environment OFFSET 0
+        ) AS p
+    ), disputed AS MATERIALIZED (
+        -- 2. Most contracts have one user, who posts and claims them: there is nothing to compare.
+        SELECT posted.contract
+        FROM (SELECT post.contract, min(post.user_id) AS first_user, max(post.user_id) AS last_user, bool_or(post.conflict IS NOT NULL) AS is_listed
+              FROM post GROUP BY post.contract) AS posted
+        CROSS JOIN LATERAL (
+            SELECT min(c.user_id) AS first_user, max(c.user_id) AS last_user FROM appstore.ownership_claims AS c
+            WHERE c.original_transaction_id = posted.contract AND c.environment = p_environment
+        ) AS claimed
+        WHERE posted.is_listed
+           OR (posted.first_user, posted.last_user) IS DISTINCT FROM (claimed.first_user, claimed.last_user)
+           OR claimed.first_user <> claimed.last_user
+    ), refused AS (
+        -- 3. Of each user the first post of what another user owns, or of a family member's transaction without an owner. A consumable or a
+        --    contract in a receipt counts when the post names its transaction as just made, or when the contract had another owner then, too.
+        --    A link after the post has settled it; while a paid period has no user, that is listed instead.
+        SELECT DISTINCT ON (post.contract, post.user_id) post.contract, post.user_id, post.is_receipt, post.transaction_id,
+               CASE WHEN owner.user_id IS NULL THEN 'too_late' ELSE 'owner_conflict' END AS conflict
+        FROM post
+        JOIN disputed ON disputed.contract = post.contract
+        CROSS JOIN LATERAL (
+            SELECT m.user_id, m.current_transaction_id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = post.contract AND m.environment = p_environment OFFSET 0
+        ) AS m
+        CROSS JOIN LATERAL (
+            SELECT t.order_no, t.is_purchased, t.confers_access FROM appstore.transactions AS t
+            WHERE t.transaction_id = coalesce(post.transaction_id, m.current_transaction_id) AND t.environment = p_environment
+              AND t.original_transaction_id = post.contract OFFSET 0
+        ) AS t
+        LEFT JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o
+            WHERE o.order_no = t.order_no AND o.environment = p_environment AND post.transaction_id IS NOT NULL OFFSET 0
+        ) AS o ON true
+        CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
+        WHERE CASE WHEN post.transaction_id IS NOT NULL THEN owner.user_id <> post.user_id OR (owner.user_id IS NULL AND NOT t.is_purchased)
+                   ELSE owner.user_id <> post.user_id AND t.confers_access AND post.user_id IS DISTINCT FROM (
+                       SELECT c.user_id FROM appstore.ownership_claims AS c
+                       WHERE c.original_transaction_id = post.contract AND c.environment = p_environment
+                         AND c.effective_at <= post.received_at
+                       ORDER BY c.effective_at DESC, c.kind DESC, c.source_id DESC LIMIT 1) END
+          AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                          WHERE l.original_transaction_id = post.contract AND l.environment = p_environment
+                            AND l.linked_at >= post.received_at OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.orders AS u
+                          WHERE u.original_transaction_id = post.contract AND u.environment = p_environment
+                            AND u.user_id IS NULL AND u.status IN ('paid', 'partly_refunded') OFFSET 0)
+        ORDER BY post.contract, post.user_id, post.received_at, post.event_id, post.is_receipt, post.transaction_id
+    ), changed AS MATERIALIZED (
+        SELECT post.contract, post.user_id, post.is_receipt, post.transaction_id, refused.conflict
+        FROM post
+        JOIN disputed ON disputed.contract = post.contract
+        LEFT JOIN refused ON (refused.contract, refused.user_id, refused.is_receipt) = (post.contract, post.user_id, post.is_receipt)
+            AND refused.transaction_id IS NOT DISTINCT FROM post.transaction_id
+        WHERE post.conflict IS DISTINCT FROM refused.conflict
+    )
+    UPDATE appstore.client_posts AS p SET conflict = changed.conflict
+    FROM changed
+    WHERE p.original_transaction_id = ANY (ARRAY(SELECT changed.contract FROM changed)) -- the key's index, whatever the statistics say
+      AND (p.original_transaction_id, p.user_id, p.is_receipt) = (changed.contract, changed.user_id, changed.is_receipt)
+      AND p.environment = p_environment AND p.transaction_id IS NOT DISTINCT FROM changed.transaction_id;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.derive_conflicts(p_environment appstore.environment, p_contracts text[]) IS 'Derives client_posts.conflict of these contracts, whose rows are locked and derived.';
+
+CREATE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[], p_bare text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    -- 1. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: a refund of
+    --    a renewal charged ahead does not end the time that was paid for.
+    UPDATE appstore.contracts AS m
+    SET user_id = new.user_id, owner_since = new.owner_since, is_contested = new.is_contested, bundle_id = new.bundle_id,
+        product_id = new.product_id, product_type = new.product_type, status = new.status, will_renew = new.will_renew,
+        started_at = new.started_at, current_transaction_id = new.current_transaction_id, current_period_start = new.current_period_start,
+        current_period_end = new.current_period_end, revoked_at = new.revoked_at, access_until = new.access_until
+    FROM (
+        SELECT renewal.place, owner.user_id, owner.effective_at AS owner_since, contested.is_contested, (current.charge).bundle_id,
+               coalesce((current.charge).product_id, (renewal.register).renewal_product_id) AS product_id, (current.charge).product_type,
+               appstore.renewal_status(renewal.register, v1.register) AS status,
+               CASE WHEN appstore.v1_counts(renewal.register, v1.register) THEN (v1.register).auto_renew_status
+                    ELSE (renewal.register).auto_renew_status END = 1 AS will_renew,
+               first.purchase_date AS started_at, (current.charge).transaction_id AS current_transaction_id,
+               (current.charge).purchase_date AS current_period_start, (current.charge).expires_date AS current_period_end,
+               (current.charge).revocation_date AS revoked_at,
+               greatest(
+                   appstore.access_until(current.charge, renewal.register, v1.register),
+                   CASE WHEN (current.charge).revocation_date IS NOT NULL AND (current.charge).is_subscription THEN (
+                       SELECT max(t.expires_date) FROM appstore.transactions AS t
+                       WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+                         AND t.revocation_date IS NULL AND t.expires_date <= (current.charge).purchase_date)
+                   END) AS access_until
+        FROM unnest(p_contracts) AS contract (id)
+        LEFT JOIN LATERAL (
+            SELECT t AS charge FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+            ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id DESC LIMIT 1
+        ) AS current ON true
+        LEFT JOIN LATERAL (
+            SELECT t.purchase_date FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+            ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id LIMIT 1
+        ) AS first ON true
+        LEFT JOIN LATERAL (
+            SELECT s AS register, s.ctid AS place FROM appstore.contracts AS s
+            WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0
+        ) AS renewal ON true
+        LEFT JOIN LATERAL (
+            SELECT l AS register FROM appstore.v1_renewals AS l
+            WHERE l.original_transaction_id = contract.id AND l.environment = p_environment
+              AND l.bundle_id = (current.charge).bundle_id OFFSET 0
+        ) AS v1 ON true
+        LEFT JOIN LATERAL (
+            SELECT c.user_id, c.effective_at FROM appstore.ownership_claims AS c
+            WHERE c.original_transaction_id = contract.id AND c.environment = p_environment
+            ORDER BY c.effective_at DESC, c.kind DESC, c.source_id DESC LIMIT 1
+        ) AS owner ON true
+        CROSS JOIN LATERAL (
+            SELECT EXISTS (SELECT FROM appstore.v1_renewals AS l
+                           WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0)
+                OR EXISTS (SELECT FROM appstore.client_posts AS p
+                           WHERE p.original_transaction_id = contract.id AND p.environment = p_environment OFFSET 0)
+                OR EXISTS (SELECT FROM appstore.transactions AS t
+                           WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+                             AND t.app_account_token <> t.first_token OFFSET 0) AS is_contested
+        ) AS contested
+    ) AS new
+    WHERE m.ctid = new.place -- the row that this statement has read, and that is locked: another look-up would read its old versions again
+      AND (m.user_id, m.owner_since, m.is_contested, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at,
+           m.current_transaction_id, m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)
+          IS DISTINCT FROM
+          (new.user_id, new.owner_since, new.is_contested, new.bundle_id, new.product_id, new.product_type, new.status, new.will_renew,
+           new.started_at, new.current_transaction_id, new.current_period_start, new.current_period_end, new.revoked_at, new.access_until);
+    IF EXISTS (SELECT FROM appstore.contracts AS m
+               WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.is_contested) THEN
+        PERFORM appstore.derive_conflicts(p_environment, p_contracts);
+    END IF;
+    -- 2. A contract that no charge makes one any more, and that nothing else speaks of, is deleted.
+    IF cardinality(p_bare) > 0 THEN
+        DELETE FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = ANY (p_bare) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
+          AND NOT EXISTS (SELECT FROM appstore.transactions AS t
+                          WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l
+                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.client_posts AS p
+                          WHERE p.original_transaction_id = m.original_transaction_id AND p.environment = p_environment OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[], p_bare text[]) IS 'Derives owner, current period, access and is_contested of these contracts, whose rows are locked, and deletes those of p_bare that are none.';
+
+CREATE FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET jit TO 'off'
+    AS $$ -- nested loops only: a plan that was made for small tables would go on reading whole indexes
+DECLARE
+    v_affected         record;
+    v_locked_tokens    uuid[] := '{}';
+    v_locked_contracts text[] := '{}';
+    v_tokens           uuid[];
+    v_contracts        text[];
+BEGIN
+    -- 1. Lock what is affected, until a query behind the locks finds nothing new. Only the first orders are waited for.
+    LOOP
+        SELECT * INTO v_affected
+        FROM appstore.affected_rows(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals);
+        v_tokens := ARRAY(SELECT unnest(v_affected.tokens) EXCEPT SELECT unnest(v_locked_tokens) ORDER BY 1);
+        v_contracts := ARRAY(SELECT unnest(v_affected.contracts) COLLATE "C" EXCEPT SELECT unnest(v_locked_contracts) COLLATE "C" ORDER BY 1);
+        EXIT WHEN cardinality(v_tokens) = 0 AND cardinality(v_contracts) = 0;
+        IF cardinality(v_tokens) > 0 THEN
+            PERFORM appstore.lock_orders(p_environment, v_tokens, cardinality(v_locked_tokens) = 0);
+        END IF;
+        IF cardinality(v_contracts) > 0 THEN
+            PERFORM appstore.lock_contracts(p_environment, v_contracts);
+        END IF;
+        v_locked_tokens := v_locked_tokens || v_tokens;
+        v_locked_contracts := v_locked_contracts || v_contracts;
+    END LOOP;
+    -- 2. Each step reads what the one before it derived.
+    IF cardinality(v_affected.unsure) > 0 THEN
+        PERFORM appstore.derive_token_orders(p_environment, v_affected.unsure);
+    END IF;
+    IF cardinality(v_affected.claimed) > 0 THEN
+        PERFORM appstore.derive_claims(p_environment, v_affected.claimed);
+    END IF;
+    IF cardinality(v_affected.periods) > 0 THEN
+        PERFORM appstore.derive_period_orders(p_environment, v_affected.periods, p_transaction_ids);
+    END IF;
+    IF cardinality(v_affected.contracts) > 0 THEN
+        PERFORM appstore.derive_contracts(p_environment, v_affected.contracts, v_affected.bare);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), orders made (p_tokens) and renewal registers (p_renewals). The caller has locked the contracts that it knows of. Ends with deadlock_detected where another transaction holds what it needs; the caller then repeats its transaction.';
+
+CREATE FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_moved   text[];   -- charges whose order differs
+    v_foreign bigint;   -- those of them that this transaction has not written
+    v_had     bigint;
+BEGIN
+    -- 1. Every paid period that no token pays has an order under its own number. Its user is the owner of the contract at the purchase.
+    INSERT INTO appstore.orders AS o (environment, order_no, user_id, status, period_no, transaction_id, original_transaction_id,
+                                      web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
+    SELECT p_environment, period.order_no, owner.user_id, paid.status, period.order_no, paid.transaction_id, paid.original_transaction_id,
+           paid.web_order_line_item_id, paid.product_id, paid.paid_at, paid.quantity, paid.price, paid.currency
+    FROM unnest(p_periods) AS period (order_no)
+    CROSS JOIN LATERAL appstore.paid_period(p_environment, period.order_no) AS paid
+    LEFT JOIN LATERAL appstore.period_user(p_environment, paid.original_transaction_id, paid.paid_at) AS owner ON true
+    WHERE NOT EXISTS (
+        SELECT FROM appstore.orders AS by_token
+        WHERE by_token.period_no = period.order_no AND by_token.environment = p_environment AND by_token.order_no <> by_token.period_no OFFSET 0)
+    ORDER BY period.order_no
+    ON CONFLICT (order_no, environment) DO UPDATE
+    SET user_id = excluded.user_id, status = excluded.status, transaction_id = excluded.transaction_id,
+        original_transaction_id = excluded.original_transaction_id, web_order_line_item_id = excluded.web_order_line_item_id,
+        paid_product_id = excluded.paid_product_id, paid_at = excluded.paid_at, quantity = excluded.quantity, price = excluded.price,
+        currency = excluded.currency
+    WHERE (o.user_id, o.status, o.transaction_id, o.original_transaction_id, o.web_order_line_item_id, o.paid_product_id, o.paid_at,
+           o.quantity, o.price, o.currency)
+          IS DISTINCT FROM
+          (excluded.user_id, excluded.status, excluded.transaction_id, excluded.original_transaction_id, excluded.web_order_line_item_id,
+           excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price, excluded.currency);
+    -- 2. And only those have one.
+    DELETE FROM appstore.orders AS needless
+    WHERE needless.order_no = ANY (p_periods) AND needless.environment = p_environment AND needless.period_no = needless.order_no
+      AND (EXISTS (SELECT FROM appstore.orders AS by_token
+                   WHERE by_token.period_no = needless.order_no AND by_token.environment = p_environment
+                     AND by_token.order_no <> by_token.period_no OFFSET 0)
+           OR NOT EXISTS (SELECT FROM appstore.transactions AS t
+                          WHERE t.period_no = needless.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0));
+    -- 3. Each charge points to its order: the one that its own first token names, else the one that its period pays.
+    SELECT coalesce(array_agg(charge.transaction_id ORDER BY charge.transaction_id), '{}'),
+           count(*) FILTER (WHERE charge.transaction_id <> ALL (p_transaction_ids))
+    INTO v_moved, v_foreign
+    FROM unnest(p_periods) AS period (order_no)
+    CROSS JOIN LATERAL (
+        SELECT t.transaction_id, t.first_token, t.is_purchased, t.order_no, t.token_changed
+        FROM appstore.transactions AS t WHERE t.period_no = period.order_no AND t.environment = p_environment OFFSET 0
+    ) AS charge
+    WHERE charge.token_changed
+       OR charge.order_no IS DISTINCT FROM appstore.order_of(p_environment, period.order_no, charge.first_token, charge.is_purchased);
+    IF v_foreign > 0 THEN
+        -- Whoever holds a charge is about to wait for its contract, which is locked here: to wait for the charge would be a deadlock.
+        PERFORM FROM appstore.transactions AS t
+        WHERE t.transaction_id = ANY (v_moved) AND t.environment = p_environment FOR UPDATE SKIP LOCKED;
+        GET DIAGNOSTICS v_had = ROW_COUNT;
+        IF v_had < cardinality(v_moved) THEN
+            PERFORM appstore.give_way();
+        END IF;
+    END IF;
+    IF cardinality(v_moved) > 0 THEN
+        UPDATE appstore.transactions AS t
+        SET order_no = appstore.order_of(p_environment, t.period_no, t.first_token, t.is_purchased),
+            token_changed = false, left_token = NULL
+        WHERE t.transaction_id = ANY (v_moved) AND t.environment = p_environment;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) IS 'Derives the orders of these periods and points their charges to them. p_transaction_ids are the charges that this transaction has written.';
+
+CREATE FUNCTION appstore.derive_refund_requests(environment appstore.environment, transaction_ids text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    -- With the transactions that these requests were about until a copy named another.
+    v_ids text[] := ARRAY(
+        SELECT merged.id COLLATE "C" FROM unnest(derive_refund_requests.transaction_ids) AS merged (id)
+        UNION
+        SELECT left_by.id
+        FROM unnest(derive_refund_requests.transaction_ids) AS merged (id)
+        CROSS JOIN LATERAL (
+            SELECT r.left_transaction_id AS id FROM appstore.refund_requests AS r
+            WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment
+              AND r.left_transaction_id IS NOT NULL OFFSET 0
+        ) AS left_by
+        ORDER BY 1);
+BEGIN
+    -- 1. Lock the rows, in the order of their keys. A transaction that merges another notification of the same purchase waits here, and reads
+    --    what was committed meanwhile in the next statement. A WHERE that is false locks a row and writes nothing.
+    INSERT INTO appstore.consumption_obligations (environment, transaction_id)
+    SELECT derive_refund_requests.environment, merged.id FROM unnest(v_ids) AS merged (id) ORDER BY merged.id COLLATE "C"
+    ON CONFLICT (transaction_id, environment) DO UPDATE SET asked_at = NULL WHERE false;
+    -- 2. The first request since the last decision.
+    UPDATE appstore.consumption_obligations AS c
+    SET original_transaction_id = first.original_transaction_id, asked_at = first.signed_date,
+        due_at = first.signed_date + interval '12 hours', reason = first.reason
+    FROM unnest(v_ids) AS merged (id)
+    LEFT JOIN LATERAL (
+        SELECT r.original_transaction_id, r.signed_date, r.reason FROM appstore.refund_requests AS r
+        WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind = 'asked'
+          AND r.signed_date > coalesce((
+                  SELECT max(d.signed_date) FROM appstore.refund_requests AS d
+                  WHERE d.transaction_id = merged.id AND d.environment = derive_refund_requests.environment AND d.kind <> 'asked'),
+              '-infinity')
+        ORDER BY r.signed_date, r.notification_uuid LIMIT 1
+    ) AS first ON true
+    WHERE c.transaction_id = ANY (v_ids) AND c.transaction_id = merged.id
+      AND c.environment = derive_refund_requests.environment
+      AND (c.original_transaction_id, c.asked_at, c.reason) IS DISTINCT FROM (first.original_transaction_id, first.signed_date, first.reason);
+    -- 3. Of a copy that does not count there is nothing.
+    DELETE FROM appstore.consumption_obligations AS c
+    WHERE c.transaction_id = ANY (v_ids) AND c.environment = derive_refund_requests.environment AND c.asked_at IS NULL
+      AND c.answered_at IS NULL
+      AND NOT EXISTS (SELECT FROM appstore.refund_requests AS r
+                      WHERE r.transaction_id = c.transaction_id AND r.environment = c.environment OFFSET 0);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.derive_refund_requests(environment appstore.environment, transaction_ids text[]) IS 'Brings consumption_obligations up to date for these transactions, after rows of refund_requests about them were merged.';
+
+CREATE FUNCTION appstore.derive_token_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    -- 1. An order that neither the shop made nor any first token names does not exist, nor does its twin: its only token was a later one.
+    DELETE FROM appstore.orders AS unmade
+    WHERE unmade.order_no = ANY (p_tokens) AND unmade.environment = p_environment
+      AND (unmade.ordered_at IS NULL OR p_environment = 'Sandbox') AND (unmade.period_no IS NULL OR unmade.order_no <> unmade.period_no)
+      AND NOT EXISTS (SELECT FROM appstore.transactions AS t
+                      WHERE t.first_token = unmade.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0);
+    -- 2. The others get what their payer says.
+    UPDATE appstore.orders AS o
+    SET status = new.status, reason = new.reason, period_no = new.period_no, transaction_id = new.transaction_id,
+        original_transaction_id = new.original_transaction_id, web_order_line_item_id = new.web_order_line_item_id,
+        paid_product_id = new.product_id, paid_at = new.paid_at, quantity = new.quantity, price = new.price, currency = new.currency
+    FROM (
+        SELECT token.order_no, coalesce(paid.status, 'pending') AS status,
+               CASE WHEN payer.period_no IS NULL AND EXISTS (
+                        SELECT FROM appstore.transactions AS t
+                        WHERE t.first_token = token.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
+                    THEN 'product_mismatch' END AS reason,
+               payer.period_no, paid.transaction_id, paid.original_transaction_id, paid.web_order_line_item_id, paid.product_id, paid.paid_at,
+               paid.quantity, paid.price, paid.currency
+        FROM unnest(p_tokens) AS token (order_no)
+        LEFT JOIN LATERAL appstore.payer(p_environment, token.order_no) AS payer ON true
+        LEFT JOIN LATERAL appstore.paid_period(p_environment, payer.period_no) AS paid ON true
+    ) AS new
+    WHERE o.order_no = ANY (p_tokens) AND o.order_no = new.order_no AND o.environment = p_environment
+      AND (o.status, o.reason, o.period_no, o.transaction_id, o.original_transaction_id, o.web_order_line_item_id, o.paid_product_id,
+           o.paid_at, o.quantity, o.price, o.currency)
+          IS DISTINCT FROM
+          (new.status, new.reason, new.period_no, new.transaction_id, new.original_transaction_id, new.web_order_line_item_id, new.product_id,
+           new.paid_at, new.quantity, new.price, new.currency);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.derive_token_orders(p_environment appstore.environment, p_tokens uuid[]) IS 'Derives the orders with these tokens, whose rows are locked, from the periods that pay them.';
+
+CREATE PROCEDURE appstore.discard_all(IN why text, IN result appstore.result DEFAULT NULL::appstore.result, IN reason text DEFAULT NULL::text, IN notification_type text DEFAULT NULL::text, IN subtype text DEFAULT NULL::text, IN environment appstore.environment DEFAULT NULL::appstore.environment, IN bundle_id text DEFAULT NULL::text, IN received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, IN received_before timestamp with time zone DEFAULT NULL::timestamp with time zone)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    CALL appstore.repair_all(
+        'discard', ROW(result, reason, notification_type, subtype, environment, bundle_id, received_from, received_before), why);
+END
+$$;
+
+COMMENT ON PROCEDURE appstore.discard_all(IN why text, IN result appstore.result, IN reason text, IN notification_type text, IN subtype text, IN environment appstore.environment, IN bundle_id text, IN received_from timestamp with time zone, IN received_before timestamp with time zone) IS 'Ends all failed, rejected and unhandled events that meet every given condition and were settled before the call. It commits every 1,000 events and can be ended and repeated. Call it outside of a transaction and without a statement_timeout.';
+
+CREATE FUNCTION appstore.discard_event(event_id bigint, reason text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_queued appstore.inbox_queue;
+BEGIN
+    IF coalesce(btrim(reason), '') = '' THEN
+        RAISE EXCEPTION 'a discard needs a reason' USING ERRCODE = 'invalid_parameter_value', HINT = 'It becomes the reason of the outcome.';
+    END IF;
+    SELECT q.* INTO v_queued FROM appstore.inbox_queue AS q WHERE q.event_id = discard_event.event_id FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, last_error)
+        SELECT i.event_id, i.source, i.received_at, clock_timestamp(), v_queued.run, v_queued.attempts, 'discarded', discard_event.reason,
+               v_queued.last_error
+        FROM appstore.inbox AS i WHERE i.event_id = discard_event.event_id;
+        DELETE FROM appstore.inbox_queue AS q WHERE q.event_id = discard_event.event_id;
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
+        VALUES (clock_timestamp(), session_user, 'discard', ARRAY[discard_event.event_id], discard_event.reason);
+    ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = discard_event.event_id) THEN
+        RETURN appstore.repair_held(event_id);
+    ELSIF appstore.repair_outcomes('discard', ARRAY[event_id], 'infinity', '0', reason, NULL) = '{}' THEN
+        RAISE EXCEPTION 'event % is neither waiting nor failed, rejected or unhandled', event_id USING ERRCODE = 'no_data_found', HINT =
+            coalesce((SELECT format('Its result is %s, which a discard cannot undo.', o.result)
+                      FROM appstore.outcomes AS o WHERE o.event_id = discard_event.event_id), 'There is no such event.');
+    END IF;
+    RETURN 1;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.discard_event(event_id bigint, reason text) IS 'Ends an event that waits, failed, was rejected or unhandled: it does not run again. Its body may be gone. Returns 1, or 0 with a notice when a worker holds it. The reason stays for good: appstore.forget does not erase it.';
+
+CREATE FUNCTION appstore.discard_events(why text, result appstore.result DEFAULT NULL::appstore.result, reason text DEFAULT NULL::text, notification_type text DEFAULT NULL::text, subtype text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment, bundle_id text DEFAULT NULL::text, received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.repair_events(
+        'discard', ROW(result, reason, notification_type, subtype, environment, bundle_id, received_from, received_before),
+        max_events, dry_run, why);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.discard_events(why text, result appstore.result, reason text, notification_type text, subtype text, environment appstore.environment, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean) IS 'Ends the failed, rejected and unhandled events that meet every given condition, at most max_events (1 to 1,000), and returns how many. why becomes their reason. dry_run only counts them, all of them when max_events is null. appstore.discard_all takes all.';
+
+CREATE FUNCTION appstore.discard_waiting_posts(posts bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+BEGIN
+    LOOP
+        PERFORM FROM appstore.inbox_queue AS q WHERE q.event_id = ANY (posts) ORDER BY q.event_id FOR UPDATE;
+        WITH ended AS (
+            DELETE FROM appstore.inbox_queue AS q WHERE q.event_id = ANY (posts) RETURNING q.event_id, q.run, q.attempts
+        )
+        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
+        SELECT i.event_id, i.source, i.received_at, clock_timestamp(), ended.run, ended.attempts, 'discarded', 'forgotten'
+        FROM ended CROSS JOIN LATERAL (
+            SELECT i.event_id, i.source, i.received_at FROM appstore.inbox AS i WHERE i.event_id = ended.event_id OFFSET 0
+        ) AS i;
+        PERFORM FROM appstore.outcomes AS o WHERE o.event_id = ANY (posts) ORDER BY o.event_id FOR UPDATE;
+        EXIT WHEN NOT EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = ANY (posts));
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.discard_waiting_posts(posts bigint[]) IS 'Discards those of the events that wait, and locks the outcomes of all, so that none can run or be requeued before the end of the transaction. Waits for a worker that holds one.';
+
+CREATE FUNCTION appstore.drop_aged_partition() RETURNS TABLE(did text, partition text, events bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    c_checked  CONSTANT integer := 50000; -- the most events that a step checks
+    c_kept     CONSTANT integer := 100;   -- the most events that move to the default partition
+    c_repaired CONSTANT integer := 10000; -- the most repairs since the check began that are read under the lock
+    c_overlap  CONSTANT interval := '1 hour';
+    v_now      timestamptz := clock_timestamp();
+    v_ages     appstore.retention;
+    v_part     record;
+    v_state    appstore.maintenance_state;
+    v_checked  bigint;
+    v_lowest   bigint;
+    v_kept     bigint[];
+    v_did      text;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'drop_aged_partition works in READ COMMITTED only' USING ERRCODE = 'invalid_transaction_state', HINT =
+            'It must see what others committed before it got their lock.';
+    ELSIF NOT appstore.maintenance_lock() THEN
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT * FROM appstore.drop_detached_partition();
+    IF FOUND THEN
+        RETURN;
+    END IF;
+
+    -- 1. The first partition that no new event can come into and whose age is limited. Outcomes go when no body is left of their events: then
+    --    none of them waits, and none can be requeued.
+    SELECT r.* INTO v_ages FROM appstore.retention AS r;
+    SELECT p.parent, p.partition, p.from_id, p.to_id, v_now - CASE p.parent WHEN 'inbox' THEN v_ages.bodies ELSE v_ages.outcomes END AS cutoff
+    INTO v_part
+    FROM appstore.inbox_partitions AS p LEFT JOIN appstore.maintenance_state AS s ON s.task = p.partition
+    WHERE p.is_past AND coalesce(s.not_before, '-infinity') <= v_now
+      AND CASE p.parent WHEN 'inbox' THEN v_ages.bodies IS NOT NULL
+                        ELSE v_ages.outcomes IS NOT NULL
+                             AND NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id >= p.from_id AND i.event_id < p.to_id) END
+    ORDER BY p.parent, p.from_id LIMIT 1;
+    IF v_part.partition IS NULL THEN
+        RETURN;
+    END IF;
+    INSERT INTO appstore.maintenance_state AS s (task, started_at, event_id) VALUES (v_part.partition, v_now, v_part.to_id)
+    ON CONFLICT (task) DO UPDATE
+    SET started_at = excluded.started_at, event_id = excluded.event_id, kept = '{}', not_before = '-infinity' WHERE s.not_before > '-infinity';
+    SELECT s.* INTO v_state FROM appstore.maintenance_state AS s WHERE s.task = v_part.partition;
+
+    -- 2. Check the next events, from above: the youngest ones, for which it must stay, are found first.
+    EXECUTE format(
+        'SELECT count(*), min(c.event_id), coalesce(array_agg(c.event_id) FILTER (WHERE NOT c.has_aged), ''{}'') '
+        'FROM (SELECT p.event_id, %s AS has_aged FROM appstore.%I AS p WHERE p.event_id < $2 ORDER BY p.event_id DESC LIMIT $3) AS c',
+        CASE v_part.parent WHEN 'outcomes' THEN 'p.settled_at < $1'
+             ELSE 'EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id = p.event_id AND o.settled_at < $1 OFFSET 0)' END,
+        v_part.partition)
+    INTO v_checked, v_lowest, v_kept USING v_part.cutoff, v_state.event_id, c_checked;
+    v_kept := v_state.kept || v_kept;
+    v_did := CASE
+        WHEN cardinality(v_kept) > c_kept
+             OR EXISTS (SELECT FROM appstore.outcome_history AS h WHERE h.replaced_at >= v_state.started_at - c_overlap
+                        ORDER BY h.replaced_at OFFSET c_repaired - 1 LIMIT 1) THEN 'postponed'
+        WHEN v_checked = c_checked THEN 'checked'
+        ELSE 'detached' END;
+
+    -- 3. Under a lock that excludes all others, add what was repaired since the check began. A requeue uses the inbox: those that came first
+    --    have committed when the lock is granted, so their events are in the queue or, if they have run again, in the history; later ones
+    --    wait, and find no body. A discard writes the history, too. It is found there unless its transaction took longer than c_overlap.
+    IF v_did = 'detached' THEN
+        EXECUTE format('LOCK TABLE ONLY appstore.%I IN ACCESS EXCLUSIVE MODE', v_part.parent);
+        v_kept := ARRAY(
+            SELECT unnest(v_kept)
+            UNION SELECT q.event_id FROM appstore.inbox_queue AS q WHERE q.event_id >= v_part.from_id AND q.event_id < v_part.to_id
+            UNION SELECT h.event_id FROM appstore.outcome_history AS h
+            WHERE h.replaced_at >= v_state.started_at - c_overlap AND h.event_id >= v_part.from_id AND h.event_id < v_part.to_id);
+        v_did := CASE WHEN cardinality(v_kept) > c_kept THEN 'postponed' ELSE 'detached' END;
+    END IF;
+    RETURN QUERY SELECT v_did, v_part.partition, cardinality(v_kept)::bigint;
+    IF v_did = 'checked' THEN
+        UPDATE appstore.maintenance_state AS s SET event_id = v_lowest, kept = v_kept WHERE s.task = v_part.partition;
+        RETURN;
+    ELSIF v_did = 'postponed' THEN
+        UPDATE appstore.maintenance_state AS s SET not_before = v_now + interval '1 hour', kept = '{}' WHERE s.task = v_part.partition;
+        RETURN;
+    END IF;
+
+    -- 4. Detach it.
+    DELETE FROM appstore.maintenance_state AS s WHERE s.task = v_part.partition;
+    EXECUTE format('ALTER TABLE appstore.%I DETACH PARTITION appstore.%I', v_part.parent, v_part.partition);
+    EXECUTE format('INSERT INTO appstore.%I SELECT p.* FROM appstore.%I AS p WHERE p.event_id = ANY ($1)', v_part.parent, v_part.partition)
+    USING v_kept;
+    EXECUTE format('ALTER TABLE appstore.%I RENAME TO %I', v_part.partition, 'aged_' || v_part.partition);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (v_now, 'retention', 'drop_partition', '{}',
+            jsonb_build_object('partition', v_part.partition, 'from', v_part.from_id, 'to', v_part.to_id, 'kept', cardinality(v_kept)));
+END
+$_$;
+
+COMMENT ON FUNCTION appstore.drop_aged_partition() IS 'Takes the next step to drop a partition of the inbox, or of the outcomes, whose events have aged: checks a part of it; when the whole of it has at most 100 events to keep, moves these to the default partition and detaches it; the next call drops it. Returns checked, postponed, detached, expired or dropped, with the number of events, or no row. Only to detach it needs the table for itself, for milliseconds: it gives up after 100 ms (55P03) and has changed nothing then.';
+
+CREATE FUNCTION appstore.drop_detached_partition() RETURNS TABLE(did text, partition text, events bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_name  text := (SELECT c.relname FROM pg_class AS c
+                     WHERE c.relnamespace = 'appstore'::regnamespace AND c.relkind = 'r' AND c.relname LIKE 'aged\_%' ORDER BY c.relname LIMIT 1);
+    v_first bigint;
+    v_last  bigint;
+    v_ids   bigint[];
+BEGIN
+    IF v_name IS NULL THEN
+        RETURN;
+    ELSIF v_name LIKE 'aged\_outcomes\_%' THEN
+        -- What belongs to the outcomes goes first, step by step. Outcomes that were kept are in the default partition.
+        EXECUTE format('SELECT min(p.event_id), max(p.event_id) FROM appstore.%I AS p', v_name) INTO v_first, v_last;
+        v_ids := ARRAY(
+            SELECT a.event_id
+            FROM (SELECT h.event_id FROM appstore.outcome_history AS h WHERE h.event_id BETWEEN v_first AND v_last
+                  UNION ALL
+                  SELECT e.event_id FROM appstore.event_contracts AS e WHERE e.event_id BETWEEN v_first AND v_last) AS a
+            WHERE NOT EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id = a.event_id OFFSET 0)
+            LIMIT 5000);
+        IF v_ids <> '{}' THEN
+            DELETE FROM appstore.outcome_history AS h WHERE h.event_id = ANY (v_ids);
+            DELETE FROM appstore.event_contracts AS e WHERE e.event_id = ANY (v_ids);
+            RETURN QUERY SELECT 'expired', substr(v_name, 6), cardinality(v_ids)::bigint;
+            RETURN;
+        END IF;
+    END IF;
+    EXECUTE format('DROP TABLE appstore.%I', v_name);
+    RETURN QUERY SELECT 'dropped', substr(v_name, 6), 0::bigint;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.drop_detached_partition() IS 'Drops a partition that was detached; of outcomes first their history and contracts, at most 5,000 in a step. Returns what it did, or no row.';
+
+CREATE FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.check_argument(state IN ('refused', 'given_up'), format('state %L does not end a call without an answer', state),
+                                    'States are refused and given_up.');
+    UPDATE appstore.outbox AS c
+    SET state = end_call.state, reason = end_call.reason, settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1
+    WHERE c.call_id = end_call.call_id AND c.epoch = end_call.epoch AND (c.state = 'open') IS TRUE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF falls_back THEN
+        PERFORM appstore.fall_back(ARRAY[end_call.call_id]);
+    END IF;
+    RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) IS 'Settles a call without an answer, with its fallback unless Apple denied what was asked about. Returns false, without effect, when the lease of that epoch has been lost.';
+
+CREATE FUNCTION appstore.entitlements_at(at timestamp with time zone) RETURNS SETOF appstore.entitlement
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT e.environment, e.user_id, e.product_id, e.entitlement, coalesce(at < e.until, false), e.until,
+           CASE WHEN at < e.until THEN CASE WHEN at >= e.grace_from THEN 'grace_period' ELSE 'active' END ELSE e.why_ended END,
+           coalesce(at >= e.grace_from AND at < e.until, false),
+           e.will_renew, e.original_transaction_id, e.bundle_id
+    FROM appstore.entitlement_terms AS e
+    WHERE e.user_id IS NOT NULL
+$$;
+
+COMMENT ON FUNCTION appstore.entitlements_at(at timestamp with time zone) IS 'What each user may use at an instant, and no longer, by what is known today.';
+
+CREATE FUNCTION appstore.events_not_exactly_once() RETURNS SETOF bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT i.event_id FROM appstore.inbox AS i
+    WHERE NOT EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = i.event_id)
+      AND NOT EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id = i.event_id)
+    UNION ALL
+    SELECT q.event_id FROM appstore.inbox_queue AS q
+    WHERE EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id = q.event_id)
+       OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = q.event_id)
+$$;
+
+COMMENT ON FUNCTION appstore.events_not_exactly_once() IS 'The events that break the rule, so none: every event of the inbox waits or has an outcome and never both, and an event that waits has its body. An outcome may outlive its body. Reads everything.';
+
+CREATE FUNCTION appstore.expire(walk text) RETURNS TABLE(checked bigint, deleted bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '1s'
     SET plan_cache_mode TO 'force_custom_plan'
     SET enable_seqscan TO 'off'
-    SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
-    AS $$
+    SET jit TO 'off'
+    AS $_$
 #variable_conflict use_column
 DECLARE
     c_batch     CONSTANT integer := 500;
-    v_of_junk   boolean := age.walk IN ('rejected_bodies', 'rejected_outcomes');
-    v_of_bodies boolean := age.walk IN ('rejected_bodies', 'default_bodies');
+    v_rejected  boolean := expire.walk LIKE 'rejected\_%';
+    v_of_bodies boolean := expire.walk LIKE '%\_bodies';
     v_cutoff    timestamptz;
-    v_walk      appstore.retention_walks;
-    v_looked    bigint;
-    v_is_over   boolean;
+    v_state     appstore.maintenance_state;
+    v_checked   bigint;
+    v_is_over   boolean := false;
     v_ids       bigint[];
 BEGIN
-    IF NOT appstore.keep_house() THEN
+    IF walk IS NULL OR walk NOT IN ('rejected_bodies', 'rejected_outcomes', 'default_bodies', 'default_outcomes') THEN
+        RAISE EXCEPTION 'there is no walk %', quote_nullable(walk) USING ERRCODE = 'invalid_parameter_value', HINT =
+            'Walks are rejected_bodies, rejected_outcomes, default_bodies and default_outcomes.';
+    ELSIF NOT appstore.maintenance_lock() THEN
         RETURN;
     END IF;
-    SELECT w.* INTO v_walk FROM appstore.retention_walks AS w WHERE w.walk = age.walk;
-    IF v_walk.walk IS NULL THEN
-        RAISE EXCEPTION 'there is no walk %', quote_nullable(age.walk) USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    SELECT clock_timestamp() - CASE age.walk WHEN 'rejected_bodies' THEN r.rejected_bodies WHEN 'rejected_outcomes' THEN r.rejected_outcomes
-                                             WHEN 'default_bodies' THEN r.bodies WHEN 'outcomes' THEN r.outcomes END
+    SELECT clock_timestamp() - CASE expire.walk WHEN 'rejected_bodies' THEN r.rejected_bodies WHEN 'rejected_outcomes' THEN r.rejected_outcomes
+                                                WHEN 'default_bodies' THEN r.bodies ELSE r.outcomes END
     INTO v_cutoff FROM appstore.retention AS r;
     IF v_cutoff IS NULL THEN
-        RETURN; -- for ever
+        RETURN;
     END IF;
+    INSERT INTO appstore.maintenance_state (task) VALUES (expire.walk) ON CONFLICT (task) DO NOTHING;
+    SELECT s.* INTO v_state FROM appstore.maintenance_state AS s WHERE s.task = expire.walk;
 
-    -- 1. The next rows of the walk. Junk is walked by the time of its outcome, and a requeued event gets a new one: there is no way back.
-    --    The other walks begin anew when they come to what was received lately.
-    IF v_of_junk THEN
-        SELECT count(*), coalesce(array_agg(next.event_id), '{}'), false, coalesce(max(next.settled_at), v_walk.settled_at),
-               coalesce((array_agg(next.event_id ORDER BY next.settled_at DESC, next.event_id DESC))[1], v_walk.event_id)
-        INTO v_looked, v_ids, v_is_over, v_walk.settled_at, v_walk.event_id
-        FROM (
-            SELECT o.event_id, o.settled_at FROM appstore.outcomes AS o
-            WHERE o.result = 'rejected' AND o.settled_at < v_cutoff
-              AND o.settled_at >= v_walk.settled_at AND (o.settled_at, o.event_id) > (v_walk.settled_at, v_walk.event_id)
-            ORDER BY o.settled_at, o.event_id LIMIT c_batch
-        ) AS next;
-    ELSIF v_of_bodies THEN
-        SELECT count(*), coalesce(array_agg(next.event_id), '{}'), bool_and(next.received_at >= v_cutoff), max(next.event_id)
-        INTO v_looked, v_ids, v_is_over, v_walk.event_id
-        FROM (
-            SELECT i.event_id, i.received_at FROM appstore.inbox_default AS i
-            WHERE i.event_id > v_walk.event_id ORDER BY i.event_id LIMIT c_batch
-        ) AS next;
+    -- 1. The next rows. Rejected ones in the order of their outcomes: a requeued event gets a new one, so the walk never goes back. The walks
+    --    over default partitions begin anew when they come to what was received lately.
+    IF v_rejected THEN
+        SELECT count(*), coalesce(array_agg(next.event_id), '{}'), coalesce(max(next.settled_at), v_state.settled_at),
+               coalesce((array_agg(next.event_id ORDER BY next.settled_at DESC, next.event_id DESC))[1], v_state.event_id)
+        INTO v_checked, v_ids, v_state.settled_at, v_state.event_id
+        FROM (SELECT o.event_id, o.settled_at FROM appstore.outcomes AS o
+              WHERE o.result = 'rejected' AND o.settled_at < v_cutoff
+                AND o.settled_at >= v_state.settled_at AND (o.settled_at, o.event_id) > (v_state.settled_at, v_state.event_id)
+              ORDER BY o.settled_at, o.event_id LIMIT c_batch) AS next;
     ELSE
-        SELECT count(*), coalesce(array_agg(next.event_id), '{}'), bool_and(next.received_at >= v_cutoff), max(next.event_id)
-        INTO v_looked, v_ids, v_is_over, v_walk.event_id
-        FROM (
-            SELECT o.event_id, o.received_at FROM appstore.outcomes AS o
-            WHERE o.event_id > v_walk.event_id ORDER BY o.event_id LIMIT c_batch
-        ) AS next;
-    END IF;
-    IF v_looked = 0 OR v_is_over THEN
-        v_looked := 0;
-        v_walk.event_id := CASE WHEN v_of_junk THEN v_walk.event_id ELSE 0 END;
+        EXECUTE format('SELECT count(*), coalesce(array_agg(next.event_id), ''{}''), coalesce(bool_and(next.received_at >= $1), true), '
+                       'max(next.event_id) FROM (SELECT d.event_id, d.received_at FROM appstore.%I AS d WHERE d.event_id > $2 '
+                       'ORDER BY d.event_id LIMIT $3) AS next', CASE WHEN v_of_bodies THEN 'inbox_default' ELSE 'outcomes_default' END)
+        INTO v_checked, v_ids, v_is_over, v_state.event_id USING v_cutoff, v_state.event_id, c_batch;
+        IF v_is_over THEN
+            v_checked := 0;
+            v_state.event_id := 0;
+        END IF;
     END IF;
 
-    -- 2. Those that have aged. An outcome that is locked here cannot be requeued before the end.
+    -- 2. Those of them that have aged. An outcome that is locked here cannot be requeued before the end.
     v_ids := ARRAY(
         SELECT o.event_id FROM appstore.outcomes AS o
-        WHERE o.event_id = ANY (v_ids) AND o.settled_at < v_cutoff AND (NOT v_of_junk OR appstore.is_junk(o))
-          AND (age.walk <> 'outcomes' OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0))
+        WHERE o.event_id = ANY (v_ids) AND o.settled_at < v_cutoff
+          AND CASE WHEN v_rejected -- and unverified: anyone could have posted it
+                   THEN o.result = 'rejected' AND o.notification_type IS NULL AND o.notification_uuid IS NULL AND o.environment IS NULL
+                        AND o.bundle_id IS NULL AND o.transaction_id IS NULL
+                   ELSE v_of_bodies OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0) END
         ORDER BY o.event_id FOR UPDATE);
-    IF v_of_junk OR v_of_bodies THEN
+    IF v_rejected OR v_of_bodies THEN
         DELETE FROM appstore.inbox AS i WHERE i.event_id = ANY (v_ids);
     END IF;
     IF NOT v_of_bodies THEN
@@ -246,14 +2063,14 @@ BEGIN
         DELETE FROM appstore.event_contracts AS e WHERE e.event_id = ANY (v_ids);
         DELETE FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_ids);
     END IF;
-    UPDATE appstore.retention_walks AS w SET settled_at = v_walk.settled_at, event_id = v_walk.event_id WHERE w.walk = age.walk;
-    RETURN QUERY SELECT v_looked, cardinality(v_ids)::bigint;
+    UPDATE appstore.maintenance_state AS s SET settled_at = v_state.settled_at, event_id = v_state.event_id WHERE s.task = expire.walk;
+    RETURN QUERY SELECT v_checked, cardinality(v_ids)::bigint;
 END
-$$;
+$_$;
 
-ALTER FUNCTION appstore.age(walk text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.expire(walk text) IS 'Deletes the next aged rows of a walk: rejected_bodies and rejected_outcomes of events in which nothing could be verified; default_bodies and default_outcomes of the default partitions, which are never dropped. Checks at most 500, returns how many it checked and deleted; no row when nothing of the kind ages.';
 
-CREATE FUNCTION appstore.age_calls() RETURNS bigint
+CREATE FUNCTION appstore.expire_calls() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '1s'
@@ -267,7 +2084,7 @@ DECLARE
     v_given_up bigint;
     v_deleted  bigint;
 BEGIN
-    IF NOT appstore.keep_house() THEN
+    IF NOT appstore.maintenance_lock() THEN
         RETURN 0;
     END IF;
     v_awaited := ARRAY(SELECT c.call_id FROM appstore.outbox AS c
@@ -291,1354 +2108,38 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION appstore.age_calls() OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.expire_calls() IS 'Uses the fallback of calls that had no attempt for a minute, gives up calls that no worker took for an hour after their deadline, and deletes calls that were settled 30 days ago: at most 500 of each. Returns how many.';
 
-CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) RETURNS bigint
+CREATE FUNCTION appstore.expire_notifications() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-DECLARE
-    v_kind  text;
-    v_event bigint;
-BEGIN
-    IF source IS DISTINCT FROM 'verify_receipt' THEN
-        RAISE EXCEPTION 'source % is no answer to a call', quote_nullable(source) USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    SELECT c.kind INTO v_kind FROM appstore.outbox AS c
-    WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND (c.state = 'open') IS TRUE AND c.is_leased FOR UPDATE;
-    IF NOT FOUND THEN
-        RETURN NULL;
-    ELSIF v_kind <> source THEN
-        RAISE EXCEPTION 'a call of kind % has no answer of source %', v_kind, source USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    WITH stored AS (
-        INSERT INTO appstore.inbox (source, received_at, body) VALUES (answer_call.source, clock_timestamp(), answer_call.body)
-        RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
-    )
-    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
-    SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
-    RETURNING inbox_ready.event_id INTO v_event;
-    UPDATE appstore.outbox AS c
-    SET state = 'answered', settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1, last_reason = NULL, repeats = 0,
-        answer_event_id = v_event
-    WHERE c.call_id = answer_call.call_id;
-    RETURN v_event;
-END
-$$;
-
-ALTER FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) RETURNS TABLE(result text, order_no uuid, status text)
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-#variable_conflict use_column
-DECLARE
-    v_no    uuid := coalesce($3, gen_random_uuid());
-    v_known appstore.orders;
-BEGIN
-    -- Nobody makes the order between the look at it and the call.
-    PERFORM appstore.lock_for_order(v_no);
-    SELECT * INTO v_known FROM appstore.orders AS o WHERE o.environment = 'Production' AND o.no = v_no AND o.ordered_at IS NOT NULL;
-    IF v_known.no IS NULL THEN
-        PERFORM appstore.create_order($1, $2, v_no, $4);
-        RETURN QUERY SELECT 'made', o.no, o.status FROM appstore.orders AS o WHERE o.environment = 'Production' AND o.no = v_no;
-    ELSIF (v_known.user_id, v_known.product_id, v_known.bundle_id) IS DISTINCT FROM ($1, $2, $4) THEN
-        RETURN QUERY SELECT 'conflict', v_no, NULL::text;
-    ELSE
-        RETURN QUERY SELECT 'same', v_no, v_known.status;
-    END IF;
-END
-$_$;
-
-ALTER FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.api_entitlements(environment text, user_id text, bundle_ids text[]) RETURNS TABLE(product_id text, entitlement text, active boolean, ends_at timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-#variable_conflict use_column
-BEGIN
-    RETURN QUERY
-    SELECT e.product_id, e.entitlement, e.active, CASE WHEN isfinite(e.until) THEN e.until END, e.why, e.in_grace, e.will_renew,
-           e.original_transaction_id, e.bundle_id
-    FROM appstore.entitlements_at(statement_timestamp()) AS e
-    WHERE e.environment = api_entitlements.environment AND e.user_id = api_entitlements.user_id
-      AND (api_entitlements.bundle_ids IS NULL OR e.bundle_id = ANY (api_entitlements.bundle_ids))
-    ORDER BY e.entitlement COLLATE "C", e.original_transaction_id COLLATE "C", e.product_id COLLATE "C";
-END
-$$;
-
-ALTER FUNCTION appstore.api_entitlements(environment text, user_id text, bundle_ids text[]) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.api_event(event_id bigint, with_submission boolean) RETURNS TABLE(received_at timestamp with time zone, settled_at timestamp with time zone, outcome text, reason text, environment text, bundle_id text, transaction_id text, original_transaction_id text, submission bytea)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    SELECT coalesce(o.received_at, i.received_at), o.settled_at, o.result, o.reason, o.environment, o.bundle_id, o.transaction_id,
-           o.original_transaction_id, CASE WHEN api_event.with_submission THEN i.body END
-    FROM (SELECT api_event.event_id) AS asked
-    LEFT JOIN appstore.inbox AS i ON i.event_id = asked.event_id
-    LEFT JOIN appstore.outcomes AS o ON o.event_id = asked.event_id
-    WHERE coalesce(o.source, i.source) IN ('client_transaction', 'client_receipt')
-$$;
-
-ALTER FUNCTION appstore.api_event(event_id bigint, with_submission boolean) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE(key_id integer, bundle_ids text[], environments text[], verbs text[])
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-DECLARE
-    v_hour timestamptz := date_trunc('hour', clock_timestamp());
-BEGIN
-    RETURN QUERY
-    SELECT k.key_id, k.bundle_ids, k.environments, k.verbs
-    FROM appstore.api_keys AS k WHERE k.key_hash = api_key.key_hash AND k.revoked_at IS NULL;
-    -- Once an hour; who finds the row locked leaves it to the other.
-    UPDATE appstore.api_keys AS used SET last_used_at = v_hour
-    WHERE used.key_id = (
-        SELECT k.key_id FROM appstore.api_keys AS k
-        WHERE k.key_hash = api_key.key_hash AND k.revoked_at IS NULL AND (k.last_used_at < v_hour OR k.last_used_at IS NULL)
-        FOR UPDATE SKIP LOCKED);
-END
-$$;
-
-ALTER FUNCTION appstore.api_key(key_hash bytea) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.api_link_owner(environment text, original_transaction_id text, user_id text, bundle_ids text[], key_id integer) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-BEGIN
-    IF bundle_ids IS NOT NULL AND NOT EXISTS (
-        SELECT FROM appstore.transactions AS t
-        WHERE t.environment = api_link_owner.environment AND t.original_transaction_id = api_link_owner.original_transaction_id
-          AND t.bundle_id = ANY (api_link_owner.bundle_ids)) THEN
-        RETURN false;
-    END IF;
-    PERFORM appstore.link_owner(api_link_owner.environment, api_link_owner.original_transaction_id, api_link_owner.user_id,
-                                'by the shop, key ' || api_link_owner.key_id);
-    RETURN true;
-EXCEPTION WHEN no_data_found THEN
-    RETURN false;
-END
-$$;
-
-ALTER FUNCTION appstore.api_link_owner(environment text, original_transaction_id text, user_id text, bundle_ids text[], key_id integer) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.api_receipt_charges(environment text, transaction_ids text[], user_id text, bundle_ids text[]) RETURNS TABLE(transaction_id text, original_transaction_id text, product_id text, owner text, may_finish boolean)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-    SELECT t.transaction_id, t.original_transaction_id, t.product_id,
-           CASE WHEN owner.user_id IS NULL THEN 'nobody' WHEN owner.user_id = api_receipt_charges.user_id THEN 'you' ELSE 'another' END,
-           owner.user_id IS NOT NULL
-    FROM unnest(api_receipt_charges.transaction_ids) WITH ORDINALITY AS asked (id, position)
-    CROSS JOIN LATERAL (
-        SELECT t.transaction_id, t.original_transaction_id, t.product_id, t.order_no, t.bundle_id FROM appstore.transactions AS t
-        WHERE t.transaction_id = asked.id AND t.environment = api_receipt_charges.environment OFFSET 0
-    ) AS t
-    LEFT JOIN LATERAL (
-        SELECT o.user_id FROM appstore.orders AS o WHERE o.no = t.order_no AND o.environment = api_receipt_charges.environment OFFSET 0
-    ) AS o ON true
-    LEFT JOIN LATERAL (
-        SELECT m.user_id FROM appstore.member_contracts AS m
-        WHERE m.contract_id = t.original_transaction_id AND m.environment = api_receipt_charges.environment OFFSET 0
-    ) AS m ON true
-    CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
-    WHERE api_receipt_charges.bundle_ids IS NULL OR t.bundle_id = ANY (api_receipt_charges.bundle_ids)
-    ORDER BY asked.position
-$$;
-
-ALTER FUNCTION appstore.api_receipt_charges(environment text, transaction_ids text[], user_id text, bundle_ids text[]) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.api_receipt_question(call_key text) RETURNS TABLE(is_open boolean, denied_because text)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    SELECT CASE WHEN coalesce(c.fallback_event_id, c.answer_event_id) IS NOT NULL
-                THEN NOT EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id IN (c.answer_event_id, c.fallback_event_id))
-                ELSE c.state = 'open' END,
-           CASE WHEN c.state = 'refused' AND c.fallback_event_id IS NULL THEN c.reason END
-    FROM appstore.outbox AS c
-    WHERE c.call_key = api_receipt_question.call_key AND c.kind = 'verify_receipt'
-    ORDER BY c.call_id DESC
-    LIMIT 1
-$$;
-
-ALTER FUNCTION appstore.api_receipt_question(call_key text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) RETURNS TABLE(user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamp with time zone, will_renew boolean, renews_as text, expiration_intent integer, in_billing_retry boolean, grace_ends_at timestamp with time zone, started_at timestamp with time zone, period_started_at timestamp with time zone, period_ends_at timestamp with time zone, revoked_at timestamp with time zone, transaction_id text)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-    SELECT m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, clock_timestamp() < m.access_until,
-           CASE WHEN isfinite(m.access_until) THEN m.access_until END, m.will_renew,
-           CASE WHEN legacy THEN l.auto_renew_product_id ELSE s.auto_renew_product_id END,
-           CASE WHEN legacy THEN l.expiration_intent ELSE s.expiration_intent END,
-           CASE WHEN legacy THEN l.is_in_billing_retry_period ELSE s.is_in_billing_retry_period END,
-           CASE WHEN legacy THEN l.grace_period_expires_date ELSE s.grace_period_expires_date END, m.started_at, m.current_period_start, m.current_period_end,
-           m.revoked_at, m.current_transaction_id
-    FROM appstore.member_contracts AS m
-    LEFT JOIN appstore.subscriptions AS s ON s.environment = m.environment AND s.original_transaction_id = m.contract_id
-    LEFT JOIN LATERAL (
-        SELECT r.* FROM appstore.legacy_renewals AS r
-        WHERE r.original_transaction_id = m.contract_id AND r.environment = m.environment AND r.bundle_id = m.bundle_id OFFSET 0
-    ) AS l ON true
-    CROSS JOIN LATERAL appstore.legacy_counts(s, l) AS legacy
-    WHERE m.environment = api_subscription.environment AND m.contract_id = api_subscription.original_transaction_id
-      AND (api_subscription.bundle_ids IS NULL OR m.bundle_id = ANY (api_subscription.bundle_ids))
-$$;
-
-ALTER FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.begin_to_store() RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM pg_current_xact_id();
-    IF current_setting('synchronous_commit') = 'off' THEN
-        PERFORM set_config('synchronous_commit', 'on', true);
-    END IF;
-END
-$$;
-
-ALTER FUNCTION appstore.begin_to_store() OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], bare text[])
-    LANGUAGE sql STABLE ROWS 1
-    AS $$
-    WITH charge AS MATERIALIZED (
-        SELECT found.*
-        FROM unnest(p_transaction_ids) AS moved (id)
-        CROSS JOIN LATERAL (
-            SELECT t.period_no, t.first_token, t.named_no, t.order_no, t.app_account_token, t.is_purchased, t.confers_access,
-                   t.original_transaction_id, t.left_contract
-            FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
-        ) AS found
-    ), moved AS MATERIALIZED (
-        -- 1. The periods of the charges, now and when the books were last derived.
-        SELECT charge.period_no AS no FROM charge
-        UNION
-        SELECT before.period_no
-        FROM charge CROSS JOIN LATERAL (
-            SELECT o.period_no FROM appstore.orders AS o WHERE o.no = charge.order_no AND o.environment = p_environment OFFSET 0
-        ) AS before
-        WHERE charge.order_no <> charge.period_no AND before.period_no IS NOT NULL
-    ), named AS MATERIALIZED (
-        -- 2. The orders that the charges name, named when the books were last derived, or pay together with another charge.
-        SELECT unnest(p_tokens) AS no
-        UNION
-        SELECT named.no
-        FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.named_no), (charge.app_account_token)) AS named (no)
-        WHERE named.no IS NOT NULL AND (charge.is_purchased OR named.no = charge.named_no)
-        UNION
-        SELECT paid.no
-        FROM charge CROSS JOIN LATERAL (
-            SELECT o.no FROM appstore.orders AS o WHERE o.period_no = charge.period_no AND o.environment = p_environment OFFSET 0
-        ) AS paid
-        WHERE paid.no <> charge.period_no
-    ), unsure AS MATERIALIZED (
-        -- 3. Those that are not simply paid as before, by a period that did not move.
-        SELECT named.no, ordered.period_no AS paid_before, payer.period_no AS paid_now
-        FROM named
-        LEFT JOIN LATERAL (
-            SELECT o.period_no FROM appstore.orders AS o WHERE o.no = named.no AND o.environment = p_environment OFFSET 0
-        ) AS ordered ON true
-        LEFT JOIN LATERAL appstore.payer(p_environment, named.no) AS payer ON true
-        WHERE ordered.period_no IS NULL OR ordered.period_no IS DISTINCT FROM payer.period_no
-           OR ordered.period_no IN (SELECT moved.no FROM moved) OR named.no = ANY (p_tokens)
-    ), elsewhere AS MATERIALIZED (
-        -- 4. The periods that paid those orders or pay them now, and those of charges that name an order of this number later, and so claim
-        --    their contract; with their contracts.
-        SELECT period.no, found.original_transaction_id, found.confers_access
-        FROM (
-            SELECT unsure.paid_before AS no FROM unsure WHERE unsure.paid_before IS NOT NULL
-            UNION
-            SELECT unsure.paid_now FROM unsure WHERE unsure.paid_now IS NOT NULL
-            UNION
-            SELECT moved.no FROM moved WHERE moved.no NOT IN (SELECT charge.period_no FROM charge)
-            UNION
-            SELECT later.period_no
-            FROM unnest(p_tokens) AS made (no) CROSS JOIN LATERAL (
-                SELECT t.period_no FROM appstore.transactions AS t
-                WHERE t.app_account_token = made.no AND t.environment = p_environment AND t.app_account_token <> t.first_token OFFSET 0
-            ) AS later
-        ) AS period
-        LEFT JOIN LATERAL (
-            SELECT t.original_transaction_id, t.confers_access FROM appstore.transactions AS t
-            WHERE t.period_no = period.no AND t.environment = p_environment OFFSET 0
-        ) AS found ON true
-    ), contract AS MATERIALIZED (
-        -- 5. The contracts. A consumable has none, unless somebody said whose it is; one that a charge has left is looked at without it.
-        SELECT unnest(p_contract_ids || p_renewals) AS id
-        UNION
-        SELECT found.id
-        FROM (SELECT charge.original_transaction_id, charge.confers_access FROM charge
-              UNION
-              SELECT charge.left_contract, false FROM charge WHERE charge.left_contract IS NOT NULL
-              UNION
-              SELECT elsewhere.original_transaction_id, elsewhere.confers_access FROM elsewhere) AS found (id, confers_access)
-        WHERE found.confers_access
-           OR EXISTS (SELECT FROM appstore.member_contracts AS m WHERE m.contract_id = found.id AND m.environment = p_environment OFFSET 0)
-    ), claimed AS (
-        -- 6. A charge says something of claims when it has no token, or another one than before; all that has to do with an order is
-        --    anew with it. Claims by clients and by later tokens hang on more than that.
-        SELECT unnest(p_contract_ids) AS id
-        UNION
-        SELECT charge.original_transaction_id FROM charge
-        WHERE charge.first_token IS NULL
-           OR charge.named_no IS DISTINCT FROM CASE WHEN charge.is_purchased THEN charge.first_token END
-           OR charge.app_account_token <> charge.first_token
-        UNION
-        SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
-        UNION
-        SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
-        UNION
-        SELECT charge.original_transaction_id
-        FROM charge CROSS JOIN LATERAL (
-            SELECT FROM appstore.claims AS c
-            WHERE c.original_transaction_id = charge.original_transaction_id AND c.environment = p_environment
-              AND (c.evidence LIKE 'client:%' OR c.evidence LIKE 'token:%') LIMIT 1
-        ) AS delicate
-        UNION
-        -- A posted receipt hangs on all charges of its contract.
-        SELECT charge.original_transaction_id
-        FROM charge CROSS JOIN LATERAL (
-            SELECT FROM appstore.receipt_submissions AS r
-            WHERE r.original_transaction_id = charge.original_transaction_id AND r.environment = p_environment LIMIT 1
-        ) AS posted
-    )
-    SELECT ARRAY(SELECT named.no FROM named ORDER BY named.no),
-           ARRAY(SELECT unsure.no FROM unsure ORDER BY unsure.no),
-           ARRAY(SELECT moved.no FROM moved UNION SELECT elsewhere.no FROM elsewhere ORDER BY no),
-           ARRAY(SELECT contract.id FROM contract ORDER BY contract.id),
-           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id),
-           -- 7. Contracts that may be none any more.
-           ARRAY(SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
-                 UNION
-                 SELECT charge.original_transaction_id FROM charge WHERE NOT charge.confers_access)
-$$;
-
-ALTER FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) RETURNS TABLE(tokens uuid[], contracts text[])
-    LANGUAGE sql STABLE ROWS 1
-    AS $$
-    WITH charge AS MATERIALIZED (
-        SELECT found.*
-        FROM unnest(p_transaction_ids) AS moved (id)
-        CROSS JOIN LATERAL (
-            SELECT t.original_transaction_id, t.left_contract, t.first_token, t.named_no, t.app_account_token, t.is_purchased,
-                   t.confers_access
-            FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
-        ) AS found
-    )
-    SELECT ARRAY(SELECT unnest(p_tokens) AS no
-                 UNION
-                 SELECT named.no
-                 FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.named_no), (charge.app_account_token)) AS named (no)
-                 WHERE named.no IS NOT NULL AND (charge.is_purchased OR named.no = charge.named_no)
-                 ORDER BY no),
-           ARRAY(SELECT unnest(p_contract_ids) AS id
-                 UNION
-                 SELECT charge.original_transaction_id FROM charge WHERE charge.confers_access
-                 UNION
-                 SELECT found.id
-                 FROM (SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
-                       UNION
-                       SELECT charge.original_transaction_id FROM charge WHERE NOT charge.confers_access) AS found (id)
-                 WHERE EXISTS (SELECT FROM appstore.member_contracts AS m
-                               WHERE m.contract_id = found.id AND m.environment = p_environment OFFSET 0)
-                 ORDER BY id)
-$$;
-
-ALTER FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) OWNER TO appstore_owner;
-
-CREATE TABLE appstore.repairs (
-    repair_id bigint NOT NULL,
-    action text NOT NULL,
-    filter jsonb NOT NULL,
-    note text,
-    requested_at timestamp with time zone NOT NULL,
-    requested_by text NOT NULL,
-    events_expected bigint NOT NULL,
-    last_event_id bigint NOT NULL,
-    state text DEFAULT 'requested'::text NOT NULL,
-    walked_to bigint DEFAULT 0 NOT NULL,
-    events_repaired bigint DEFAULT 0 NOT NULL,
-    steps integer DEFAULT 0 NOT NULL,
-    started_at timestamp with time zone,
-    next_step_at timestamp with time zone NOT NULL,
-    pace interval DEFAULT '00:00:01'::interval NOT NULL,
-    finished_at timestamp with time zone,
-    stopped_by text,
-    failures integer DEFAULT 0 NOT NULL,
-    error text,
-    due_from timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    CONSTRAINT repairs_action_is_known CHECK ((action = ANY (ARRAY['requeue'::text, 'discard'::text]))),
-    CONSTRAINT repairs_discard_says_why CHECK (((action <> 'discard'::text) OR (btrim(note) <> ''::text))),
-    CONSTRAINT repairs_failed_with_error CHECK (((state <> 'failed'::text) OR (error IS NOT NULL))),
-    CONSTRAINT repairs_finished_when_over CHECK (((state = ANY (ARRAY['done'::text, 'stopped'::text, 'failed'::text])) = (finished_at IS NOT NULL))),
-    CONSTRAINT repairs_state_is_known CHECK ((state = ANY (ARRAY['requested'::text, 'running'::text, 'done'::text, 'stopped'::text, 'failed'::text]))),
-    CONSTRAINT repairs_stopped_by_somebody CHECK (((state = 'stopped'::text) = (stopped_by IS NOT NULL)))
-);
-
-ALTER TABLE appstore.repairs OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.carry_on_repair(r appstore.repairs) RETURNS appstore.repairs
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_sort TO 'off'
-    SET jit TO 'off'
-    AS $$
-DECLARE
-    c_step    CONSTANT integer := 1000;
-    c_look    CONSTANT integer := 20000;   -- outcomes that one step looks at
-    v_now     timestamptz := clock_timestamp();
-    v_filter  appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, r.filter);
-    v_due     bigint;
-    v_first   timestamptz;
-    v_found   bigint[];
-    v_last    bigint;   -- the last one that was looked at; null when there are no more
-    v_done    bigint[];
-    v_spread  interval := '0';
-BEGIN
-    r.started_at := coalesce(r.started_at, v_now);
-    r.state := 'running';
-    IF r.action = 'requeue' THEN
-        SELECT count(*), min(due.run_at) INTO v_due, v_first
-        FROM (SELECT d.run_at FROM appstore.inbox_ready AS d WHERE d.run_at >= r.due_from AND d.run_at <= v_now
-              ORDER BY d.run_at, d.event_id LIMIT c_step) AS due;
-        r.due_from := greatest(r.due_from, least(v_first, v_now - interval '10 seconds'));
-        IF v_due >= c_step THEN
-            r.pace := least(r.pace * 1.5, interval '10 seconds');
-            r.next_step_at := v_now + r.pace / 4;
-            RETURN r;
-        END IF;
-        r.pace := CASE WHEN v_due < 100 THEN greatest(r.pace * 0.8, interval '100 milliseconds')
-                       ELSE least(r.pace * 1.25, interval '10 seconds') END;
-    END IF;
-
-    WITH found AS MATERIALIZED (
-        SELECT ARRAY(
-            SELECT looked.event_id
-            FROM (
-                SELECT o.event_id,
-                       o.settled_at < r.requested_at AND appstore.fits(o, v_filter)
-                           AND CASE r.action WHEN 'discard' THEN o.result IN ('failed', 'rejected', 'unhandled')
-                                    ELSE EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0) END AS fits
-                FROM appstore.outcomes AS o
-                WHERE o.event_id > r.walked_to AND o.event_id <= r.last_event_id
-                ORDER BY o.event_id LIMIT c_look
-            ) AS looked
-            WHERE looked.fits LIMIT c_step) AS event_ids
-    )
-    SELECT found.event_ids,
-           CASE WHEN cardinality(found.event_ids) = c_step THEN found.event_ids[c_step]
-                ELSE (SELECT o.event_id FROM appstore.outcomes AS o
-                      WHERE o.event_id > r.walked_to AND o.event_id <= r.last_event_id
-                      ORDER BY o.event_id LIMIT 1 OFFSET c_look - 1) END
-    INTO v_found, v_last
-    FROM found;
-
-    IF cardinality(v_found) > 0 AND r.action = 'requeue' THEN
-        v_spread := r.pace * (cardinality(v_found)::double precision / c_step);
-        v_done := appstore.put_back(v_found, r.requested_at, r.requested_by, v_spread);
-    ELSIF cardinality(v_found) > 0 THEN
-        v_done := appstore.discard_settled(v_found, r.requested_at, r.requested_by, r.note);
-    END IF;
-    IF cardinality(v_done) > 0 THEN
-        INSERT INTO appstore.audit_log (at, actor, action, event_ids, filter)
-        VALUES (clock_timestamp(), r.requested_by, r.action, '{}',
-                jsonb_build_object('repair_id', r.repair_id, 'events', cardinality(v_done), 'first', v_done[1],
-                                   'last', v_done[cardinality(v_done)]));
-    END IF;
-
-    -- An outcome that came in between is younger than the request: the walk may pass it.
-    r.walked_to := coalesce(v_last, r.last_event_id);
-    r.events_repaired := r.events_repaired + coalesce(cardinality(v_done), 0);
-    r.steps := r.steps + 1;
-    r.next_step_at := clock_timestamp() + v_spread;
-    IF v_last IS NULL THEN
-        r.state := 'done';
-        r.finished_at := clock_timestamp();
-    END IF;
-    RETURN r;
-END
-$$;
-
-ALTER FUNCTION appstore.carry_on_repair(r appstore.repairs) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.chain_link(digest bytea, line text) RETURNS bytea
-    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-    AS $$
-BEGIN
-    RETURN sha256(digest || convert_to(line, 'UTF8'));
-END
-$$;
-
-ALTER FUNCTION appstore.chain_link(digest bytea, line text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.claims_of(p_environment text, p_contract text) RETURNS TABLE(evidence text, user_id text, effective_at timestamp with time zone)
-    LANGUAGE sql STABLE ROWS 1
-    AS $$
-    WITH stated AS (
-        -- 1. A user's order was paid by one of its periods.
-        SELECT 'order:' || paid.no AS evidence, paid.user_id, paid.paid_at AS effective_at
-        FROM (
-            SELECT o.no, o.user_id, o.paid_at FROM appstore.orders AS o
-            WHERE o.origin_no = p_contract AND o.environment = p_environment AND o.no <> o.period_no OFFSET 0
-        ) AS paid
-        WHERE paid.user_id IS NOT NULL
-        UNION ALL
-        -- 2. A charge was given another token later, which is an order of the shop's (made in Production, whatever names it): it pays
-        --    nothing, but says whose the contract is.
-        SELECT 'token:' || t.transaction_id, ordered.user_id, t.purchase_date
-        FROM appstore.transactions AS t
-        CROSS JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o
-            WHERE o.no = t.app_account_token AND o.environment = 'Production' AND o.ordered_at IS NOT NULL OFFSET 0
-        ) AS ordered
-        WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.app_account_token <> t.first_token
-          AND t.is_purchased
-        UNION ALL
-        -- 3. An operator or the shop said so.
-        SELECT 'link:' || lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'), l.user_id, l.linked_at
-        FROM appstore.owner_links AS l
-        WHERE l.environment = p_environment AND l.original_transaction_id = p_contract
-        UNION ALL
-        -- 4. Somebody's app posted a receipt soon after a purchase and named that as the one just made, before anybody else did. It moves
-        --    the contract. What Apple renewed by itself was made in nobody's app: the JWS says so, or it begins when another period ends.
-        (SELECT DISTINCT ON (s.transaction_id) 'receipt:' || s.transaction_id, s.user_id, charge.purchase_date
-         FROM appstore.receipt_submissions AS s
-         CROSS JOIN LATERAL (
-             SELECT t.purchase_date, t.original_transaction_id FROM appstore.transactions AS t
-             WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL
-               AND t.transaction_reason IS DISTINCT FROM 'RENEWAL' OFFSET 0
-         ) AS charge
-         WHERE s.original_transaction_id = p_contract AND s.environment = p_environment AND s.transaction_id <> ''
-           AND charge.original_transaction_id = p_contract
-           AND s.received_at <= charge.purchase_date + interval '72 hours'
-           AND NOT EXISTS (SELECT FROM appstore.transactions AS before
-                           WHERE before.original_transaction_id = p_contract AND before.environment = p_environment
-                             AND before.transaction_id <> s.transaction_id
-                             AND date_trunc('second', before.expires_date) = date_trunc('second', charge.purchase_date))
-         ORDER BY s.transaction_id, s.received_at, s.event_id)
-    ), posted AS (
-    -- 5. Somebody posted a charge without token as his, soon after its purchase and before all others; it never overrides another claim,
-    --    for what Apple signed proves the purchase, not who holds it.
-    SELECT 'client:' || s.transaction_id AS evidence, s.user_id, charge.purchase_date AS effective_at, s.received_at, s.event_id
-     FROM appstore.submissions AS s
-     CROSS JOIN LATERAL (
-         SELECT t.purchase_date, t.original_transaction_id FROM appstore.transactions AS t
-         WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.first_token IS NULL OFFSET 0
-     ) AS charge
-     WHERE s.environment = p_environment AND s.original_transaction_id = p_contract AND charge.original_transaction_id = p_contract
-       AND s.received_at <= charge.purchase_date + interval '72 hours'
-       AND NOT EXISTS (SELECT FROM stated WHERE stated.effective_at <= charge.purchase_date)
-    UNION ALL
-    -- 6. Somebody's app posted a receipt with the contract in it, however old, while it was nobody's: a purchase that was restored.
-    SELECT 'restored:' || p_contract, s.user_id, s.received_at, s.received_at, s.event_id
-     FROM appstore.receipt_submissions AS s
-     WHERE s.original_transaction_id = p_contract AND s.environment = p_environment
-       AND NOT EXISTS (SELECT FROM stated WHERE stated.effective_at <= s.received_at)
-    )
-    SELECT stated.evidence, stated.user_id, stated.effective_at FROM stated
-    UNION ALL
-    -- Of all posts that nothing stronger stands against the one received first.
-    (SELECT posted.evidence, posted.user_id, posted.effective_at FROM posted ORDER BY posted.received_at, posted.event_id LIMIT 1)
-$$;
-
-ALTER FUNCTION appstore.claims_of(p_environment text, p_contract text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.consumption_answered(environment text, transaction_id text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-#variable_conflict use_column
-DECLARE
-    v_now timestamptz := clock_timestamp();
-BEGIN
-    IF environment IS NULL OR environment NOT IN ('Production', 'Sandbox') THEN
-        RAISE EXCEPTION 'environment % is neither Production nor Sandbox', quote_nullable(environment)
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF NOT EXISTS (SELECT FROM appstore.refund_statements AS r
-                      WHERE r.environment = consumption_answered.environment AND r.transaction_id = consumption_answered.transaction_id
-                        AND r.kind = 'asked') THEN
-        RAISE EXCEPTION 'Apple has not asked about transaction % in %', quote_nullable(transaction_id), environment
-            USING ERRCODE = 'no_data_found';
-    END IF;
-    INSERT INTO appstore.consumption_answers (environment, transaction_id, answered_at, actor)
-    VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, session_user);
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids, filter)
-    VALUES (v_now, session_user, 'consumption_answered', '{}',
-            jsonb_build_object('environment', consumption_answered.environment, 'transaction_id', consumption_answered.transaction_id));
-END
-$$;
-
-ALTER FUNCTION appstore.consumption_answered(environment text, transaction_id text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.contracts_of(user_id text) RETURNS TABLE(environment text, id text, is_his boolean)
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-    WITH his AS (
-        SELECT k.environment, k.original_transaction_id AS id FROM appstore.claims AS k WHERE k.user_id = contracts_of.user_id
-        UNION ALL
-        SELECT l.environment, l.original_transaction_id FROM appstore.owner_links AS l WHERE l.user_id = contracts_of.user_id
-        UNION ALL
-        SELECT m.environment, m.contract_id FROM appstore.member_contracts AS m WHERE m.user_id = contracts_of.user_id
-        UNION ALL
-        SELECT o.environment, o.origin_no FROM appstore.orders AS o WHERE o.user_id = contracts_of.user_id AND o.origin_no IS NOT NULL
-        UNION ALL -- a charge names his order, and pays another one, or none
-        SELECT o.environment, t.original_transaction_id
-        FROM appstore.orders AS o
-        CROSS JOIN LATERAL (
-            SELECT t.original_transaction_id FROM appstore.transactions AS t
-            WHERE t.first_token = o.no AND t.environment = o.environment OFFSET 0
-        ) AS t
-        WHERE o.user_id = contracts_of.user_id AND o.no IS DISTINCT FROM o.period_no
-        UNION ALL
-        SELECT o.environment, t.original_transaction_id
-        FROM appstore.orders AS o
-        CROSS JOIN LATERAL (
-            SELECT t.original_transaction_id FROM appstore.transactions AS t
-            WHERE t.app_account_token = o.no AND t.environment = o.environment AND t.app_account_token <> t.first_token OFFSET 0
-        ) AS t
-        WHERE o.user_id = contracts_of.user_id AND o.no IS DISTINCT FROM o.period_no
-    )
-    SELECT c.environment, c.id, bool_or(c.is_his)
-    FROM (
-        SELECT his.environment::text, his.id, true FROM his
-        UNION ALL
-        SELECT s.environment, s.original_transaction_id, false FROM appstore.submissions AS s WHERE s.user_id = contracts_of.user_id
-        UNION ALL
-        SELECT r.environment, r.original_transaction_id, false FROM appstore.receipt_submissions AS r
-        WHERE r.user_id = contracts_of.user_id
-    ) AS c (environment, id, is_his)
-    GROUP BY c.environment, c.id
-$$;
-
-ALTER FUNCTION appstore.contracts_of(user_id text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigint DEFAULT NULL::bigint) RETURNS bigint
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET jit TO 'off'
-    AS $$
-#variable_conflict use_variable
-DECLARE
-    v_filter appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, filter);
-BEGIN
-    IF max_events IS NOT NULL THEN
-        RETURN (SELECT count(*) FROM appstore.find_repair(action, filter, max_events::integer));
-    ELSIF action = 'discard' THEN
-        RETURN (SELECT count(*) FROM appstore.outcomes AS o
-                WHERE o.result IN ('failed', 'rejected', 'unhandled') AND appstore.fits(o, v_filter));
-    END IF;
-    RETURN (SELECT count(*) FROM appstore.outcomes AS o
-            WHERE appstore.fits(o, v_filter) AND EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0));
-END
-$$;
-
-ALTER FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigint) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.create_order(user_id text, product_id text, no uuid DEFAULT gen_random_uuid(), bundle_id text DEFAULT NULL::text) RETURNS uuid
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-#variable_conflict use_column
-DECLARE
-    v_no   uuid := coalesce(create_order.no, gen_random_uuid());
-    v_made appstore.orders;
-BEGIN
-    IF user_id IS NULL OR octet_length(user_id) NOT BETWEEN 1 AND 255 THEN
-        RAISE EXCEPTION 'user_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF product_id IS NULL OR octet_length(product_id) NOT BETWEEN 1 AND 255 THEN
-        RAISE EXCEPTION 'product_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF octet_length(bundle_id) NOT BETWEEN 1 AND 255 THEN
-        RAISE EXCEPTION 'bundle_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-
-    PERFORM appstore.lock_for_order(v_no);
-    INSERT INTO appstore.orders AS o (environment, no, user_id, product_id, bundle_id, ordered_at)
-    VALUES ('Production', v_no, create_order.user_id, create_order.product_id, create_order.bundle_id, clock_timestamp())
-    ON CONFLICT (environment, no) DO UPDATE
-    SET user_id = excluded.user_id, product_id = excluded.product_id, bundle_id = excluded.bundle_id, ordered_at = excluded.ordered_at
-    WHERE o.ordered_at IS NULL AND o.no IS DISTINCT FROM o.period_no;
-
-    SELECT * INTO v_made FROM appstore.orders AS o WHERE o.environment = 'Production' AND o.no = v_no;
-    IF v_made.no = v_made.period_no THEN
-        RAISE EXCEPTION 'order % is of a period that Apple charged without being asked', v_no USING ERRCODE = 'unique_violation';
-    ELSIF (v_made.user_id, v_made.product_id, v_made.bundle_id)
-          IS DISTINCT FROM (create_order.user_id, create_order.product_id, create_order.bundle_id) THEN
-        RAISE EXCEPTION 'order % was made for another user, product or bundle', v_no USING ERRCODE = 'unique_violation';
-    END IF;
-    PERFORM appstore.derive_books('Production', '{}', '{}', ARRAY[v_no]);
-
-    UPDATE appstore.orders AS twin
-    SET user_id = v_made.user_id, product_id = v_made.product_id, bundle_id = v_made.bundle_id, ordered_at = v_made.ordered_at
-    WHERE twin.environment = 'Sandbox' AND twin.no = v_no AND twin.no IS DISTINCT FROM twin.period_no;
-    IF FOUND OR EXISTS (SELECT FROM appstore.transactions AS t
-                        WHERE t.environment = 'Sandbox' AND t.app_account_token = v_no AND t.app_account_token <> t.first_token) THEN
-        PERFORM appstore.derive_books('Sandbox', '{}', '{}', ARRAY[v_no]);
-    END IF;
-    RETURN v_no;
-END
-$$;
-
-ALTER FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) RETURNS bigint[]
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
     SET plan_cache_mode TO 'force_custom_plan'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     AS $$
-#variable_conflict use_column
 DECLARE
-    v_events bigint[] := ARRAY(
-        SELECT unnest(delete_bodies.posts)
-        UNION
-        SELECT o.event_id
-        FROM unnest(delete_bodies.contracts) AS c (environment, id)
-        CROSS JOIN LATERAL (
-            SELECT o.event_id FROM appstore.outcomes AS o
-            WHERE o.original_transaction_id = c.id AND o.environment = c.environment OFFSET 0
-        ) AS o
-        UNION -- one of several contracts that the event is about
-        SELECT e.event_id
-        FROM unnest(delete_bodies.contracts) AS c (environment, id)
-        CROSS JOIN LATERAL (
-            SELECT e.event_id FROM appstore.event_contracts AS e
-            WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
-        ) AS e);
-    v_calls   bigint[];
-    v_answers bigint[];
+    c_blocks  CONSTANT bigint := 128;
+    v_blocks  bigint := pg_relation_size('appstore.seen_notifications') / current_setting('block_size')::bigint;
+    v_first   bigint;
+    v_deleted bigint;
 BEGIN
-    -- Calls of those bodies. One that somebody else asked for, too, is made of his body from now on, and its answer is his. The others have
-    -- nothing to send any more; what was answered to them, and what spoke in an answer's place, are bodies themselves.
-    v_calls := ARRAY(
-        SELECT c.call_id FROM appstore.outbox AS c WHERE c.event_id = ANY (v_events) ORDER BY c.call_id FOR UPDATE);
-    UPDATE appstore.outbox AS c SET event_id = heir.event_id
-    FROM unnest(v_calls) AS call (id)
-    CROSS JOIN LATERAL (
-        SELECT min(i.event_id) AS event_id
-        FROM appstore.outbox AS asked JOIN appstore.inbox AS i ON i.event_id = ANY (asked.asked_by)
-        WHERE asked.call_id = call.id AND i.event_id <> ALL (v_events)
-    ) AS heir
-    WHERE c.call_id = call.id AND heir.event_id IS NOT NULL;
-    UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
-    WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND (c.state = 'open') IS TRUE; -- found by its id
-    v_answers := ARRAY(SELECT spoken.event_id
-                       FROM appstore.outbox AS c CROSS JOIN LATERAL unnest(ARRAY[c.answer_event_id, c.fallback_event_id]) AS spoken (event_id)
-                       WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND spoken.event_id IS NOT NULL);
-    PERFORM appstore.end_posts(v_answers); -- those that wait
-    v_events := v_events || v_answers;
-    v_events := ARRAY( -- a locked outcome cannot be requeued
-        SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_events) ORDER BY o.event_id FOR UPDATE);
-    v_events := ARRAY(SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events) ORDER BY i.event_id);
-    DELETE FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events);
-    RETURN v_events;
+    IF NOT appstore.maintenance_lock() THEN
+        RETURN 0;
+    END IF;
+    SELECT s.event_id INTO v_first FROM appstore.maintenance_state AS s WHERE s.task = 'notifications' AND s.event_id < v_blocks;
+    v_first := coalesce(v_first, 0);
+    DELETE FROM appstore.seen_notifications AS n
+    WHERE n.ctid >= format('(%s,0)', v_first)::tid AND n.ctid < format('(%s,0)', v_first + c_blocks)::tid
+      AND n.seen_on < (SELECT (now() AT TIME ZONE 'UTC' - r.notifications)::date FROM appstore.retention AS r);
+    GET DIAGNOSTICS v_deleted = ROW_COUNT;
+    INSERT INTO appstore.maintenance_state (task, event_id) VALUES ('notifications', v_first + c_blocks)
+    ON CONFLICT (task) DO UPDATE SET event_id = excluded.event_id;
+    RETURN v_deleted;
 END
 $$;
 
-ALTER FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.demand_read_committed() RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-        RAISE EXCEPTION 'what others commit meanwhile must be seen: call this in READ COMMITTED, not in %',
-            upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state';
-    END IF;
-END
-$$;
-
-ALTER FUNCTION appstore.demand_read_committed() OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-DECLARE
-    v_tokens           uuid[];         -- orders that are looked at
-    v_unsure           uuid[];         -- those that may be paid otherwise
-    v_periods          uuid[];         -- periods whose order may be another
-    v_contracts        text[];         -- contracts that may look different
-    v_claimed          text[];         -- contracts, and consumables, whose claims may be others
-    v_bare             text[];         -- contracts that may be none
-    v_reclaimed        text[] := '{}'; -- those whose claims are others
-    v_locked_tokens    uuid[] := '{}';
-    v_locked_contracts text[] := '{}';
-    v_moved            tid[];          -- charges whose order is another
-    v_foreign          tid[];          -- those of them that are not this transaction's
-    v_had              bigint;
-BEGIN
-    -- 1. Lock what is concerned, until a look behind the locks finds nothing new.
-    SELECT named.tokens, named.contracts INTO v_tokens, v_contracts
-    FROM appstore.books_named(p_environment, p_transaction_ids, p_contract_ids || p_renewals, p_tokens) AS named;
-    LOOP
-        PERFORM appstore.lock_books(p_environment, v_tokens, v_contracts);
-        v_locked_tokens := v_locked_tokens || v_tokens;
-        v_locked_contracts := v_locked_contracts || v_contracts;
-        SELECT concerned.tokens, concerned.unsure, concerned.periods, concerned.contracts, concerned.claimed, concerned.bare
-        INTO v_tokens, v_unsure, v_periods, v_contracts, v_claimed, v_bare
-        FROM appstore.books_concerned(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals) AS concerned;
-        EXIT WHEN NOT EXISTS (SELECT unnest(v_tokens) EXCEPT SELECT unnest(v_locked_tokens))
-              AND NOT EXISTS (SELECT unnest(v_contracts) EXCEPT SELECT unnest(v_locked_contracts));
-    END LOOP;
-
-    IF cardinality(v_unsure) > 0 THEN
-        -- 2. Orders by token: what pays them. One that neither the shop made nor any first token names is none, nor is a twin: its only
-        --    token turned out to be a later one.
-        DELETE FROM appstore.orders AS unmade
-        WHERE unmade.ctid = ANY (ARRAY(
-            SELECT known.ctid
-            FROM unnest(v_unsure) AS token (no) CROSS JOIN LATERAL (
-                SELECT o.ctid FROM appstore.orders AS o
-                WHERE o.no = token.no AND o.environment = p_environment AND (o.ordered_at IS NULL OR p_environment = 'Sandbox')
-                  AND o.no IS DISTINCT FROM o.period_no OFFSET 0
-            ) AS known
-            WHERE NOT EXISTS (SELECT FROM appstore.transactions AS t
-                              WHERE t.first_token = token.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)));
-        INSERT INTO appstore.orders AS o (environment, no, status, reason, period_no, trade_no, origin_no, web_order_line_item_id,
-                                          paid_product_id, paid_at, quantity, price, currency)
-        SELECT p_environment, token.no, coalesce(paid.status, 'pending'),
-               CASE WHEN payer.period_no IS NULL AND EXISTS (
-                        SELECT FROM appstore.transactions AS t
-                        WHERE t.first_token = token.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
-                    THEN 'product_mismatch' END,
-               payer.period_no, paid.trade_no, paid.origin_no, paid.web_order_line_item_id, paid.product_id, paid.paid_at, paid.quantity,
-               paid.price, paid.currency
-        FROM unnest(v_unsure) AS token (no)
-        LEFT JOIN LATERAL appstore.payer(p_environment, token.no) AS payer ON true
-        LEFT JOIN LATERAL appstore.paid_period(p_environment, payer.period_no) AS paid ON true
-        WHERE EXISTS (SELECT FROM appstore.orders AS known WHERE known.no = token.no AND known.environment = p_environment OFFSET 0)
-        ORDER BY token.no
-        ON CONFLICT (no, environment) DO UPDATE
-        SET status = excluded.status, reason = excluded.reason, period_no = excluded.period_no, trade_no = excluded.trade_no,
-            origin_no = excluded.origin_no, web_order_line_item_id = excluded.web_order_line_item_id,
-            paid_product_id = excluded.paid_product_id, paid_at = excluded.paid_at, quantity = excluded.quantity, price = excluded.price,
-            currency = excluded.currency
-        WHERE (o.status, o.reason, o.period_no, o.trade_no, o.origin_no, o.web_order_line_item_id, o.paid_product_id, o.paid_at,
-               o.quantity, o.price, o.currency)
-              IS DISTINCT FROM
-              (excluded.status, excluded.reason, excluded.period_no, excluded.trade_no, excluded.origin_no,
-               excluded.web_order_line_item_id, excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price,
-               excluded.currency);
-    END IF;
-
-    -- 3. Claims, anew where they may be others.
-    IF cardinality(v_claimed) > 0 THEN
-        WITH wanted AS MATERIALIZED (
-            SELECT claimed.id AS contract_id, c.evidence, c.user_id, c.effective_at
-            FROM unnest(v_claimed) AS claimed (id) CROSS JOIN LATERAL appstore.claims_of(p_environment, claimed.id) AS c
-        ), made AS (
-            INSERT INTO appstore.claims AS c (environment, original_transaction_id, evidence, user_id, effective_at)
-            SELECT p_environment, wanted.contract_id, wanted.evidence, wanted.user_id, wanted.effective_at
-            FROM wanted
-            WHERE NOT EXISTS (
-                SELECT FROM appstore.claims AS same
-                WHERE same.original_transaction_id = wanted.contract_id AND same.environment = p_environment
-                  AND same.evidence = wanted.evidence AND (same.user_id, same.effective_at) = (wanted.user_id, wanted.effective_at) OFFSET 0)
-            ORDER BY wanted.contract_id, wanted.evidence
-            ON CONFLICT (original_transaction_id, environment, evidence) DO UPDATE
-            SET user_id = excluded.user_id, effective_at = excluded.effective_at
-            RETURNING c.original_transaction_id
-        ), dropped AS (
-            DELETE FROM appstore.claims AS c
-            WHERE c.ctid = ANY (ARRAY(
-                SELECT known.ctid
-                FROM unnest(v_claimed) AS claimed (id) CROSS JOIN LATERAL (
-                    SELECT made_before.ctid, made_before.evidence FROM appstore.claims AS made_before
-                    WHERE made_before.original_transaction_id = claimed.id AND made_before.environment = p_environment OFFSET 0
-                ) AS known
-                WHERE NOT EXISTS (SELECT FROM wanted WHERE wanted.contract_id = claimed.id AND wanted.evidence = known.evidence OFFSET 0)))
-            RETURNING c.original_transaction_id
-        )
-        SELECT coalesce(array_agg(DISTINCT changed.original_transaction_id), '{}') INTO v_reclaimed
-        FROM (TABLE made UNION ALL TABLE dropped) AS changed;
-    END IF;
-
-    IF cardinality(v_periods) > 0 THEN
-        -- 4. Every paid period that no token pays has an order under its own number, and only those. It is the user's who owned the
-        --    contract then.
-        INSERT INTO appstore.orders AS o (environment, no, user_id, status, period_no, trade_no, origin_no, web_order_line_item_id,
-                                          paid_product_id, paid_at, quantity, price, currency)
-        SELECT p_environment, period.no, owner.user_id, paid.status, period.no, paid.trade_no, paid.origin_no,
-               paid.web_order_line_item_id, paid.product_id, paid.paid_at, paid.quantity, paid.price, paid.currency
-        FROM unnest(v_periods) AS period (no)
-        CROSS JOIN LATERAL appstore.paid_period(p_environment, period.no) AS paid
-        LEFT JOIN LATERAL appstore.period_user(p_environment, paid.origin_no, paid.paid_at) AS owner ON true
-        WHERE NOT EXISTS (
-            SELECT FROM appstore.orders AS by_token
-            WHERE by_token.period_no = period.no AND by_token.environment = p_environment AND by_token.no <> period.no OFFSET 0)
-        ORDER BY period.no
-        ON CONFLICT (no, environment) DO UPDATE
-        SET user_id = excluded.user_id, status = excluded.status, trade_no = excluded.trade_no, origin_no = excluded.origin_no,
-            web_order_line_item_id = excluded.web_order_line_item_id, paid_product_id = excluded.paid_product_id,
-            paid_at = excluded.paid_at, quantity = excluded.quantity, price = excluded.price, currency = excluded.currency
-        WHERE (o.user_id, o.status, o.trade_no, o.origin_no, o.web_order_line_item_id, o.paid_product_id, o.paid_at, o.quantity, o.price,
-               o.currency)
-              IS DISTINCT FROM
-              (excluded.user_id, excluded.status, excluded.trade_no, excluded.origin_no, excluded.web_order_line_item_id,
-               excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price, excluded.currency);
-        DELETE FROM appstore.orders AS needless
-        WHERE needless.ctid = ANY (ARRAY(
-            SELECT known.ctid
-            FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
-                SELECT o.ctid FROM appstore.orders AS o
-                WHERE o.no = period.no AND o.environment = p_environment AND o.period_no = period.no OFFSET 0
-            ) AS known
-            WHERE EXISTS (SELECT FROM appstore.orders AS by_token
-                          WHERE by_token.period_no = period.no AND by_token.environment = p_environment AND by_token.no <> period.no
-                          OFFSET 0)
-               OR NOT EXISTS (SELECT FROM appstore.transactions AS t
-                              WHERE t.period_no = period.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)));
-
-        -- 5. Each charge points to its order: the one its own first token names, else the one that its period paid. Who holds a charge that
-        --    is not among ours is about to wait for the contract, which is locked here: to wait for him would be in vain.
-        SELECT coalesce(array_agg(charge.ctid), '{}'),
-               coalesce(array_agg(charge.ctid) FILTER (WHERE mine.id IS NULL), '{}')
-        INTO v_moved, v_foreign
-        FROM unnest(v_periods) AS period (no) CROSS JOIN LATERAL (
-            SELECT known.ctid, known.transaction_id, known.first_token, known.is_purchased, known.order_no, known.named_no
-            FROM appstore.transactions AS known WHERE known.period_no = period.no AND known.environment = p_environment OFFSET 0
-        ) AS charge
-        LEFT JOIN unnest(p_transaction_ids) AS mine (id) ON mine.id = charge.transaction_id
-        WHERE charge.named_no IS DISTINCT FROM CASE WHEN charge.is_purchased THEN charge.first_token END
-           OR charge.order_no IS DISTINCT FROM (
-                  SELECT o.no FROM appstore.orders AS o
-                  WHERE o.period_no = period.no AND o.environment = p_environment AND charge.is_purchased
-                  ORDER BY o.no IS NOT DISTINCT FROM charge.first_token DESC, o.no LIMIT 1);
-        IF cardinality(v_foreign) > 0 THEN
-            PERFORM FROM appstore.transactions AS t WHERE t.ctid = ANY (v_foreign) FOR UPDATE SKIP LOCKED;
-            GET DIAGNOSTICS v_had = ROW_COUNT;
-            IF v_had < cardinality(v_foreign) THEN
-                RAISE EXCEPTION 'a charge of a contract that is locked here is held by another transaction'
-                    USING ERRCODE = 'deadlock_detected', HINT = 'Repeat the transaction.';
-            END IF;
-        END IF;
-        IF cardinality(v_moved) > 0 THEN
-            UPDATE appstore.transactions AS t
-            SET order_no = (SELECT o.no FROM appstore.orders AS o
-                            WHERE o.period_no = t.period_no AND o.environment = p_environment AND t.is_purchased
-                            ORDER BY o.no IS NOT DISTINCT FROM t.first_token DESC, o.no LIMIT 1),
-                named_no = CASE WHEN t.is_purchased THEN t.first_token END
-            WHERE t.ctid = ANY (v_moved);
-        END IF;
-    END IF;
-
-    IF cardinality(v_reclaimed) > 0 THEN
-        -- 6. The users of all periods of a contract whose claims are others.
-        UPDATE appstore.orders AS o
-        SET user_id = (SELECT owner.user_id FROM appstore.period_user(p_environment, o.origin_no, o.paid_at) AS owner)
-        WHERE o.ctid = ANY (ARRAY(
-            SELECT by_period.ctid
-            FROM unnest(v_reclaimed) AS reclaimed (id) CROSS JOIN LATERAL (
-                SELECT known.ctid, known.user_id, known.paid_at FROM appstore.orders AS known
-                WHERE known.origin_no = reclaimed.id AND known.environment = p_environment AND known.no = known.period_no OFFSET 0
-            ) AS by_period
-            WHERE by_period.user_id IS DISTINCT FROM
-                  (SELECT owner.user_id FROM appstore.period_user(p_environment, reclaimed.id, by_period.paid_at) AS owner)));
-    END IF;
-
-    IF cardinality(v_contracts) > 0 THEN
-        -- 7. The contracts: owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when
-        --    it began: a refund of a renewal charged ahead does not end the time that was paid for.
-        INSERT INTO appstore.member_contracts AS m (
-            environment, contract_id, user_id, bundle_id, product_id, product_type, status, will_renew, started_at, current_transaction_id,
-            current_period_start, current_period_end, revoked_at, access_until)
-        SELECT p_environment, contract.id, owner.user_id, (current.charge).bundle_id,
-               coalesce((current.charge).product_id, (renewal.register).product_id),
-               (current.charge).product_type,
-               appstore.renewal_status(renewal.register, legacy.register),
-               CASE WHEN appstore.legacy_counts(renewal.register, legacy.register) THEN (legacy.register).auto_renew_status
-                    ELSE (renewal.register).auto_renew_status END = 1,
-               first.purchase_date, (current.charge).transaction_id,
-               (current.charge).purchase_date, (current.charge).expires_date, (current.charge).revocation_date,
-               greatest(
-                   appstore.access_until(current.charge, renewal.register, legacy.register),
-                   CASE WHEN (current.charge).revocation_date IS NOT NULL AND (current.charge).is_subscription THEN (
-                       SELECT max(t.expires_date) FROM appstore.transactions AS t
-                       WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
-                         AND t.revocation_date IS NULL AND t.expires_date <= (current.charge).purchase_date)
-                   END)
-        FROM unnest(v_contracts) AS contract (id)
-        LEFT JOIN LATERAL (
-            SELECT t AS charge FROM appstore.transactions AS t
-            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
-            ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id COLLATE "C" DESC
-            LIMIT 1
-        ) AS current ON true
-        LEFT JOIN LATERAL (
-            SELECT t.purchase_date FROM appstore.transactions AS t
-            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
-            ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id COLLATE "C"
-            LIMIT 1
-        ) AS first ON true
-        LEFT JOIN LATERAL (
-            SELECT s AS register FROM appstore.subscriptions AS s
-            WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0
-        ) AS renewal ON true
-        LEFT JOIN LATERAL (
-            SELECT l AS register FROM appstore.legacy_renewals AS l
-            WHERE l.original_transaction_id = contract.id AND l.environment = p_environment
-              AND l.bundle_id = (current.charge).bundle_id OFFSET 0
-        ) AS legacy ON true
-        LEFT JOIN LATERAL (
-            SELECT c.user_id FROM appstore.claims AS c
-            WHERE c.original_transaction_id = contract.id AND c.environment = p_environment
-            ORDER BY c.effective_at DESC, c.evidence COLLATE "C" DESC LIMIT 1
-        ) AS owner ON true
-        ORDER BY contract.id
-        ON CONFLICT (contract_id, environment) DO UPDATE
-        SET user_id = excluded.user_id, bundle_id = excluded.bundle_id, product_id = excluded.product_id,
-            product_type = excluded.product_type, status = excluded.status, will_renew = excluded.will_renew,
-            started_at = excluded.started_at, current_transaction_id = excluded.current_transaction_id,
-            current_period_start = excluded.current_period_start, current_period_end = excluded.current_period_end,
-            revoked_at = excluded.revoked_at, access_until = excluded.access_until
-        WHERE (m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at, m.current_transaction_id,
-               m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)
-              IS DISTINCT FROM
-              (excluded.user_id, excluded.bundle_id, excluded.product_id, excluded.product_type, excluded.status, excluded.will_renew,
-               excluded.started_at, excluded.current_transaction_id, excluded.current_period_start, excluded.current_period_end,
-               excluded.revoked_at, excluded.access_until);
-    END IF;
-
-    IF cardinality(v_bare) > 0 THEN
-        -- 8. What no charge makes a contract any more, and nobody else speaks of, is none.
-        DELETE FROM appstore.member_contracts AS needless
-        WHERE needless.ctid = ANY (ARRAY(
-            SELECT known.ctid
-            FROM unnest(v_bare) AS contract (id) CROSS JOIN LATERAL (
-                SELECT m.ctid FROM appstore.member_contracts AS m
-                WHERE m.contract_id = contract.id AND m.environment = p_environment OFFSET 0
-            ) AS known
-            WHERE NOT EXISTS (SELECT FROM appstore.transactions AS t
-                              WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.confers_access OFFSET 0)
-              AND NOT EXISTS (SELECT FROM appstore.subscriptions AS s
-                              WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0)
-              AND NOT EXISTS (SELECT FROM appstore.legacy_renewals AS l
-                              WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0)
-              AND NOT EXISTS (SELECT FROM appstore.submissions AS s
-                              WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0)
-              AND NOT EXISTS (SELECT FROM appstore.receipt_submissions AS s
-                              WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0)
-              AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
-                              WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0)));
-    END IF;
-END
-$$;
-
-ALTER FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.discard(event_id bigint, reason text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-#variable_conflict use_column
-DECLARE
-    v_attempts integer;
-    v_error    text;
-BEGIN
-    IF reason IS NULL OR btrim(reason) = '' THEN
-        RAISE EXCEPTION 'say why event % is discarded', event_id USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    -- Waits for a worker that has it in its hands.
-    DELETE FROM appstore.inbox_ready AS r WHERE r.event_id = discard.event_id RETURNING r.attempts, r.last_error INTO v_attempts, v_error;
-    IF FOUND THEN
-        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, last_error)
-        SELECT i.event_id, i.source, i.received_at, clock_timestamp(),
-               1 + coalesce((SELECT max(h.run) FROM appstore.outcome_history AS h WHERE h.event_id = discard.event_id), 0),
-               v_attempts, 'discarded', discard.reason, v_error
-        FROM appstore.inbox AS i WHERE i.event_id = discard.event_id;
-    ELSIF cardinality(appstore.discard_settled(ARRAY[discard.event_id], 'infinity', session_user::text, discard.reason)) = 0 THEN
-        RAISE EXCEPTION 'event % is neither waiting nor failed, rejected or unhandled', event_id USING ERRCODE = 'no_data_found';
-    END IF;
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
-    VALUES (clock_timestamp(), session_user, 'discard', ARRAY[discard.event_id], discard.reason);
-END
-$$;
-
-ALTER FUNCTION appstore.discard(event_id bigint, reason text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.discard(why text, outcome text DEFAULT NULL::text, reason text DEFAULT NULL::text, notification_type text DEFAULT NULL::text, subtype text DEFAULT NULL::text, environment text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET jit TO 'off'
-    AS $$
-#variable_conflict use_variable
-DECLARE
-    v_json   jsonb := appstore.repair_conditions(outcome, reason, notification_type, subtype, environment, bundle_id, received_from,
-                                                 received_before);
-    v_events bigint[];
-    v_repair bigint;
-BEGIN
-    IF coalesce(btrim(why), '') = '' THEN
-        RAISE EXCEPTION 'say why the events are discarded' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF max_events NOT BETWEEN 1 AND 1000 THEN
-        RAISE EXCEPTION 'max_events must be 1 to 1000, or null for all events' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF dry_run THEN
-        RETURN appstore.count_repair('discard', v_json, max_events);
-    ELSIF max_events IS NULL AND appstore.count_repair('discard', v_json, 1001) > 1000 THEN
-        v_repair := appstore.request_repair('discard', v_json, why);
-        RAISE NOTICE 'repair % has been requested: SELECT * FROM appstore.repairs WHERE repair_id = %', v_repair, v_repair;
-        RETURN (SELECT r.events_expected FROM appstore.repairs AS r WHERE r.repair_id = v_repair);
-    END IF;
-    v_events := ARRAY(SELECT found.event_id FROM appstore.find_repair('discard', v_json, coalesce(max_events, 1000)) AS found (event_id));
-    v_events := appstore.discard_settled(v_events, 'infinity', session_user::text, why);
-    IF cardinality(v_events) > 0 THEN
-        INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
-        VALUES (clock_timestamp(), session_user, 'discard', v_events, why, v_json);
-    END IF;
-    RETURN cardinality(v_events);
-END
-$$;
-
-ALTER FUNCTION appstore.discard(why text, outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.discard_settled(event_ids bigint[], settled_before timestamp with time zone, actor text, reason text) RETURNS bigint[]
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-#variable_conflict use_column
-DECLARE
-    v_discarded bigint[];
-BEGIN
-    WITH locked AS MATERIALIZED (
-        SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = ANY (discard_settled.event_ids) ORDER BY o.event_id FOR UPDATE
-    ), fitting AS MATERIALIZED (
-        SELECT locked.* FROM locked
-        WHERE locked.settled_at < discard_settled.settled_before AND locked.result IN ('failed', 'rejected', 'unhandled')
-    ), kept AS (
-        INSERT INTO appstore.outcome_history SELECT fitting.*, clock_timestamp(), discard_settled.actor FROM fitting
-    ), changed AS (
-        UPDATE appstore.outcomes AS o
-        SET run = o.run + 1, settled_at = clock_timestamp(), result = 'discarded', reason = discard_settled.reason
-        WHERE o.event_id = ANY (ARRAY(SELECT fitting.event_id FROM fitting))
-        RETURNING o.event_id
-    )
-    SELECT coalesce(array_agg(changed.event_id ORDER BY changed.event_id), '{}') INTO v_discarded FROM changed;
-    RETURN v_discarded;
-END
-$$;
-
-ALTER FUNCTION appstore.discard_settled(event_ids bigint[], settled_before timestamp with time zone, actor text, reason text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.drop_aged_partition() RETURNS TABLE(did text, partition text, kept integer)
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET lock_timeout TO '100ms'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_sort TO 'off'
-    SET jit TO 'off'
-    AS $_$
-#variable_conflict use_column
-DECLARE
-    c_piece  CONSTANT integer := 50000;
-    c_keep   CONSTANT integer := 100;
-    c_lately CONSTANT integer := 10000;
-    v_now    timestamptz := clock_timestamp();
-    v_cutoff timestamptz := coalesce((SELECT v_now - r.bodies FROM appstore.retention AS r), '-infinity');
-    v_part   record;
-    v_check  appstore.partition_checks;
-    v_looked bigint;
-    v_lowest bigint;
-    v_lately bigint;  -- how many events were repaired since the look at this partition began
-    v_kept   bigint[];
-BEGIN
-    IF NOT appstore.keep_house() THEN
-        RETURN;
-    END IF;
-    SELECT c.relname::text AS partition INTO v_part FROM pg_class AS c
-    WHERE c.relnamespace = 'appstore'::regnamespace AND c.relkind = 'r' AND c.relname LIKE 'aged\_inbox\_%' LIMIT 1;
-    IF FOUND THEN
-        EXECUTE format('DROP TABLE appstore.%I', v_part.partition);
-        RETURN QUERY SELECT 'dropped', substr(v_part.partition, 6), 0;
-        RETURN;
-    END IF;
-    IF EXISTS (SELECT FROM appstore.repairs AS r WHERE r.state IN ('requested', 'running')) THEN
-        RETURN; -- what it puts back must be looked at while nobody else can use the inbox
-    END IF;
-    SELECT p.partition, p.from_id, p.to_id INTO v_part
-    FROM appstore.inbox_partitions AS p LEFT JOIN appstore.partition_checks AS c ON c.partition = p.partition
-    WHERE p.is_past AND coalesce(c.not_before, '-infinity') <= v_now
-    ORDER BY p.from_id LIMIT 1;
-    IF v_part.partition IS NULL THEN
-        RETURN;
-    END IF;
-    INSERT INTO appstore.partition_checks AS c (partition, began_at, checked_to) VALUES (v_part.partition, v_now, v_part.to_id)
-    ON CONFLICT (partition) DO UPDATE
-    SET began_at = excluded.began_at, checked_to = excluded.checked_to, kept = '{}', not_before = '-infinity'
-    WHERE c.not_before > '-infinity';
-    SELECT c.* INTO v_check FROM appstore.partition_checks AS c WHERE c.partition = v_part.partition;
-
-    -- 1. The next piece, from above: the youngest events, which forbid it, are found first.
-    EXECUTE format(
-        'SELECT count(*), min(l.event_id), coalesce(array_agg(l.event_id) FILTER (WHERE NOT l.has_aged), ''{}'') '
-        'FROM (SELECT i.event_id, EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id = i.event_id AND o.settled_at < $1 OFFSET 0) '
-        'AS has_aged FROM appstore.%I AS i WHERE i.event_id < $2 ORDER BY i.event_id DESC LIMIT $3) AS l', v_part.partition)
-    INTO v_looked, v_lowest, v_kept USING v_cutoff, v_check.checked_to, c_piece;
-    v_kept := v_check.kept || v_kept;
-    SELECT count(*) INTO v_lately FROM (
-        SELECT FROM appstore.outcome_history AS h WHERE h.replaced_at >= v_check.began_at - interval '5 minutes'
-        ORDER BY h.replaced_at LIMIT c_lately) AS lately;
-    IF cardinality(v_kept) > c_keep OR v_lately = c_lately THEN
-        UPDATE appstore.partition_checks AS c SET not_before = v_now + interval '1 hour', kept = '{}' WHERE c.partition = v_part.partition;
-        RETURN QUERY SELECT 'postponed', v_part.partition, cardinality(v_kept);
-        RETURN;
-    ELSIF v_looked = c_piece THEN
-        UPDATE appstore.partition_checks AS c SET checked_to = v_lowest, kept = v_kept WHERE c.partition = v_part.partition;
-        RETURN QUERY SELECT 'checked', v_part.partition, cardinality(v_kept);
-        RETURN;
-    END IF;
-
-    -- 2. Alone with the inbox, look at what happened since the first piece: requeued events wait, or have got a young outcome.
-    LOCK TABLE ONLY appstore.inbox IN ACCESS EXCLUSIVE MODE;
-    v_kept := ARRAY(
-        SELECT unnest(v_kept)
-        UNION SELECT r.event_id FROM appstore.inbox_ready AS r WHERE r.event_id >= v_part.from_id AND r.event_id < v_part.to_id
-        UNION SELECT h.event_id FROM appstore.outcome_history AS h
-        WHERE h.replaced_at >= v_check.began_at - interval '5 minutes' AND h.event_id >= v_part.from_id AND h.event_id < v_part.to_id);
-    DELETE FROM appstore.partition_checks AS c WHERE c.partition = v_part.partition;
-    IF cardinality(v_kept) > c_keep THEN
-        RETURN QUERY SELECT 'postponed', v_part.partition, cardinality(v_kept);
-        RETURN;
-    END IF;
-    EXECUTE format('ALTER TABLE appstore.inbox DETACH PARTITION appstore.%I', v_part.partition);
-    EXECUTE format('INSERT INTO appstore.inbox SELECT i.* FROM appstore.%I AS i WHERE i.event_id = ANY ($1)', v_part.partition)
-    USING v_kept;
-    EXECUTE format('ALTER TABLE appstore.%I RENAME TO %I', v_part.partition, 'aged_' || v_part.partition);
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids, filter)
-    VALUES (clock_timestamp(), 'retention', 'drop_partition', '{}',
-            jsonb_build_object('partition', v_part.partition, 'from', v_part.from_id, 'to', v_part.to_id, 'kept', cardinality(v_kept)));
-    RETURN QUERY SELECT 'detached', v_part.partition, cardinality(v_kept);
-END
-$_$;
-
-ALTER FUNCTION appstore.drop_aged_partition() OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-BEGIN
-    IF state IS NULL OR state NOT IN ('refused', 'given_up') THEN
-        RAISE EXCEPTION 'state % is no end of a call without an answer', quote_nullable(state) USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    UPDATE appstore.outbox AS c
-    SET state = end_call.state, reason = end_call.reason, settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1
-    WHERE c.call_id = end_call.call_id AND c.epoch = end_call.epoch AND (c.state = 'open') IS TRUE;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    IF falls_back THEN
-        PERFORM appstore.fall_back(ARRAY[end_call.call_id]);
-    END IF;
-    RETURN true;
-END
-$$;
-
-ALTER FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.end_posts(posts bigint[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-#variable_conflict use_column
-BEGIN
-    LOOP
-        WITH locked AS MATERIALIZED (
-            SELECT r.event_id, r.attempts FROM appstore.inbox_ready AS r WHERE r.event_id = ANY (end_posts.posts)
-            ORDER BY r.event_id FOR UPDATE
-        ), taken AS (
-            DELETE FROM appstore.inbox_ready AS r USING locked WHERE r.event_id = locked.event_id RETURNING r.event_id, r.attempts
-        )
-        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
-        SELECT i.event_id, i.source, i.received_at, clock_timestamp(),
-               1 + coalesce((SELECT max(h.run) FROM appstore.outcome_history AS h WHERE h.event_id = i.event_id), 0), taken.attempts,
-               'discarded', 'forgotten'
-        FROM taken JOIN appstore.inbox AS i ON i.event_id = taken.event_id;
-        PERFORM FROM appstore.outcomes AS o WHERE o.event_id = ANY (end_posts.posts) ORDER BY o.event_id FOR UPDATE;
-        EXIT WHEN NOT EXISTS (SELECT FROM appstore.inbox_ready AS r WHERE r.event_id = ANY (end_posts.posts));
-    END LOOP;
-END
-$$;
-
-ALTER FUNCTION appstore.end_posts(posts bigint[]) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.entitlements_at(at timestamp with time zone) RETURNS TABLE(environment text, user_id text, product_id text, entitlement text, active boolean, until timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text)
-    LANGUAGE sql STABLE
-    AS $$
-    SELECT e.environment, e.user_id, e.product_id, e.entitlement,
-           coalesce(at < e.until, false),
-           e.until,
-           CASE WHEN at < e.until THEN CASE WHEN at >= e.grace_from THEN 'grace_period' ELSE 'active' END ELSE e.why_ended END,
-           coalesce(at >= e.grace_from AND at < e.until, false),
-           e.will_renew, e.original_transaction_id, e.bundle_id
-    FROM appstore.entitlement_terms AS e
-    WHERE e.user_id IS NOT NULL
-$$;
-
-ALTER FUNCTION appstore.entitlements_at(at timestamp with time zone) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.events_not_exactly_once() RETURNS SETOF bigint
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    SELECT i.event_id FROM appstore.inbox AS i
-    WHERE NOT EXISTS (SELECT FROM appstore.inbox_ready AS r WHERE r.event_id = i.event_id)
-      AND NOT EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id = i.event_id)
-    UNION ALL
-    SELECT r.event_id FROM appstore.inbox_ready AS r
-    WHERE EXISTS (SELECT FROM appstore.outcomes AS o WHERE o.event_id = r.event_id)
-       OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = r.event_id)
-$$;
-
-ALTER FUNCTION appstore.events_not_exactly_once() OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.expire_notifications() IS 'Deletes the aged rows in the next 128 blocks of seen_notifications, and begins anew after the last one. Returns how many.';
 
 CREATE FUNCTION appstore.fall_back(calls bigint[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1654,16 +2155,11 @@ BEGIN
         WHERE c.call_id = ANY (fall_back.calls) AND c.fallback_source IS NOT NULL AND c.fallback_event_id IS NULL
         ORDER BY c.call_id FOR UPDATE
     LOOP
-        WITH stored AS (
-            INSERT INTO appstore.inbox (source, received_at, body)
-            SELECT v_call.fallback_source, clock_timestamp(),
-                   convert_to(json_build_object('receiptData', convert_from(i.body, 'UTF8')::json ->> 'receiptData')::text, 'UTF8')
-            FROM appstore.inbox AS i WHERE i.event_id = v_call.event_id
-            RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
-        )
-        INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
-        SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
-        RETURNING inbox_ready.event_id INTO v_event;
+        v_event := (
+            SELECT appstore.store(v_call.fallback_source, ARRAY[
+                convert_to(json_build_object('receiptData', convert_from(i.body, 'UTF8')::json ->> 'receiptData')::text, 'UTF8')])
+            FROM appstore.inbox AS i WHERE i.event_id = v_call.event_id);
+        -- Where the body is gone there is no fallback any more: otherwise appstore.expire_calls would take the call each time.
         UPDATE appstore.outbox AS c
         SET fallback_event_id = v_event, fallback_source = CASE WHEN v_event IS NOT NULL THEN c.fallback_source END
         WHERE c.call_id = v_call.call_id;
@@ -1671,18 +2167,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION appstore.fall_back(calls bigint[]) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.fall_back(calls bigint[]) IS 'Uses what a receipt itself proves where Apple has not answered about it: stores it as an event of the call''s fallback_source, without the user who posted it. Once for each call, whatever becomes of the call later.';
 
-CREATE FUNCTION appstore.fall_back_from(answers bigint[]) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    SELECT appstore.fall_back(ARRAY(SELECT c.call_id FROM appstore.outbox AS c WHERE c.answer_event_id = ANY (fall_back_from.answers)))
-$$;
-
-ALTER FUNCTION appstore.fall_back_from(answers bigint[]) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.find_repair(action text, filter jsonb, max_events integer) RETURNS SETOF bigint
+CREATE FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -1693,24 +2180,23 @@ CREATE FUNCTION appstore.find_repair(action text, filter jsonb, max_events integ
     AS $$
 #variable_conflict use_variable
 DECLARE
-    v_filter  appstore.repair_filter := jsonb_populate_record(NULL::appstore.repair_filter, filter);
-    v_results text[] := ARRAY['failed', 'rejected', 'unhandled'] || CASE WHEN action = 'requeue' THEN ARRAY['discarded'] END;
-    v_result  text;
-    v_left    integer := max_events;
-    v_found   integer;
+    v_result appstore.result;
+    v_left   bigint := max_events;
+    v_found  bigint;
 BEGIN
-    IF action = 'requeue' AND (v_filter.outcome = ANY (v_results)) IS NOT TRUE THEN
+    IF action = 'requeue' AND (filter.result IN ('failed', 'rejected', 'unhandled', 'discarded')) IS NOT TRUE THEN
         RETURN QUERY
         SELECT o.event_id FROM appstore.outcomes AS o
-        WHERE appstore.fits(o, v_filter) AND EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0)
-        ORDER BY o.event_id LIMIT v_left;
+        WHERE appstore.matches_filter(o, filter) AND EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0)
+        ORDER BY o.event_id LIMIT max_events;
         RETURN;
     END IF;
-    FOREACH v_result IN ARRAY v_results LOOP
-        CONTINUE WHEN v_filter.outcome <> v_result;
+    -- Each result in the order of its index: what failed in an incident is all at the end of the event ids.
+    FOREACH v_result IN ARRAY ARRAY['failed', 'rejected', 'unhandled', 'discarded'] LOOP
+        CONTINUE WHEN filter.result <> v_result OR (action = 'discard' AND v_result = 'discarded');
         RETURN QUERY
         SELECT o.event_id FROM appstore.outcomes AS o
-        WHERE o.result = v_result AND appstore.fits(o, v_filter)
+        WHERE o.result = v_result AND appstore.matches_filter(o, filter)
           AND (action = 'discard' OR EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0))
         ORDER BY o.settled_at, o.event_id LIMIT v_left;
         GET DIAGNOSTICS v_found = ROW_COUNT;
@@ -1720,47 +2206,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION appstore.find_repair(action text, filter jsonb, max_events integer) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) IS 'The events that a repair would take now, at most so many, or all when max_events is null. A discard takes only what failed, was rejected or unhandled; a requeue only what still has its body. Those that need attention come in the order of their outcomes, others by id.';
 
-CREATE TABLE appstore.outcomes (
-    event_id bigint NOT NULL,
-    source text NOT NULL,
-    received_at timestamp with time zone NOT NULL,
-    settled_at timestamp with time zone NOT NULL,
-    run integer NOT NULL,
-    attempts integer NOT NULL,
-    result text NOT NULL,
-    reason text,
-    last_error text,
-    notification_type text,
-    subtype text,
-    notification_uuid text,
-    environment text,
-    bundle_id text,
-    transaction_id text,
-    original_transaction_id text,
-    CONSTRAINT outcomes_reason_where_needed CHECK (((reason IS NOT NULL) OR (result <> ALL (ARRAY['unhandled'::text, 'rejected'::text, 'failed'::text, 'discarded'::text])))),
-    CONSTRAINT outcomes_result_is_known CHECK ((result = ANY (ARRAY['applied'::text, 'superseded'::text, 'no_effect'::text, 'duplicate'::text, 'unhandled'::text, 'rejected'::text, 'failed'::text, 'discarded'::text])))
-);
-
-ALTER TABLE appstore.outcomes OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.fits(o appstore.outcomes, f appstore.repair_filter) RETURNS boolean
-    LANGUAGE sql STABLE
-    AS $$
-    SELECT (f.outcome IS NULL OR o.result = f.outcome)
-       AND (f.reason IS NULL OR o.reason = f.reason)
-       AND (f.notification_type IS NULL OR o.notification_type = f.notification_type)
-       AND (f.subtype IS NULL OR o.subtype = f.subtype)
-       AND (f.environment IS NULL OR o.environment = f.environment)
-       AND (f.bundle_id IS NULL OR o.bundle_id = f.bundle_id)
-       AND (f.received_from IS NULL OR o.received_at >= f.received_from)
-       AND (f.received_before IS NULL OR o.received_at < f.received_before)
-$$;
-
-ALTER FUNCTION appstore.fits(o appstore.outcomes, f appstore.repair_filter) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.forget(user_id text, note text DEFAULT NULL::text) RETURNS text
+CREATE FUNCTION appstore.forget(user_id text, note text DEFAULT NULL::text) RETURNS TABLE(alias text, orders bigint, contracts bigint, posts bigint, bodies bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -1770,88 +2218,90 @@ CREATE FUNCTION appstore.forget(user_id text, note text DEFAULT NULL::text) RETU
 #variable_conflict use_column
 DECLARE
     v_user      text := forget.user_id;
-    v_alias     text := CASE WHEN v_user LIKE 'forgotten:%' THEN v_user ELSE 'forgotten:' || gen_random_uuid() END;
-    v_words     record;
+    v_alias     text;
     v_posts     bigint[];
     v_contracts appstore.contract_key[];
-    v_events    bigint[];
+    v_bodies    bigint[];
     v_renamed   record;
     v_orders    bigint := 0;
+    v_rows      bigint := 0;
 BEGIN
     IF v_user IS NULL OR octet_length(v_user) NOT BETWEEN 1 AND 255 THEN
         RAISE EXCEPTION 'user_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF appstore.mentions(forget.note, v_user) THEN
-        RAISE EXCEPTION 'the note must not name the user: it is kept in the audit log' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF position(v_user IN forget.note) > 0 THEN
+        RAISE EXCEPTION 'the note names the user' USING ERRCODE = 'invalid_parameter_value', HINT =
+            'The note stays in the audit log. Name your request instead, such as a ticket.';
     ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION 'forget must see what others commit meanwhile: call it in READ COMMITTED'
-            USING ERRCODE = 'invalid_transaction_state';
+        RAISE EXCEPTION 'forget works in READ COMMITTED only' USING ERRCODE = 'invalid_transaction_state', HINT =
+            'It must see what others commit while it waits for their locks.';
     END IF;
-
-    -- 1. Repairs that are going on write the alias from now on. No other row is locked before everything that takes time has been found.
-    UPDATE appstore.repairs AS r
-    SET note = appstore.without_name(r.note, v_user, v_alias), error = appstore.without_name(r.error, v_user, v_alias),
-        filter = CASE WHEN r.filter ? 'reason' THEN jsonb_set(r.filter, '{reason}', to_jsonb(
-                          appstore.without_name(r.filter ->> 'reason', v_user, v_alias)))
-                      ELSE r.filter END
-    WHERE v_user <> v_alias
-      AND (appstore.mentions(r.note, v_user) OR appstore.mentions(r.error, v_user) OR appstore.mentions(r.filter ->> 'reason', v_user));
-    SELECT * INTO v_words FROM appstore.words_about(v_user);
+    v_alias := CASE WHEN v_user LIKE 'forgotten:%' THEN v_user ELSE 'forgotten:' || gen_random_uuid() END;
     v_posts := ARRAY(
         SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
         UNION ALL
         SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_receipt' AND appstore.posted_by(i.body) = v_user);
 
-    -- 2. The queue and the outcomes. Whoever writes books has what he settles locked before; so it must be here.
-    PERFORM appstore.end_posts(v_posts);
+    -- 1. The queue and the outcomes, which a batch locks before it writes the ledger.
+    PERFORM appstore.discard_waiting_posts(v_posts);
     v_contracts := ARRAY(
-        SELECT ROW(c.environment, c.id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c WHERE c.is_his);
-    v_events := appstore.delete_bodies(v_posts, v_contracts);
-    IF v_user <> v_alias THEN
-        PERFORM appstore.rename_in_words(v_user, v_alias, v_words.audits, v_words.links, v_words.events);
+        SELECT ROW(c.environment, c.original_transaction_id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c WHERE c.is_owned);
+    v_bodies := appstore.delete_bodies(v_posts, v_contracts);
 
-        -- 3. The books, until a look behind the locks finds the name no more.
-        LOOP
-            SELECT * INTO v_renamed FROM appstore.rename_in_books(v_user, v_alias);
-            v_orders := v_orders + v_renamed.orders;
-            EXIT WHEN v_renamed.orders + v_renamed.others = 0;
-        END LOOP;
+    -- 2. The ledger, until a round that has its locks finds the name no more.
+    WHILE v_user <> v_alias LOOP
+        SELECT * INTO v_renamed FROM appstore.rename_in_ledger(v_user, v_alias);
+        v_orders := v_orders + v_renamed.orders;
+        v_rows := v_rows + v_renamed.orders + v_renamed.others;
+        EXIT WHEN v_renamed.orders + v_renamed.others = 0;
+    END LOOP;
+
+    IF v_rows = 0 AND v_posts = '{}' AND v_contracts = '{}' THEN
+        RAISE NOTICE 'there is nothing of this user' USING HINT = 'Nothing was changed, and nothing was written to the audit log.';
+        v_alias := NULL;
+    ELSE
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+        VALUES (clock_timestamp(), session_user, 'forget', v_bodies, forget.note,
+                jsonb_build_object('alias', v_alias, 'orders', v_orders, 'contracts', cardinality(v_contracts)));
     END IF;
-
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
-    VALUES (clock_timestamp(), session_user, 'forget', v_events, forget.note,
-            jsonb_build_object('alias', v_alias, 'orders', v_orders, 'contracts', cardinality(v_contracts)));
-    RETURN v_alias;
+    RETURN QUERY SELECT v_alias, v_orders, cardinality(v_contracts)::bigint, cardinality(v_posts)::bigint, cardinality(v_bodies)::bigint;
 END
 $$;
 
-ALTER FUNCTION appstore.forget(user_id text, note text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.forget(user_id text, note text) IS 'Erases a user: puts an alias in the place of the user''s name in the ledger, discards what the user''s clients posted and that waits, and deletes the bodies of the posts and of all settled events about contracts that are or were the user''s. Returns the alias, how many orders and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. Free text stays as it is: notes of the audit log, reasons of discards, errors. Errs when the note names the user.';
 
-CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) RETURNS record
-    LANGUAGE sql STABLE SECURITY DEFINER
+CREATE FUNCTION appstore.give_way() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'another transaction holds rows that this one needs' USING ERRCODE = 'deadlock_detected', HINT = 'Repeat the transaction.';
+END
+$$;
+
+COMMENT ON FUNCTION appstore.give_way() IS 'Ends the transaction as a deadlock would, without the wait. The caller repeats it.';
+
+CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     SET jit TO 'off'
     AS $$
+#variable_conflict use_column
+BEGIN
     WITH first_due AS MATERIALIZED ( -- 1. the queue from its front; dead entries before it are passed once
-        SELECT r.run_at FROM appstore.inbox_ready AS r ORDER BY r.run_at, r.event_id LIMIT 1
+        SELECT q.run_at FROM appstore.inbox_queue AS q ORDER BY q.run_at, q.event_id LIMIT 1
     ), queue AS MATERIALIZED (
         SELECT coalesce((
-                   SELECT due.events FROM first_due
-                   CROSS JOIN LATERAL (
+                   SELECT due.events FROM first_due CROSS JOIN LATERAL (
                        SELECT count(*) AS events FROM (
-                           SELECT FROM appstore.inbox_ready AS r
-                           WHERE r.run_at >= first_due.run_at AND r.run_at <= statement_timestamp()
-                           ORDER BY r.run_at, r.event_id LIMIT 10000
-                       ) AS one
-                   ) AS due
-               ), 0) AS ready,
+                           SELECT FROM appstore.inbox_queue AS q WHERE q.run_at >= first_due.run_at AND q.run_at <= statement_timestamp()
+                           ORDER BY q.run_at, q.event_id LIMIT 10000) AS one
+                   ) AS due), 0) AS ready,
                (SELECT count(*) FROM (
-                    SELECT FROM appstore.inbox_ready AS r WHERE r.run_at > statement_timestamp()
-                    ORDER BY r.run_at, r.event_id LIMIT 10000
-               ) AS one) AS waiting
-    ), snapshots AS ( -- 2. who keeps dead rows
+                    SELECT FROM appstore.inbox_queue AS q WHERE q.run_at > statement_timestamp()
+                    ORDER BY q.run_at, q.event_id LIMIT 10000) AS one) AS waiting
+    ), snapshots AS ( -- 2. what keeps dead rows
         SELECT statement_timestamp() - a.xact_start AS age, age(a.backend_xmin)::bigint AS transactions
         FROM pg_stat_activity AS a
         WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
@@ -1864,14 +2314,13 @@ CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, 
     )
     SELECT q.ready, q.waiting,
            CASE WHEN q.ready < 10000 AND q.waiting < 10000 THEN q.ready + q.waiting
-                ELSE greatest(q.ready + q.waiting, pg_stat_get_live_tuples('appstore.inbox_ready'::regclass)) END,
-           (SELECT count(*) FROM (SELECT FROM appstore.inbox_ready AS r WHERE r.is_suspect LIMIT 10000) AS one),
+                ELSE greatest(q.ready + q.waiting, pg_stat_get_live_tuples('appstore.inbox_queue'::regclass)) END,
+           (SELECT count(*) FROM (SELECT FROM appstore.inbox_queue AS q WHERE q.is_isolated LIMIT 10000) AS one),
            (SELECT count(*) FROM (
-                SELECT FROM appstore.outcomes AS o WHERE o.result = 'failed' ORDER BY o.result, o.settled_at LIMIT 10000
-           ) AS one),
+                SELECT FROM appstore.outcomes AS o WHERE o.result = 'failed' ORDER BY o.result, o.settled_at LIMIT 10000) AS one),
            (SELECT statement_timestamp() - d.run_at FROM first_due AS d WHERE d.run_at <= statement_timestamp()),
            (SELECT statement_timestamp() - i.received_at
-            FROM (SELECT r.event_id FROM appstore.inbox_ready AS r ORDER BY r.event_id LIMIT 1) AS oldest
+            FROM (SELECT q.event_id FROM appstore.inbox_queue AS q ORDER BY q.event_id LIMIT 1) AS oldest
             CROSS JOIN LATERAL (SELECT i.received_at FROM appstore.inbox AS i WHERE i.event_id = oldest.event_id OFFSET 0) AS i),
            statement_timestamp() - coalesce(
                (SELECT newest.received_at
@@ -1880,40 +2329,38 @@ CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, 
                 WHERE newest.source LIKE 'notification%' AND newest.result NOT IN ('rejected', 'failed', 'discarded')
                 ORDER BY newest.event_id DESC LIMIT 1),
                (SELECT o.received_at FROM appstore.outcomes AS o ORDER BY o.event_id DESC OFFSET 9999 LIMIT 1)),
-           (SELECT count(*) FROM appstore.inbox_in_flight AS f WHERE f.lost_at IS NOT NULL),
+           (SELECT count(*) FROM appstore.batch_markers AS m WHERE m.lost_at IS NOT NULL),
            (SELECT count(*) FROM pg_inherits AS h WHERE h.inhparent = 'appstore.inbox'::regclass),
            (SELECT greatest(max(s.age), interval '0') FROM snapshots AS s),
            (SELECT coalesce(max(s.transactions), 0) FROM snapshots AS s),
            pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
-    FROM queue AS q
+    INTO ready, waiting, unsettled, isolated, failed, overdue, oldest_unsettled, silence, lost_batches, partitions, snapshot_age,
+         snapshot_transactions, sees_all_sessions
+    FROM queue AS q;
+END
 $$;
 
-ALTER FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) IS 'The inbox in numbers, of one instant. Counts stop at 10,000, which then means as many or more. overdue: how long the first due event has been due; oldest_unsettled: since the arrival of the first event without an outcome; silence: since the last genuine notification, at least; snapshot_*: the oldest snapshot that keeps vacuum from removing dead rows, of all sessions if sees_all_sessions.';
 
-CREATE FUNCTION appstore.is_junk(o appstore.outcomes) RETURNS boolean
-    LANGUAGE sql STABLE
+CREATE FUNCTION appstore.is_known_purchase(environment appstore.environment, original_transaction_id text, bundle_ids text[]) RETURNS boolean
+    LANGUAGE plpgsql STABLE
     AS $$
-    SELECT o.result = 'rejected' AND o.notification_type IS NULL AND o.notification_uuid IS NULL AND o.environment IS NULL
-       AND o.bundle_id IS NULL AND o.transaction_id IS NULL
+#variable_conflict use_column
+BEGIN
+    RETURN EXISTS (SELECT FROM appstore.transactions AS t
+                   WHERE t.original_transaction_id = is_known_purchase.original_transaction_id
+                     AND t.environment = is_known_purchase.environment
+                     AND (is_known_purchase.bundle_ids IS NULL OR t.bundle_id = ANY (is_known_purchase.bundle_ids)))
+        OR (is_known_purchase.bundle_ids IS NULL
+            AND EXISTS (SELECT FROM appstore.contracts AS m
+                        WHERE m.original_transaction_id = is_known_purchase.original_transaction_id
+                          AND m.environment = is_known_purchase.environment));
+END
 $$;
 
-ALTER FUNCTION appstore.is_junk(o appstore.outcomes) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.is_known_purchase(environment appstore.environment, original_transaction_id text, bundle_ids text[]) IS 'Whether a transaction or contract is known by this id, of one of these apps; null bundle_ids are any.';
 
-CREATE FUNCTION appstore.keep_house() RETURNS boolean
-    LANGUAGE sql
-    AS $$ SELECT pg_try_advisory_xact_lock(hashtextextended('appstore.keep_house', 0)) $$;
-
-ALTER FUNCTION appstore.keep_house() OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.legacy_counts(s appstore.subscriptions, l appstore.legacy_renewals) RETURNS boolean
-    LANGUAGE sql STABLE
-    AS $$
-    SELECT l.stated_at IS NOT NULL AND (s.signed_date IS NULL OR l.stated_at > s.signed_date)
-$$;
-
-ALTER FUNCTION appstore.legacy_counts(s appstore.subscriptions, l appstore.legacy_renewals) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
+CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1921,83 +2368,60 @@ CREATE FUNCTION appstore.link_owner(environment text, original_transaction_id te
     SET jit TO 'off'
     AS $$
 #variable_conflict use_column
-DECLARE
-    v_actor text := session_user;
 BEGIN
-    IF environment IS NULL OR environment NOT IN ('Production', 'Sandbox') THEN
-        RAISE EXCEPTION 'environment % is neither Production nor Sandbox', quote_nullable(environment)
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF user_id IS NULL OR octet_length(user_id) NOT BETWEEN 1 AND 255 THEN
-        RAISE EXCEPTION 'user_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF NOT EXISTS (SELECT FROM appstore.transactions AS t
-                      WHERE t.environment = link_owner.environment AND t.original_transaction_id = link_owner.original_transaction_id)
-          AND NOT EXISTS (SELECT FROM appstore.subscriptions AS s
-                          WHERE s.environment = link_owner.environment
-                            AND s.original_transaction_id = link_owner.original_transaction_id)
-          AND NOT EXISTS (SELECT FROM appstore.legacy_renewals AS r
-                          WHERE r.environment = link_owner.environment
-                            AND r.original_transaction_id = link_owner.original_transaction_id) THEN
-        RAISE EXCEPTION 'no purchase is known in % with original_transaction_id %', environment,
-            quote_nullable(original_transaction_id) USING ERRCODE = 'no_data_found';
+    PERFORM appstore.check_environment(environment),
+            appstore.check_argument(octet_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 bytes',
+                                    'Give the id that your own system has for the user.');
+    IF NOT appstore.is_known_purchase(environment, original_transaction_id, NULL) THEN
+        RAISE EXCEPTION 'no purchase is known in % with original_transaction_id %', environment, quote_nullable(original_transaction_id)
+            USING ERRCODE = 'no_data_found', HINT = 'Give the originalTransactionId, not the id of a renewal, and the right environment.';
     END IF;
     PERFORM appstore.record_owner_link(link_owner.environment, link_owner.original_transaction_id, link_owner.user_id, clock_timestamp(),
-                                       v_actor, link_owner.note);
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
-    VALUES (clock_timestamp(), v_actor, 'link_owner', '{}', link_owner.note,
+                                       session_user, link_owner.note);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+    VALUES (clock_timestamp(), session_user, 'link_owner', '{}', link_owner.note,
             jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id));
 END
 $$;
 
-ALTER FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text) IS 'Makes a user the owner of a contract, or of a consumable, from now on; earlier periods keep their users. It errs with no_data_found when no purchase with this originalTransactionId is known. Where it ends with 40P01 or 55P03, call it again.';
 
-CREATE FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) RETURNS void
+CREATE FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    v_there bigint;
+    v_locked  text[];
+    v_missing text[];
+    v_made    bigint;
 BEGIN
-    IF cardinality(p_tokens) > 0 THEN
-        IF p_environment = 'Sandbox' THEN
-            PERFORM pg_advisory_xact_lock(hashtextextended(token.no::text, 0)) FROM unnest(p_tokens) AS token (no);
+    v_locked := ARRAY(
+        SELECT locked.id FROM unnest(p_ids) AS contract (id)
+        CROSS JOIN LATERAL (
+            SELECT m.original_transaction_id AS id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = contract.id AND m.environment = p_environment FOR UPDATE SKIP LOCKED
+        ) AS locked);
+    IF cardinality(v_locked) < cardinality(p_ids) THEN
+        v_missing := ARRAY(SELECT unnest(p_ids) EXCEPT SELECT unnest(v_locked));
+        IF EXISTS (SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment) THEN
+            PERFORM appstore.give_way();
         END IF;
-        FOR attempt IN 1..2 LOOP
-            PERFORM FROM unnest(p_tokens) AS token (no)
-            CROSS JOIN LATERAL (SELECT FROM appstore.orders AS o WHERE o.no = token.no AND o.environment = p_environment FOR UPDATE) AS locked;
-            GET DIAGNOSTICS v_there = ROW_COUNT;
-            EXIT WHEN attempt = 2 OR v_there = cardinality(p_tokens);
-            INSERT INTO appstore.orders (environment, no, user_id, product_id, bundle_id, ordered_at)
-            SELECT p_environment, token.no, ordered.user_id, ordered.product_id, ordered.bundle_id, ordered.ordered_at
-            FROM unnest(p_tokens) AS token (no)
-            LEFT JOIN LATERAL (
-                SELECT o.user_id, o.product_id, o.bundle_id, o.ordered_at FROM appstore.orders AS o
-                WHERE o.no = token.no AND o.environment = 'Production' AND p_environment = 'Sandbox' AND o.ordered_at IS NOT NULL OFFSET 0
-            ) AS ordered ON true
-            WHERE p_environment = 'Production'
-               OR EXISTS (SELECT FROM appstore.transactions AS t
-                          WHERE t.first_token = token.no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
-            ORDER BY token.no
-            ON CONFLICT (no, environment) DO NOTHING;
-        END LOOP;
-    END IF;
-    IF cardinality(p_contracts) > 0 THEN
-        FOR attempt IN 1..2 LOOP
-            PERFORM FROM unnest(p_contracts) AS contract (id)
-            CROSS JOIN LATERAL (
-                SELECT FROM appstore.member_contracts AS m WHERE m.contract_id = contract.id AND m.environment = p_environment FOR UPDATE
-            ) AS locked;
-            GET DIAGNOSTICS v_there = ROW_COUNT;
-            EXIT WHEN attempt = 2 OR v_there = cardinality(p_contracts);
-            INSERT INTO appstore.member_contracts (environment, contract_id)
-            SELECT p_environment, contract.id FROM unnest(p_contracts) AS contract (id) ORDER BY contract.id
-            ON CONFLICT (contract_id, environment) DO NOTHING;
-        END LOOP;
+        -- A row that another transaction makes at this time is waited for: that one has no other reason to wait for this one.
+        INSERT INTO appstore.contracts (environment, original_transaction_id)
+        SELECT p_environment, contract.id FROM unnest(v_missing) AS contract (id) ORDER BY contract.id COLLATE "C"
+        ON CONFLICT (original_transaction_id, environment) DO NOTHING;
+        GET DIAGNOSTICS v_made = ROW_COUNT;
+        IF v_made < cardinality(v_missing) THEN
+            PERFORM FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment
+            ORDER BY m.original_transaction_id FOR UPDATE;
+        END IF;
     END IF;
 END
 $$;
 
-ALTER FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) IS 'Locks these contracts, each named once, and makes the rows that are missing. Does not wait for a row that another transaction holds: gives way.';
 
-CREATE FUNCTION appstore.lock_for_order(no uuid) RETURNS void
+CREATE FUNCTION appstore.lock_for_order(order_no uuid) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
@@ -2005,10 +2429,23 @@ CREATE FUNCTION appstore.lock_for_order(no uuid) RETURNS void
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_no uuid := lock_for_order.no;
+    v_no uuid := lock_for_order.order_no;
 BEGIN
     PERFORM appstore.demand_read_committed();
+    -- An order that was given to a client must not be lost with the server: nothing else names the user of its purchase.
     PERFORM appstore.begin_to_store();
+    PERFORM FROM (
+        SELECT naming.environment, naming.original_transaction_id AS id FROM appstore.transactions AS naming
+        WHERE naming.first_token = v_no
+        UNION
+        SELECT naming.environment, naming.original_transaction_id FROM appstore.transactions AS naming
+        WHERE naming.app_account_token = v_no AND naming.app_account_token <> naming.first_token
+        ORDER BY 1, 2
+    ) AS contract
+    CROSS JOIN LATERAL (
+        SELECT FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = contract.id AND m.environment = contract.environment FOR UPDATE
+    ) AS locked;
     PERFORM FROM appstore.transactions AS t
     WHERE t.transaction_id = ANY (ARRAY(
         SELECT naming.transaction_id FROM appstore.transactions AS naming WHERE naming.first_token = v_no
@@ -2016,14 +2453,74 @@ BEGIN
         SELECT naming.transaction_id FROM appstore.transactions AS naming
         WHERE naming.app_account_token = v_no AND naming.app_account_token <> naming.first_token))
     ORDER BY t.environment, t.transaction_id FOR UPDATE;
-    -- See lock_books: a Sandbox twin that is being inserted now must see this order, or be seen.
+    -- A merge that inserts the Sandbox twin now must see this order, or be seen: it takes the same lock.
     PERFORM pg_advisory_xact_lock(hashtextextended(v_no::text, 0));
 END
 $$;
 
-ALTER FUNCTION appstore.lock_for_order(no uuid) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.lock_for_order(order_no uuid) IS 'Locks the contracts and the transactions that name an order, in both environments, and then the order number itself, in the order in which a merge locks.';
 
-CREATE FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) RETURNS integer
+CREATE FUNCTION appstore.lock_orders(p_environment appstore.environment, p_tokens uuid[], p_waits boolean) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_there bigint;
+BEGIN
+    -- A twin in Sandbox takes what the shop said in Production: it is made under the lock under which the shop's order is made.
+    IF p_environment = 'Sandbox' AND p_waits THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended(token.order_no::text, 0)) FROM unnest(p_tokens) AS token (order_no);
+    ELSIF p_environment = 'Sandbox' AND NOT (
+        SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(token.order_no::text, 0))) FROM unnest(p_tokens) AS token (order_no)) THEN
+        PERFORM appstore.give_way();
+    END IF;
+    FOR attempt IN 1..2 LOOP
+        IF p_waits THEN
+            PERFORM FROM unnest(p_tokens) AS token (order_no)
+            CROSS JOIN LATERAL (
+                SELECT FROM appstore.orders AS o WHERE o.order_no = token.order_no AND o.environment = p_environment FOR UPDATE
+            ) AS locked;
+        ELSE
+            PERFORM FROM unnest(p_tokens) AS token (order_no)
+            CROSS JOIN LATERAL (
+                SELECT FROM appstore.orders AS o WHERE o.order_no = token.order_no AND o.environment = p_environment FOR UPDATE SKIP LOCKED
+            ) AS locked;
+        END IF;
+        GET DIAGNOSTICS v_there = ROW_COUNT;
+        EXIT WHEN attempt = 2 OR v_there = cardinality(p_tokens);
+        INSERT INTO appstore.orders (environment, order_no, user_id, product_id, bundle_id, ordered_at)
+        SELECT p_environment, token.order_no, ordered.user_id, ordered.product_id, ordered.bundle_id, ordered.ordered_at
+        FROM unnest(p_tokens) AS token (order_no)
+        LEFT JOIN LATERAL (
+            SELECT o.user_id, o.product_id, o.bundle_id, o.ordered_at FROM appstore.orders AS o
+            WHERE o.order_no = token.order_no AND o.environment = 'Production' AND p_environment = 'Sandbox' AND o.ordered_at IS NOT NULL
+            OFFSET 0
+        ) AS ordered ON true
+        WHERE p_environment = 'Production'
+           OR EXISTS (SELECT FROM appstore.transactions AS t
+                      WHERE t.first_token = token.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
+        ORDER BY token.order_no
+        ON CONFLICT (order_no, environment) DO NOTHING;
+    END LOOP;
+    IF NOT p_waits AND EXISTS (
+        SELECT FROM unnest(p_tokens) AS token (order_no)
+        CROSS JOIN LATERAL (
+            SELECT o.order_no FROM appstore.orders AS o WHERE o.order_no = token.order_no AND o.environment = p_environment OFFSET 0
+        ) AS known
+        HAVING count(*) > v_there) THEN
+        PERFORM appstore.give_way();
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.lock_orders(p_environment appstore.environment, p_tokens uuid[], p_waits boolean) IS 'Locks the orders with these tokens, sorted and each named once, and makes the rows that are missing. With p_waits it waits for rows that another transaction holds, without it gives way.';
+
+CREATE FUNCTION appstore.maintenance_lock() RETURNS boolean
+    LANGUAGE sql
+    AS $$ SELECT pg_try_advisory_xact_lock(hashtextextended('appstore.maintenance_lock', 0)) $$;
+
+COMMENT ON FUNCTION appstore.maintenance_lock() IS 'Whether this transaction may do maintenance: one at a time in the database. False while another one does; the caller returns nothing then.';
+
+CREATE FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2034,7 +2531,7 @@ BEGIN
     INSERT INTO appstore.api_keys AS k (name, key_hash, bundle_ids, environments, verbs)
     VALUES (make_api_key.name, make_api_key.key_hash, make_api_key.bundle_ids, make_api_key.environments, make_api_key.verbs)
     RETURNING k.key_id INTO v_key;
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
     VALUES (clock_timestamp(), session_user, 'make_api_key', '{}', make_api_key.name,
             jsonb_build_object('key_id', v_key, 'bundle_ids', make_api_key.bundle_ids, 'environments', make_api_key.environments,
                                'verbs', make_api_key.verbs));
@@ -2042,25 +2539,106 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[]) IS 'Keeps the SHA-256 of a key that the caller has made up, with its scopes, and returns the key''s number. Null bundle_ids stand for any app.';
 
-CREATE FUNCTION appstore.mentions(said text, user_id text) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
+CREATE FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) RETURNS text
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    v_from bigint := (SELECT coalesce(max(p.to_id), 0) FROM appstore.inbox_partitions AS p WHERE p.parent = make_partition.parent);
+    v_last bigint; -- the greatest id that the default partition holds
+    v_name text;
+BEGIN
+    IF v_from > newest_event_id + 2 * events THEN
+        RETURN NULL;
+    END IF;
+    EXECUTE format('SELECT greatest($1, max(d.event_id)) FROM appstore.%I AS d', parent || '_default') INTO v_last USING newest_event_id;
+    IF v_last >= v_from THEN
+        -- Too late for the ids up to here, and for those that are being given out: they stay in the default partition.
+        v_from := v_last + greatest(events / 10, 1000);
+    END IF;
+    v_name := parent || '_from_' || v_from;
+    EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.%I INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES) '
+                   'WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02)', v_name, parent);
+    EXECUTE format('ALTER TABLE appstore.%I ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', parent, v_name, v_from, v_from + events);
+    RETURN v_name;
+END
+$_$;
+
+COMMENT ON FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) IS 'Makes the next partition of a table when fewer than two are ready beyond the newest event, and returns its name, else null. Inserts go on meanwhile; it needs the default partition for itself for a moment.';
+
+CREATE TABLE appstore.outcomes (
+    event_id bigint NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
+    received_at timestamp with time zone NOT NULL,
+    settled_at timestamp with time zone NOT NULL,
+    run integer NOT NULL,
+    attempts integer NOT NULL,
+    result appstore.result NOT NULL,
+    reason text,
+    last_error text,
+    notification_type text COLLATE pg_catalog."C",
+    subtype text COLLATE pg_catalog."C",
+    notification_uuid uuid,
+    environment text COLLATE pg_catalog."C",
+    bundle_id text COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    original_transaction_id text COLLATE pg_catalog."C",
+    CONSTRAINT outcomes_reason_where_needed CHECK (((reason IS NOT NULL) OR (result <> ALL (ARRAY['unhandled'::appstore.result, 'rejected'::appstore.result, 'failed'::appstore.result, 'discarded'::appstore.result]))))
+)
+PARTITION BY RANGE (event_id);
+
+COMMENT ON TABLE appstore.outcomes IS 'What became of each settled event: one row an event. Partitioned like the inbox, so that its indexes stay small and old outcomes go by dropping a partition.';
+
+COMMENT ON COLUMN appstore.outcomes.run IS '1, and one more after each requeue.';
+
+COMMENT ON COLUMN appstore.outcomes.attempts IS 'How often the event was tried in this run.';
+
+COMMENT ON COLUMN appstore.outcomes.reason IS 'A code. For a discarded event the words of the operator, which appstore.forget neither searches nor erases.';
+
+COMMENT ON COLUMN appstore.outcomes.last_error IS 'The error of the last attempt that failed. appstore.forget neither searches nor erases it.';
+
+COMMENT ON COLUMN appstore.outcomes.notification_type IS 'This column and the following ones: what the verified payload says of itself; null where nothing was verified.';
+
+COMMENT ON COLUMN appstore.outcomes.notification_uuid IS 'notificationUUID. Of a notification V1, which has none, and of a text that is no UUID, a version 5 UUID of the content or the text.';
+
+CREATE FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_filter) RETURNS boolean
+    LANGUAGE sql STABLE
     AS $$
-    SELECT coalesce(position(user_id IN said) > 0 AND said ~ appstore.name_pattern(user_id), false)
+    SELECT (f.result IS NULL OR o.result = f.result)
+       AND (f.reason IS NULL OR o.reason = f.reason)
+       AND (f.notification_type IS NULL OR o.notification_type = f.notification_type)
+       AND (f.subtype IS NULL OR o.subtype = f.subtype)
+       AND (f.environment IS NULL OR o.environment = f.environment::text)
+       AND (f.bundle_id IS NULL OR o.bundle_id = f.bundle_id)
+       AND (f.received_from IS NULL OR o.received_at >= f.received_from)
+       AND (f.received_before IS NULL OR o.received_at < f.received_before)
 $$;
 
-ALTER FUNCTION appstore.mentions(said text, user_id text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_filter) IS 'Whether an outcome meets every condition of a repair.';
 
-CREATE FUNCTION appstore.name_pattern(user_id text) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
+CREATE FUNCTION appstore.order_of(p_environment appstore.environment, p_period_no uuid, p_first_token uuid, p_is_purchased boolean) RETURNS uuid
+    LANGUAGE plpgsql STABLE
     AS $$
-    SELECT '(?<![[:alnum:]_])' || regexp_replace(user_id, '[^[:alnum:][:space:]]', '\\\&', 'g') || '(?![[:alnum:]_])'
+DECLARE
+    v_order uuid;
+BEGIN
+    IF NOT p_is_purchased THEN
+        RETURN NULL;
+    END IF;
+    SELECT o.order_no INTO v_order FROM appstore.orders AS o
+    WHERE o.period_no = p_period_no AND o.environment = p_environment AND o.order_no <> o.period_no
+    ORDER BY o.order_no IS NOT DISTINCT FROM p_first_token DESC, o.order_no LIMIT 1;
+    IF v_order IS NULL THEN
+        SELECT o.order_no INTO v_order FROM appstore.orders AS o
+        WHERE o.order_no = p_period_no AND o.environment = p_environment AND o.period_no = p_period_no;
+    END IF;
+    RETURN v_order;
+END
 $$;
 
-ALTER FUNCTION appstore.name_pattern(user_id text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.order_of(p_environment appstore.environment, p_period_no uuid, p_first_token uuid, p_is_purchased boolean) IS 'The order that a charge of a period points to: the one that its first token names, else the one that the period pays; null for a family member''s charge.';
 
 CREATE FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) RETURNS record
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -2075,9 +2653,9 @@ CREATE FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval)
           ORDER BY c.deadline_at, c.call_id LIMIT 10000) AS first
 $$;
 
-ALTER FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) IS 'How many calls are open, up to 10,000, which then means as many or more, and since when the oldest of these was asked for. They are those with the first deadlines: where all calls get the same time, the oldest ones.';
 
-CREATE FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) RETURNS TABLE(trade_no text, origin_no text, web_order_line_item_id text, product_id text, paid_at timestamp with time zone, quantity integer, price bigint, currency text, status text)
+CREATE FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid) RETURNS TABLE(transaction_id text, original_transaction_id text, web_order_line_item_id text, product_id text, paid_at timestamp with time zone, quantity integer, price bigint, currency text, status text)
     LANGUAGE sql STABLE ROWS 1
     AS $$
     SELECT t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.product_id, t.purchase_date, t.quantity, t.price,
@@ -2087,43 +2665,42 @@ CREATE FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) RETUR
                 ELSE 'paid' END
     FROM appstore.transactions AS t
     WHERE t.environment = p_environment AND t.period_no = p_period_no AND t.is_purchased
-    ORDER BY length(t.transaction_id), t.transaction_id COLLATE "C"
+    ORDER BY length(t.transaction_id), t.transaction_id
     LIMIT 1
 $$;
 
-ALTER FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid) IS 'What is known of a paid period; no row when it was not paid. The least of its transactions names it. It is refunded when each of its transactions is, in full; a missing percentage means in full.';
 
-CREATE FUNCTION appstore.payer(p_environment text, p_no uuid) RETURNS TABLE(period_no uuid)
+CREATE FUNCTION appstore.payer(p_environment appstore.environment, p_order_no uuid) RETURNS TABLE(period_no uuid)
     LANGUAGE sql STABLE ROWS 1
     AS $$
     SELECT t.period_no
     FROM appstore.transactions AS t
     LEFT JOIN LATERAL (
-        SELECT o.product_id, o.bundle_id FROM appstore.orders AS o WHERE o.no = p_no AND o.environment = p_environment OFFSET 0
+        SELECT o.product_id, o.bundle_id FROM appstore.orders AS o WHERE o.order_no = p_order_no AND o.environment = p_environment OFFSET 0
     ) AS ordered ON true
-    WHERE t.first_token = p_no AND t.environment = p_environment AND t.is_purchased
+    WHERE t.first_token = p_order_no AND t.environment = p_environment AND t.is_purchased
       AND (ordered.product_id IS NULL OR ordered.product_id = t.product_id)
       AND (ordered.bundle_id IS NULL OR ordered.bundle_id = t.bundle_id)
-    ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id COLLATE "C"
+    ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id
     LIMIT 1
 $$;
 
-ALTER FUNCTION appstore.payer(p_environment text, p_no uuid) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.payer(p_environment appstore.environment, p_order_no uuid) IS 'The period that pays an order: that of the first purchase, by (purchase date, transaction id), whose first known token names the order and whose product and app are the ordered ones.';
 
-CREATE FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) RETURNS TABLE(user_id text)
+CREATE FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) RETURNS TABLE(user_id text)
     LANGUAGE sql STABLE ROWS 1
     AS $$
     SELECT c.user_id
-    FROM appstore.claims AS c
+    FROM appstore.ownership_claims AS c
     WHERE c.original_transaction_id = p_contract AND c.environment = p_environment
     ORDER BY c.effective_at <= p_purchased_at DESC,
-             CASE WHEN c.effective_at <= p_purchased_at THEN c.effective_at END DESC,
-             CASE WHEN c.effective_at <= p_purchased_at THEN c.evidence END COLLATE "C" DESC,
-             c.effective_at, c.evidence COLLATE "C"
+             CASE WHEN c.effective_at <= p_purchased_at THEN (c.effective_at, c.kind, c.source_id) END DESC,
+             c.effective_at, c.kind, c.source_id
     LIMIT 1
 $$;
 
-ALTER FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) IS 'The user of a period: that of the newest claim at or before its purchase, else of the earliest claim, else none.';
 
 CREATE FUNCTION appstore.posted_by(body bytea) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -2139,7 +2716,25 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
-ALTER FUNCTION appstore.posted_by(body bytea) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.posted_by(body bytea) IS 'The user that a client post names; null when the body cannot be read.';
+
+CREATE FUNCTION appstore.posted_scope(body bytea, OUT environment appstore.environment, OUT bundle_ids text[]) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+DECLARE
+    v_post jsonb;
+BEGIN
+    v_post := convert_from(body, 'UTF8')::jsonb;
+    IF jsonb_typeof(v_post -> 'bundleIds') <> 'null' THEN
+        bundle_ids := ARRAY(SELECT jsonb_array_elements_text(v_post -> 'bundleIds'));
+    END IF;
+    environment := v_post ->> 'environment';
+EXCEPTION WHEN OTHERS THEN
+    environment := NULL;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.posted_scope(body bytea, OUT environment appstore.environment, OUT bundle_ids text[]) IS 'For which environment and apps a client post is; null bundle_ids are any. environment is null when the body cannot be read.';
 
 CREATE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2159,7 +2754,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) IS 'Ends an attempt that had no answer: the call is due again after delay, and its fallback is used meanwhile. Returns false, without effect, when the lease of that epoch has been lost.';
 
 CREATE FUNCTION appstore.prepare_partitions() RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2169,42 +2764,30 @@ CREATE FUNCTION appstore.prepare_partitions() RETURNS text
 DECLARE
     v_ages    appstore.retention;
     v_newest  bigint;
-    v_top     bigint;
-    v_caught  bigint;   -- the greatest id that the net has caught
-    v_name    text;
+    v_made    text;
     v_current record;
     v_since   timestamptz;
 BEGIN
-    IF NOT appstore.keep_house() THEN
+    IF NOT appstore.maintenance_lock() THEN
         RETURN NULL;
     END IF;
-    SELECT * INTO v_ages FROM appstore.retention;
+    SELECT r.* INTO v_ages FROM appstore.retention AS r;
     SELECT s.last_value INTO v_newest FROM appstore.inbox_event_id AS s;
-    SELECT coalesce(max(p.to_id), 0) INTO v_top FROM appstore.inbox_partitions AS p;
-    SELECT coalesce(max(d.event_id), 0) INTO v_caught FROM appstore.inbox_default AS d;
-
-    IF v_top <= v_newest + 2 * v_ages.partition_events THEN
-        IF greatest(v_newest, v_caught) >= v_top THEN
-            -- Too late for the ids up to here, and for those that are being given out now: they stay in the net.
-            v_top := greatest(v_newest, v_caught) + greatest(v_ages.partition_events / 10, 1000);
-        END IF;
-        v_name := 'inbox_from_' || v_top;
-        EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.inbox INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES) '
-                       'WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02)', v_name);
-        EXECUTE format('ALTER TABLE appstore.inbox ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', v_name, v_top,
-                       v_top + v_ages.partition_events);
-        RETURN 'made ' || v_name;
+    v_made := coalesce(appstore.make_partition('inbox', v_newest, v_ages.partition_events),
+                       appstore.make_partition('outcomes', v_newest, v_ages.partition_events));
+    IF v_made IS NOT NULL THEN
+        RETURN 'made ' || v_made;
     END IF;
 
-    -- Ids may have gaps: the sequence leaps into the next partition, so that a shop with few events can drop one now and then, too.
-    SELECT p.partition, p.from_id, p.to_id INTO v_current
-    FROM appstore.inbox_partitions AS p WHERE p.from_id <= v_newest AND p.to_id > v_newest
-        AND EXISTS (SELECT FROM appstore.inbox_partitions AS next WHERE next.from_id = p.to_id);
+    -- Where bodies age, a partition is closed after an eighth of their age, so that a shop with few events can drop one now and then, too:
+    -- the sequence leaps into the next one. Nowhere else: each partition costs every claim a little, for ever.
+    SELECT p.partition, p.to_id INTO v_current FROM appstore.inbox_partitions AS p
+    WHERE v_ages.bodies IS NOT NULL AND p.parent = 'inbox' AND p.from_id <= v_newest AND p.to_id > v_newest
+      AND EXISTS (SELECT FROM appstore.inbox_partitions AS next WHERE next.parent = 'inbox' AND next.from_id = p.to_id);
     IF v_current.partition IS NOT NULL THEN
         EXECUTE format('SELECT i.received_at FROM appstore.%I AS i ORDER BY i.event_id LIMIT 1', v_current.partition) INTO v_since;
-        IF v_since < clock_timestamp() - greatest(least(coalesce(v_ages.bodies / 8, interval '30 days'), interval '30 days'),
-                                                  interval '1 day') THEN
-            -- Waits for those who have drawn an id, and makes others wait: between the look and the leap none is drawn.
+        IF v_since < clock_timestamp() - greatest(least(v_ages.bodies / 8, interval '30 days'), interval '1 day') THEN
+            -- Waits for transactions that have drawn an id, and makes others wait: none is drawn between the check and the leap.
             ALTER SEQUENCE appstore.inbox_event_id INCREMENT BY 1;
             SELECT s.last_value INTO v_newest FROM appstore.inbox_event_id AS s;
             IF v_newest < v_current.to_id - 1 THEN
@@ -2217,77 +2800,29 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION appstore.prepare_partitions() OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.put_back(event_ids bigint[], settled_before timestamp with time zone, actor text, spread interval) RETURNS bigint[]
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-#variable_conflict use_column
-DECLARE
-    v_moved bigint[];
-BEGIN
-    WITH locked AS MATERIALIZED ( -- 1. in key order, as every writer
-        SELECT found.event_id, found.bytes
-        FROM (SELECT DISTINCT id FROM unnest(put_back.event_ids) AS id ORDER BY id) AS wanted
-        CROSS JOIN LATERAL (
-            SELECT o.event_id, octet_length(i.body) AS bytes
-            FROM appstore.outcomes AS o CROSS JOIN appstore.inbox AS i
-            WHERE o.event_id = wanted.id AND i.event_id = wanted.id AND o.settled_at < put_back.settled_before
-            FOR UPDATE OF o FOR KEY SHARE OF i
-        ) AS found
-    ), numbered AS (
-        SELECT locked.*, (row_number() OVER (ORDER BY locked.event_id) - 1)::double precision / count(*) OVER () AS position FROM locked
-    ), taken AS ( -- 2. the outcome goes into the history
-        DELETE FROM appstore.outcomes AS o WHERE o.event_id = ANY (ARRAY(SELECT locked.event_id FROM locked)) RETURNING o.*
-    ), kept AS (
-        INSERT INTO appstore.outcome_history SELECT taken.*, clock_timestamp(), put_back.actor FROM taken
-    ), back AS ( -- 3. the event into the queue
-        INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
-        SELECT n.event_id, clock_timestamp() + n.position * put_back.spread, n.bytes
-        FROM numbered AS n JOIN taken ON taken.event_id = n.event_id
-        ORDER BY n.event_id
-        RETURNING inbox_ready.event_id
-    )
-    SELECT coalesce(array_agg(back.event_id ORDER BY back.event_id), '{}') INTO v_moved FROM back;
-    RETURN v_moved;
-END
-$$;
-
-ALTER FUNCTION appstore.put_back(event_ids bigint[], settled_before timestamp with time zone, actor text, spread interval) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.prepare_partitions() IS 'Makes a partition of the inbox or of the outcomes when fewer than two are ready beyond the newest event, or closes the current one of the inbox when it is old enough. Returns what it did, null when there is nothing to do. Needs a lock that others hold for moments: gives up after 100 ms (55P03) and has changed nothing then.';
 
 CREATE FUNCTION appstore.receive(bodies bytea[], source text DEFAULT 'notification_v2'::text) RETURNS SETOF bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-#variable_conflict use_column
 BEGIN
     IF source IS NULL OR source NOT IN ('notification_v2', 'notification_v1') THEN
-        RAISE EXCEPTION 'source % may not be received', quote_nullable(source) USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'source % may not be received', quote_nullable(source)
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Sources are notification_v2 and notification_v1.';
+    -- The size of the array: unlike the sum of the bodies' lengths it costs nothing. 2 kB are for what surrounds 64 bodies in it.
+    ELSIF cardinality(bodies) > 64 OR pg_column_size(bodies) > 8 * 1024 * 1024 + 2048 THEN
+        RAISE EXCEPTION 'a call takes at most 64 bodies and 8 MB of them, not % bodies and % bytes', cardinality(bodies),
+            pg_column_size(bodies) USING ERRCODE = 'program_limit_exceeded', HINT = 'Send them in several calls.';
+    ELSIF cardinality(bodies) > 0 THEN -- a call without bodies asks whether it could store any, and writes nothing
+        RETURN QUERY SELECT appstore.store(source, bodies);
     END IF;
-    IF cardinality(bodies) > 0 THEN -- A question whether storing would be possible writes nothing, not even that it ended.
-        PERFORM appstore.begin_to_store();
-    END IF;
-    RETURN QUERY
-    WITH stored AS (
-        INSERT INTO appstore.inbox (source, received_at, body)
-        SELECT receive.source, clock_timestamp(), received.body
-        FROM unnest(bodies) WITH ORDINALITY AS received (body, position)
-        ORDER BY received.position
-        RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
-    )
-    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
-    SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
-    RETURNING inbox_ready.event_id;
 END
 $$;
 
-ALTER FUNCTION appstore.receive(bodies bytea[], source text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.receive(bodies bytea[], source text) IS 'Stores the bodies of notifications, at most 64 and 8 MB in one call, and returns the ids of their events, in the order of the bodies. It errs when one is empty or longer than 4 MB, and has then stored none. Without bodies it only shows that the database accepts some.';
 
-CREATE FUNCTION appstore.record_owner_link(environment text, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) RETURNS void
+CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2298,216 +2833,315 @@ CREATE FUNCTION appstore.record_owner_link(environment text, original_transactio
 BEGIN
     PERFORM appstore.demand_read_committed();
     PERFORM appstore.begin_to_store();
+    PERFORM FROM appstore.contracts AS m
+    WHERE m.original_transaction_id = record_owner_link.original_transaction_id AND m.environment = record_owner_link.environment FOR UPDATE;
+    -- A consumable has no contract to lock, but transactions.
     PERFORM FROM appstore.transactions AS t
     WHERE t.environment = record_owner_link.environment AND t.original_transaction_id = record_owner_link.original_transaction_id
     ORDER BY t.transaction_id FOR UPDATE;
     INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor, note)
     VALUES (record_owner_link.environment, record_owner_link.original_transaction_id, record_owner_link.linked_at,
             record_owner_link.user_id, record_owner_link.actor, record_owner_link.note);
-    PERFORM appstore.derive_books(record_owner_link.environment, '{}', ARRAY[record_owner_link.original_transaction_id]);
+    PERFORM appstore.derive_ledger(record_owner_link.environment, '{}', ARRAY[record_owner_link.original_transaction_id]);
 END
 $$;
 
-ALTER FUNCTION appstore.record_owner_link(environment text, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) IS 'Locks the transactions of a contract as a merge does, inserts the link, and derives the ledger. Only for appstore.link_owner and tests.';
 
-CREATE FUNCTION appstore.rename_in_books(user_id text, alias text, OUT orders bigint, OUT others bigint) RETURNS record
+CREATE FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 DECLARE
-    v_user      text := rename_in_books.user_id;
-    v_alias     text := rename_in_books.alias;
+    v_user      text := rename_in_ledger.user_id;
+    v_alias     text := rename_in_ledger.alias;
     v_contracts appstore.contract_key[];
+    v_table     text;
     v_rows      bigint;
 BEGIN
-    -- 1. What he posted; his orders, and their twins that are being made; the contracts; the orders of their periods: as a merge locks them.
-    PERFORM FROM appstore.submissions AS s WHERE s.user_id = v_user ORDER BY s.transaction_id, s.environment FOR UPDATE;
-    PERFORM FROM appstore.receipt_submissions AS s WHERE s.user_id = v_user
-    ORDER BY s.original_transaction_id, s.environment, s.transaction_id FOR UPDATE;
-    PERFORM pg_advisory_xact_lock(hashtextextended(made.no::text, 0))
-    FROM (SELECT DISTINCT o.no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.no IS DISTINCT FROM o.period_no
-          ORDER BY o.no) AS made;
-    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.no IS DISTINCT FROM o.period_no
-    ORDER BY o.environment, o.no FOR UPDATE;
+    -- 1. Lock in the order of every writer: contracts, posts, orders by token. The orders of periods are written under their contract's lock;
+    --    Sandbox twins of orders are made under an advisory lock.
     v_contracts := ARRAY(
-        SELECT ROW(c.environment, c.id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c ORDER BY c.environment, c.id);
-    PERFORM FROM unnest(v_contracts) AS c (environment, id)
-    CROSS JOIN LATERAL (
-        SELECT FROM appstore.member_contracts AS m WHERE m.contract_id = c.id AND m.environment = c.environment FOR UPDATE
+        SELECT ROW(c.environment, c.original_transaction_id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c
+        ORDER BY c.environment, c.original_transaction_id);
+    PERFORM FROM unnest(v_contracts) AS c (environment, id) CROSS JOIN LATERAL (
+        SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = c.id AND m.environment = c.environment FOR UPDATE
     ) AS locked;
-    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.no = o.period_no ORDER BY o.environment, o.no FOR UPDATE;
+    PERFORM FROM appstore.client_posts AS p WHERE p.user_id = v_user
+    ORDER BY p.original_transaction_id, p.environment, p.is_receipt, p.transaction_id FOR UPDATE;
+    PERFORM pg_advisory_xact_lock(hashtextextended(made.order_no::text, 0))
+    FROM (SELECT DISTINCT o.order_no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no
+          ORDER BY o.order_no) AS made;
+    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no
+    ORDER BY o.environment, o.order_no FOR UPDATE;
 
-    -- 2. The name.
-    UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user;
+    -- 2. Write the alias. Orders of periods and effects are found through the contracts.
+    UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no;
     GET DIAGNOSTICS orders = ROW_COUNT;
-    UPDATE appstore.member_contracts AS m SET user_id = v_alias WHERE m.user_id = v_user;
+    UPDATE appstore.orders AS o SET user_id = v_alias
+    WHERE o.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM unnest(v_contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT DISTINCT t.period_no FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = c.id AND t.environment = c.environment
+        ) AS t
+        CROSS JOIN LATERAL (
+            SELECT o.ctid FROM appstore.orders AS o
+            WHERE o.order_no = t.period_no AND o.environment = c.environment AND o.user_id = v_user OFFSET 0
+        ) AS o));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    orders := orders + v_rows;
+    UPDATE appstore.effects AS e SET user_id = v_alias
+    WHERE e.ctid = ANY (ARRAY(
+        SELECT e.ctid FROM unnest(v_contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT e.ctid FROM appstore.effects AS e
+            WHERE e.original_transaction_id = c.id AND e.environment = c.environment AND e.user_id = v_user OFFSET 0
+        ) AS e));
     GET DIAGNOSTICS others = ROW_COUNT;
-    UPDATE appstore.claims AS k SET user_id = v_alias WHERE k.user_id = v_user;
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    others := others + v_rows;
-    UPDATE appstore.submissions AS s SET user_id = v_alias WHERE s.user_id = v_user;
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    others := others + v_rows;
-    UPDATE appstore.receipt_submissions AS s SET user_id = v_alias WHERE s.user_id = v_user;
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    others := others + v_rows;
     UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
-    UPDATE appstore.effects AS e SET user_id = v_alias
-    WHERE e.ctid = ANY (ARRAY(
-        SELECT known.ctid
-        FROM unnest(v_contracts) AS c (environment, id)
-        CROSS JOIN LATERAL (
-            SELECT seen.ctid FROM appstore.effects AS seen
-            WHERE seen.original_transaction_id = c.id AND seen.environment = c.environment AND seen.user_id = v_user OFFSET 0
-        ) AS known));
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    others := others + v_rows;
+    FOREACH v_table IN ARRAY ARRAY['contracts', 'ownership_claims', 'client_posts'] LOOP
+        EXECUTE format('UPDATE appstore.%I SET user_id = $2 WHERE user_id = $1', v_table) USING v_user, v_alias;
+        GET DIAGNOSTICS v_rows = ROW_COUNT;
+        others := others + v_rows;
+    END LOOP;
 END
-$$;
+$_$;
 
-ALTER FUNCTION appstore.rename_in_books(user_id text, alias text, OUT orders bigint, OUT others bigint) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) IS 'Writes an alias for a user into the ledger, and returns how many orders and how many other rows it changed. A row that another transaction writes meanwhile may keep the name: call it until it changes nothing. Only for appstore.forget.';
 
-CREATE FUNCTION appstore.rename_in_words(user_id text, alias text, audits bigint[], links bigint[], events bigint[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-#variable_conflict use_column
-BEGIN
-    PERFORM FROM appstore.inbox_ready AS r WHERE r.event_id = ANY (rename_in_words.events) ORDER BY r.event_id FOR UPDATE;
-    UPDATE appstore.inbox_ready AS r
-    SET last_error = appstore.without_name(r.last_error, rename_in_words.user_id, rename_in_words.alias),
-        run_at = greatest(r.run_at, clock_timestamp()) -- as every writer
-    WHERE r.event_id = ANY (rename_in_words.events) AND appstore.mentions(r.last_error, rename_in_words.user_id);
-    -- An outcome that is being requeued is waited for, and is in the history then.
-    PERFORM FROM appstore.outcomes AS o WHERE o.event_id = ANY (rename_in_words.events) ORDER BY o.event_id FOR UPDATE;
-    UPDATE appstore.outcomes AS o
-    SET last_error = appstore.without_name(o.last_error, rename_in_words.user_id, rename_in_words.alias),
-        reason = CASE WHEN o.result = 'discarded' THEN appstore.without_name(o.reason, rename_in_words.user_id, rename_in_words.alias)
-                      ELSE o.reason END
-    WHERE o.event_id = ANY (rename_in_words.events);
-    UPDATE appstore.outcome_history AS h
-    SET last_error = appstore.without_name(h.last_error, rename_in_words.user_id, rename_in_words.alias),
-        reason = CASE WHEN h.result = 'discarded' THEN appstore.without_name(h.reason, rename_in_words.user_id, rename_in_words.alias)
-                      ELSE h.reason END
-    WHERE h.event_id = ANY (rename_in_words.events);
-    UPDATE appstore.owner_links AS l -- others' links: their notes stand in the audit log, too
-    SET note = appstore.without_name(l.note, rename_in_words.user_id, rename_in_words.alias)
-    WHERE l.ctid = ANY (ARRAY(
-        SELECT link.ctid
-        FROM appstore.audit_log AS a
-        CROSS JOIN LATERAL (
-            SELECT known.ctid FROM appstore.owner_links AS known
-            WHERE known.original_transaction_id = a.filter ->> 'original_transaction_id'
-              AND known.environment = a.filter ->> 'environment' OFFSET 0
-        ) AS link
-        WHERE a.audit_id = ANY (rename_in_words.audits) AND a.action = 'link_owner'));
-    UPDATE appstore.audit_log AS a
-    SET note = appstore.without_name(a.note, rename_in_words.user_id, rename_in_words.alias),
-        filter = CASE WHEN a.filter ? 'reason' THEN jsonb_set(a.filter, '{reason}', to_jsonb(
-                          appstore.without_name(a.filter ->> 'reason', rename_in_words.user_id, rename_in_words.alias)))
-                      ELSE a.filter END
-    WHERE a.audit_id = ANY (rename_in_words.audits);
-    UPDATE appstore.audit_log AS a SET note = NULL WHERE a.audit_id = ANY (rename_in_words.links);
-END
-$$;
-
-ALTER FUNCTION appstore.rename_in_words(user_id text, alias text, audits bigint[], links bigint[], events bigint[]) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.renewal_status(s appstore.subscriptions, l appstore.legacy_renewals) RETURNS integer
+CREATE FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_renewals) RETURNS integer
     LANGUAGE sql STABLE
     AS $$
     SELECT CASE
-        WHEN NOT appstore.legacy_counts(s, l) THEN s.status
+        WHEN NOT appstore.v1_counts(s, l) THEN s.renewal_status
         WHEN l.is_in_billing_retry_period AND l.grace_period_expires_date IS NOT NULL THEN 4
         WHEN l.is_in_billing_retry_period THEN 3
         WHEN l.expiration_intent IS NOT NULL THEN 2
     END
 $$;
 
-ALTER FUNCTION appstore.renewal_status(s appstore.subscriptions, l appstore.legacy_renewals) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_renewals) IS 'The status of a renewal by the register that counts. Notifications V1 have no status; their members say as much.';
 
-CREATE FUNCTION appstore.repair_conditions(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone) RETURNS jsonb
-    LANGUAGE plpgsql STABLE
+CREATE PROCEDURE appstore.repair_all(IN action text, IN filter appstore.repair_filter, IN note text)
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_progress appstore.repair_progress;
+    v_before   bigint := 0; -- the last event that the step before checked
+    v_waits    boolean := false;
+BEGIN
+    IF current_setting('statement_timeout') <> '0' THEN
+        RAISE NOTICE 'statement_timeout will end this call after %', current_setting('statement_timeout')
+            USING HINT = 'SET statement_timeout = 0 before it. A call that was ended can be repeated.';
+    END IF;
+    LOOP
+        BEGIN
+            v_progress := appstore.repair_step(action, filter, note, v_progress);
+        EXCEPTION WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
+            RAISE NOTICE 'another transaction holds events of the next step: %', SQLERRM;
+            v_progress.pause := interval '5 seconds';
+        END;
+        COMMIT;
+        IF v_progress.event_id > v_before OR v_progress.is_done THEN
+            RAISE NOTICE '% events %ed, up to event %', v_progress.events, rtrim(action, 'e'), v_progress.event_id;
+            v_waits := false;
+        ELSIF NOT v_waits THEN
+            RAISE NOTICE 'waits until fewer than 1,000 events are due, or until the locks are free';
+            v_waits := true;
+        END IF;
+        v_before := coalesce(v_progress.event_id, 0);
+        EXIT WHEN v_progress.is_done;
+        PERFORM pg_sleep(extract(epoch FROM v_progress.pause));
+    END LOOP;
+END
+$$;
+
+COMMENT ON PROCEDURE appstore.repair_all(IN action text, IN filter appstore.repair_filter, IN note text) IS 'What appstore.requeue_all and appstore.discard_all do.';
+
+CREATE FUNCTION appstore.repair_events(action text, filter appstore.repair_filter, max_events integer, dry_run boolean, note text) RETURNS bigint
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_variable
 DECLARE
-    v_filter jsonb := jsonb_strip_nulls(jsonb_build_object(
-        'outcome', outcome, 'reason', reason, 'notification_type', notification_type, 'subtype', subtype, 'environment', environment,
-        'bundle_id', bundle_id, 'received_from', received_from, 'received_before', received_before));
+    v_conditions jsonb;
+    v_events     bigint;
 BEGIN
-    IF v_filter = '{}' THEN
-        RAISE EXCEPTION 'name at least one condition: outcome, reason, notification_type, subtype, environment, bundle_id, '
-                        'received_from, received_before'
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF outcome NOT IN ('applied', 'superseded', 'no_effect', 'duplicate', 'unhandled', 'rejected', 'failed', 'discarded') THEN
-        RAISE EXCEPTION 'outcome % is none of applied, superseded, no_effect, duplicate, unhandled, rejected, failed, discarded',
-            quote_literal(outcome) USING ERRCODE = 'invalid_parameter_value';
+    v_conditions := appstore.check_repair(action, filter, note);
+    IF max_events NOT BETWEEN 1 AND 1000 OR (max_events IS NULL AND dry_run IS NOT TRUE) THEN
+        RAISE EXCEPTION 'max_events must be 1 to 1000' USING ERRCODE = 'invalid_parameter_value', HINT =
+            format('CALL appstore.%s_all(…) takes all events, in steps of 1,000; dry_run => true, max_events => NULL counts them.', action);
+    ELSIF dry_run THEN
+        v_events := (SELECT count(*) FROM appstore.find_outcomes(action, filter, max_events));
+    ELSE
+        v_events := cardinality(appstore.repair_outcomes(
+            action, ARRAY(SELECT appstore.find_outcomes(action, filter, max_events)), 'infinity', '0', note, v_conditions));
     END IF;
-    RETURN v_filter;
+    IF v_events = 0 THEN
+        PERFORM appstore.suggest_reasons(filter);
+    END IF;
+    RETURN v_events;
 END
 $$;
 
-ALTER FUNCTION appstore.repair_conditions(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.repair_events(action text, filter appstore.repair_filter, max_events integer, dry_run boolean, note text) IS 'What appstore.requeue_events and appstore.discard_events do.';
 
-CREATE FUNCTION appstore.repair_step() RETURNS TABLE(repair_id bigint, action text, state text, events bigint)
+CREATE FUNCTION appstore.repair_held(event_id bigint) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE NOTICE 'event % is held by a worker or by another repair; nothing was changed', event_id
+        USING HINT = 'Repeat the call when its transaction has ended, usually within seconds.';
+    RETURN 0;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.repair_held(event_id bigint) IS 'Returns 0 with a notice: the answer for an event that another transaction holds.';
+
+CREATE FUNCTION appstore.repair_outcomes(action text, event_ids bigint[], settled_before timestamp with time zone, spread interval, note text, details jsonb) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_ids bigint[];
+BEGIN
+    -- 1. Lock in the order of the ids, as every writer does: the outcomes, then what a requeue needs, the bodies. Retention and forget
+    --    delete bodies of outcomes that they have locked. Each row is looked up by its key, whatever the planner believes of the tables.
+    v_ids := ARRAY(
+        SELECT locked.event_id
+        FROM (SELECT DISTINCT id FROM unnest(event_ids) AS id ORDER BY id) AS wanted
+        CROSS JOIN LATERAL (
+            SELECT o.event_id FROM appstore.outcomes AS o
+            WHERE o.event_id = wanted.id AND o.settled_at < settled_before
+              AND (action = 'requeue' OR o.result IN ('failed', 'rejected', 'unhandled')) IS TRUE
+            FOR UPDATE
+        ) AS locked);
+    IF action = 'requeue' THEN
+        v_ids := ARRAY(
+            SELECT locked.event_id FROM unnest(v_ids) AS wanted (id)
+            CROSS JOIN LATERAL (SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = wanted.id FOR KEY SHARE) AS locked);
+    END IF;
+    IF v_ids = '{}' THEN
+        RETURN v_ids;
+    END IF;
+
+    -- 2. The outcomes go into the history.
+    INSERT INTO appstore.outcome_history (event_id, source, received_at, settled_at, run, attempts, result, reason, last_error,
+        notification_type, subtype, notification_uuid, environment, bundle_id, transaction_id, original_transaction_id, replaced_at,
+        replaced_by)
+    SELECT o.event_id, o.source, o.received_at, o.settled_at, o.run, o.attempts, o.result, o.reason, o.last_error,
+           o.notification_type, o.subtype, o.notification_uuid, o.environment, o.bundle_id, o.transaction_id, o.original_transaction_id,
+           clock_timestamp(), session_user
+    FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_ids);
+
+    -- 3. The events go back into the queue, due one after the other in the order of their arrival; or get the new outcome.
+    IF action = 'requeue' THEN
+        WITH taken AS (DELETE FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_ids) RETURNING o.event_id, o.run)
+        INSERT INTO appstore.inbox_queue (event_id, run_at, bytes, run)
+        SELECT t.event_id,
+               clock_timestamp() + (row_number() OVER (ORDER BY t.event_id) - 1)::double precision / cardinality(v_ids) * spread,
+               i.bytes, t.run + 1
+        FROM taken AS t
+        CROSS JOIN LATERAL (SELECT octet_length(i.body) AS bytes FROM appstore.inbox AS i WHERE i.event_id = t.event_id OFFSET 0) AS i
+        ORDER BY t.event_id;
+    ELSE
+        UPDATE appstore.outcomes AS o SET run = o.run + 1, settled_at = clock_timestamp(), result = 'discarded', reason = note
+        WHERE o.event_id = ANY (v_ids);
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+    VALUES (clock_timestamp(), session_user, action, v_ids, note, details);
+    RETURN v_ids;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.repair_outcomes(action text, event_ids bigint[], settled_before timestamp with time zone, spread interval, note text, details jsonb) IS 'Requeues or discards these events, moves their outcomes into the history, and writes one row of the audit log. Takes only outcomes older than settled_before; a requeue only events with a body, a discard only what was not applied. Requeued events become due one after the other within spread. Returns the events that it changed, in the order of their ids.';
+
+CREATE FUNCTION appstore.repair_step(action text, filter appstore.repair_filter, note text, progress appstore.repair_progress DEFAULT NULL::appstore.repair_progress) RETURNS appstore.repair_progress
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET lock_timeout TO '1s'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
     AS $$
-#variable_conflict use_column
+#variable_conflict use_variable
 DECLARE
-    v_now    timestamptz := clock_timestamp();
-    v_before appstore.repairs;
-    v_after  appstore.repairs;
-    v_error  text;
+    c_repaired   CONSTANT integer := 1000;  -- the most events that a step repairs
+    c_checked    CONSTANT integer := 20000; -- the most outcomes that it checks
+    v_now        timestamptz := clock_timestamp();
+    v            appstore.repair_progress;
+    v_conditions jsonb;
+    v_due        bigint;
+    v_first      timestamptz;
+    v_outcome    record;
+    v_checked    integer := 0;
+    v_found      bigint[] := '{}';
 BEGIN
-    SELECT r.* INTO v_before FROM appstore.repairs AS r
-    WHERE r.state IN ('requested', 'running') AND r.next_step_at <= v_now
-    ORDER BY r.next_step_at LIMIT 1 FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN
-        RETURN;
+    v_conditions := appstore.check_repair(action, filter, note);
+    v := ROW(coalesce(progress.started_at, v_now), coalesce(progress.event_id, 0), coalesce(progress.events, 0),
+             coalesce(progress.pace, '1 second'), coalesce(progress.due_from, '-infinity'), '0', false);
+
+    -- 1. Fresh events must not queue behind the repair: no step is taken while 1,000 events are due, and the fewer are due the closer the
+    --    requeued ones follow each other. The count begins where the queue began at the latest step: an event that comes in before that
+    --    is committed within ten seconds of its time.
+    IF action = 'requeue' THEN
+        SELECT count(*), min(due.run_at) INTO v_due, v_first
+        FROM (SELECT q.run_at FROM appstore.inbox_queue AS q WHERE q.run_at >= v.due_from AND q.run_at <= v_now
+              ORDER BY q.run_at, q.event_id LIMIT c_repaired) AS due;
+        v.due_from := greatest(v.due_from, least(v_first, v_now - interval '10 seconds'));
+        v.pace := v.pace * CASE WHEN v_due >= c_repaired THEN 1.5 WHEN v_due < 100 THEN 0.8 ELSE 1.25 END;
+        v.pace := least(greatest(v.pace, interval '100 milliseconds'), interval '10 seconds');
+        IF v_due >= c_repaired THEN
+            v.pause := v.pace / 4;
+            RETURN v;
+        END IF;
     END IF;
-    BEGIN
-        v_after := appstore.carry_on_repair(v_before);
-        v_after.failures := 0;
-        v_after.error := NULL;
-    EXCEPTION
-        WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
-            v_error := SQLERRM;
-            v_after := v_before;
-            v_after.error := v_error;
-            v_after.next_step_at := clock_timestamp() + interval '5 seconds';
-        WHEN query_canceled OR OTHERS THEN
-            v_error := SQLERRM;
-            v_after := v_before;
-            v_after.failures := v_before.failures + 1;
-            v_after.error := v_error;
-            v_after.next_step_at := clock_timestamp() + least(interval '1 second' * 2 ^ v_before.failures, interval '1 minute');
-            IF v_after.failures >= 20 THEN
-                v_after.state := 'failed';
-                v_after.finished_at := clock_timestamp();
-            END IF;
-    END;
-    UPDATE appstore.repairs AS r
-    SET state = v_after.state, walked_to = v_after.walked_to, events_repaired = v_after.events_repaired, steps = v_after.steps,
-        started_at = v_after.started_at, next_step_at = v_after.next_step_at, pace = v_after.pace, finished_at = v_after.finished_at,
-        failures = v_after.failures, error = v_after.error, due_from = v_after.due_from
-    WHERE r.repair_id = v_before.repair_id;
-    RETURN QUERY SELECT v_before.repair_id, v_before.action, v_after.state, v_after.events_repaired - v_before.events_repaired;
+
+    -- 2. The next outcomes by event id. One query says which fit and where the step ends, so that both are of one snapshot. An outcome that
+    --    comes in behind the walk is younger than its start.
+    FOR v_outcome IN
+        SELECT o.event_id,
+               o.settled_at < v.started_at AND appstore.matches_filter(o, filter)
+                   AND CASE action WHEN 'discard' THEN o.result IN ('failed', 'rejected', 'unhandled')
+                            ELSE EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0) END AS fits
+        FROM appstore.outcomes AS o
+        WHERE o.event_id > v.event_id
+        ORDER BY o.event_id LIMIT c_checked
+    LOOP
+        v_checked := v_checked + 1;
+        v.event_id := v_outcome.event_id;
+        IF v_outcome.fits THEN
+            v_found := v_found || v_outcome.event_id;
+            EXIT WHEN cardinality(v_found) = c_repaired;
+        END IF;
+    END LOOP;
+    v.is_done := v_checked < c_checked AND cardinality(v_found) < c_repaired;
+
+    -- 3. The repair.
+    IF action = 'requeue' THEN
+        v.pause := cardinality(v_found)::double precision / c_repaired * v.pace;
+    END IF;
+    v.events := v.events + cardinality(appstore.repair_outcomes(action, v_found, v.started_at, v.pause, note, v_conditions));
+    IF v.is_done AND v.events = 0 THEN
+        PERFORM appstore.suggest_reasons(filter);
+    END IF;
+    RETURN v;
 END
 $$;
 
-ALTER FUNCTION appstore.repair_step() OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.repair_step(action text, filter appstore.repair_filter, note text, progress appstore.repair_progress) IS 'Repairs the next events that meet the conditions, at most 1,000, in the order of their ids, and returns where to go on: call it again with that, in a transaction of its own, after progress.pause, until progress.is_done. It may repair none, while fresh events come first.';
 
 CREATE FUNCTION appstore.repeat_call(call_id bigint, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2515,61 +3149,36 @@ CREATE FUNCTION appstore.repeat_call(call_id bigint, note text DEFAULT NULL::tex
     AS $$
 #variable_conflict use_column
 BEGIN
-    IF EXISTS (SELECT FROM appstore.outbox AS c JOIN appstore.outbox AS other ON other.kind = c.kind AND other.call_key = c.call_key
-               WHERE c.call_id = repeat_call.call_id AND other.call_id <> c.call_id AND other.state = 'open') THEN
-        RAISE EXCEPTION 'another call asks the same as call % and is open', call_id USING ERRCODE = 'object_in_use';
-    END IF;
     UPDATE appstore.outbox AS c
     SET state = 'open', reason = NULL, settled_at = NULL, run_at = clock_timestamp(), attempts = 0, last_reason = NULL, repeats = 0,
         deadline_at = clock_timestamp() + (c.deadline_at - c.asked_at), asked_at = clock_timestamp()
     WHERE c.call_id = repeat_call.call_id AND c.state IN ('refused', 'given_up', 'discarded');
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'call % is open, answered or unknown', call_id USING ERRCODE = 'no_data_found';
+        RAISE EXCEPTION 'call % is open, answered or unknown', call_id
+            USING ERRCODE = 'no_data_found', HINT = 'appstore.outbox_status lists the calls.';
     END IF;
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
     VALUES (clock_timestamp(), session_user, 'repeat_call', '{}', repeat_call.note, jsonb_build_object('call_id', repeat_call.call_id));
+EXCEPTION WHEN unique_violation THEN
+    RAISE EXCEPTION 'another open call asks the same as call %', call_id
+        USING ERRCODE = 'object_in_use', HINT = 'Wait until that call is settled.';
 END
 $$;
 
-ALTER FUNCTION appstore.repeat_call(call_id bigint, note text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.repeat_call(call_id bigint, note text) IS 'Opens a call again that was refused, given up or discarded, with as much time until its deadline as it had at first. It errs with no_data_found for any other call, and with object_in_use while another open call asks the same.';
 
-CREATE FUNCTION appstore.request_repair(action text, filter jsonb, note text DEFAULT NULL::text) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
+CREATE PROCEDURE appstore.requeue_all(IN result appstore.result DEFAULT NULL::appstore.result, IN reason text DEFAULT NULL::text, IN notification_type text DEFAULT NULL::text, IN subtype text DEFAULT NULL::text, IN environment appstore.environment DEFAULT NULL::appstore.environment, IN bundle_id text DEFAULT NULL::text, IN received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, IN received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, IN note text DEFAULT NULL::text)
+    LANGUAGE plpgsql
     AS $$
-#variable_conflict use_variable
-DECLARE
-    v_filter   jsonb := (
-        SELECT appstore.repair_conditions(f.outcome, f.reason, f.notification_type, f.subtype, f.environment, f.bundle_id, f.received_from,
-                                          f.received_before)
-        FROM jsonb_populate_record(NULL::appstore.repair_filter, filter) AS f);
-    v_unknown  text;
-    v_expected bigint;
-    v_repair   bigint;
 BEGIN
-    SELECT string_agg(k, ', ') INTO v_unknown FROM jsonb_object_keys(filter) AS k WHERE NOT v_filter ? k AND filter -> k <> 'null';
-    IF v_unknown IS NOT NULL THEN
-        RAISE EXCEPTION 'there is no such condition: %', v_unknown USING ERRCODE = 'invalid_parameter_value';
-    ELSIF action IS NULL OR action NOT IN ('requeue', 'discard') THEN
-        RAISE EXCEPTION 'action % is neither requeue nor discard', quote_nullable(action) USING ERRCODE = 'invalid_parameter_value';
-    ELSIF action = 'discard' AND coalesce(btrim(note), '') = '' THEN
-        RAISE EXCEPTION 'say why the events are discarded' USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    v_expected := appstore.count_repair(action, v_filter);
-    INSERT INTO appstore.repairs AS r (action, filter, note, requested_at, requested_by, events_expected, last_event_id, next_step_at)
-    SELECT action, v_filter, note, t.now, session_user, v_expected, s.last_value, t.now
-    FROM appstore.inbox_event_id AS s, (SELECT clock_timestamp() AS now) AS t
-    RETURNING r.repair_id INTO v_repair;
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
-    VALUES (clock_timestamp(), session_user, 'request_' || action, '{}', note,
-            jsonb_build_object('repair_id', v_repair, 'events', v_expected) || v_filter);
-    RETURN v_repair;
+    CALL appstore.repair_all(
+        'requeue', ROW(result, reason, notification_type, subtype, environment, bundle_id, received_from, received_before), note);
 END
 $$;
 
-ALTER FUNCTION appstore.request_repair(action text, filter jsonb, note text) OWNER TO appstore_owner;
+COMMENT ON PROCEDURE appstore.requeue_all(IN result appstore.result, IN reason text, IN notification_type text, IN subtype text, IN environment appstore.environment, IN bundle_id text, IN received_from timestamp with time zone, IN received_before timestamp with time zone, IN note text) IS 'Runs all events again that meet every given condition, still have their body, and were settled before the call. It commits every 1,000 events, at a pace that lets fresh events go first, and can be ended and repeated. Call it outside of a transaction and without a statement_timeout.';
 
-CREATE FUNCTION appstore.requeue(event_id bigint, note text DEFAULT NULL::text) RETURNS bigint
+CREATE FUNCTION appstore.requeue_event(event_id bigint, note text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2577,72 +3186,40 @@ CREATE FUNCTION appstore.requeue(event_id bigint, note text DEFAULT NULL::text) 
     SET jit TO 'off'
     AS $$
 #variable_conflict use_column
-DECLARE
-    v_waiting bigint;
 BEGIN
-    SELECT r.event_id INTO v_waiting FROM appstore.inbox_ready AS r WHERE r.event_id = requeue.event_id FOR UPDATE SKIP LOCKED;
+    PERFORM FROM appstore.inbox_queue AS q WHERE q.event_id = requeue_event.event_id FOR UPDATE SKIP LOCKED;
     IF FOUND THEN
-        UPDATE appstore.inbox_ready AS r SET run_at = clock_timestamp(), attempts = 0, is_suspect = false, deaths = 0
-        WHERE r.event_id = requeue.event_id;
+        UPDATE appstore.inbox_queue AS q SET run_at = clock_timestamp(), attempts = 0, is_isolated = false, deaths = 0
+        WHERE q.event_id = requeue_event.event_id;
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
-        VALUES (clock_timestamp(), session_user, 'requeue', ARRAY[requeue.event_id], requeue.note);
+        VALUES (clock_timestamp(), session_user, 'requeue', ARRAY[requeue_event.event_id], requeue_event.note);
         RETURN 1;
+    ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = requeue_event.event_id) THEN
+        RETURN appstore.repair_held(event_id);
+    ELSIF appstore.repair_outcomes('requeue', ARRAY[event_id], 'infinity', '0', note, NULL) <> '{}' THEN
+        RETURN 1;
+    ELSIF NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = requeue_event.event_id) THEN
+        RAISE EXCEPTION 'event % does not exist, or its body has been deleted', event_id
+            USING ERRCODE = 'no_data_found', HINT = 'SELECT * FROM appstore.inbox_status WHERE event_id = … shows whether it has an outcome.';
     END IF;
-    IF NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = requeue.event_id) THEN
-        RAISE EXCEPTION 'event % does not exist, or its body has been dropped', requeue.event_id USING ERRCODE = 'no_data_found';
-    END IF;
-    RETURN appstore.requeue_settled(ARRAY[requeue.event_id], requeue.note, NULL);
+    RETURN appstore.repair_held(event_id);
 END
 $$;
 
-ALTER FUNCTION appstore.requeue(event_id bigint, note text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.requeue_event(event_id bigint, note text) IS 'Runs an event again, whatever its outcome is; an event that waits becomes due, as if it had never been tried. Returns 1, or 0 with a notice when a worker or another repair holds it. Errs when the event is unknown or has lost its body.';
 
-CREATE FUNCTION appstore.requeue(outcome text DEFAULT NULL::text, reason text DEFAULT NULL::text, notification_type text DEFAULT NULL::text, subtype text DEFAULT NULL::text, environment text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false, note text DEFAULT NULL::text) RETURNS bigint
+CREATE FUNCTION appstore.requeue_events(result appstore.result DEFAULT NULL::appstore.result, reason text DEFAULT NULL::text, notification_type text DEFAULT NULL::text, subtype text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment, bundle_id text DEFAULT NULL::text, received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false, note text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET jit TO 'off'
     AS $$
-#variable_conflict use_variable
-DECLARE
-    v_json   jsonb := appstore.repair_conditions(outcome, reason, notification_type, subtype, environment, bundle_id, received_from,
-                                                 received_before);
-    v_events bigint[];
-    v_repair bigint;
 BEGIN
-    IF max_events NOT BETWEEN 1 AND 1000 THEN
-        RAISE EXCEPTION 'max_events must be 1 to 1000, or null for all events' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF dry_run THEN
-        RETURN appstore.count_repair('requeue', v_json, max_events);
-    ELSIF max_events IS NULL AND appstore.count_repair('requeue', v_json, 1001) > 1000 THEN
-        v_repair := appstore.request_repair('requeue', v_json, note);
-        RAISE NOTICE 'repair % has been requested: SELECT * FROM appstore.repairs WHERE repair_id = %', v_repair, v_repair;
-        RETURN (SELECT r.events_expected FROM appstore.repairs AS r WHERE r.repair_id = v_repair);
-    END IF;
-    v_events := ARRAY(SELECT found.event_id FROM appstore.find_repair('requeue', v_json, coalesce(max_events, 1000)) AS found (event_id));
-    RETURN appstore.requeue_settled(v_events, note, v_json);
+    RETURN appstore.repair_events(
+        'requeue', ROW(result, reason, notification_type, subtype, environment, bundle_id, received_from, received_before),
+        max_events, dry_run, note);
 END
 $$;
 
-ALTER FUNCTION appstore.requeue(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean, note text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.requeue_settled(event_ids bigint[], note text, filter jsonb) RETURNS bigint
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_variable
-DECLARE
-    v_moved bigint[] := appstore.put_back(event_ids, 'infinity', session_user::text, interval '0');
-BEGIN
-    IF cardinality(v_moved) > 0 THEN
-        INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
-        VALUES (clock_timestamp(), session_user, 'requeue', v_moved, requeue_settled.note, requeue_settled.filter);
-    END IF;
-    RETURN cardinality(v_moved);
-END
-$$;
-
-ALTER FUNCTION appstore.requeue_settled(event_ids bigint[], note text, filter jsonb) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.requeue_events(result appstore.result, reason text, notification_type text, subtype text, environment appstore.environment, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean, note text) IS 'Runs the events again that meet every given condition and still have their body, at most max_events (1 to 1,000), and returns how many. dry_run only counts them, all of them when max_events is null. appstore.requeue_all takes all.';
 
 CREATE FUNCTION appstore.revoke_api_key(key_id integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2651,357 +3228,403 @@ CREATE FUNCTION appstore.revoke_api_key(key_id integer) RETURNS boolean
 #variable_conflict use_column
 BEGIN
     UPDATE appstore.api_keys AS k SET revoked_at = clock_timestamp() WHERE k.key_id = revoke_api_key.key_id AND k.revoked_at IS NULL;
-    IF NOT FOUND THEN
-        IF NOT EXISTS (SELECT FROM appstore.api_keys AS k WHERE k.key_id = revoke_api_key.key_id) THEN
-            RAISE EXCEPTION 'there is no key %', key_id USING ERRCODE = 'no_data_found';
-        END IF;
+    IF FOUND THEN
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+        VALUES (clock_timestamp(), session_user, 'revoke_api_key', '{}', jsonb_build_object('key_id', revoke_api_key.key_id));
+        RETURN true;
+    ELSIF EXISTS (SELECT FROM appstore.api_keys AS k WHERE k.key_id = revoke_api_key.key_id) THEN
         RETURN false;
     END IF;
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids, filter)
-    VALUES (clock_timestamp(), session_user, 'revoke_api_key', '{}', jsonb_build_object('key_id', revoke_api_key.key_id));
-    RETURN true;
+    RAISE EXCEPTION 'there is no key %', key_id USING ERRCODE = 'no_data_found', HINT = 'The table appstore.api_keys lists the keys.';
 END
 $$;
 
-ALTER FUNCTION appstore.revoke_api_key(key_id integer) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.revoke_api_key(key_id integer) IS 'Revokes a key: from its commit on the key permits nothing. Returns false when the key was revoked before; errs when there is none.';
 
-CREATE FUNCTION appstore.state_digest(environment text) RETURNS text
+CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    WITH relations AS MATERIALIZED (
+        SELECT c.* FROM pg_class AS c
+        WHERE c.relnamespace = 'appstore'::regnamespace AND NOT c.relispartition
+          AND c.relname NOT LIKE 'aged\_%' -- a partition between its detachment and its drop, and its indexes
+          AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indexrelid = c.oid AND i.indrelid::regclass::text LIKE '%aged\_%')
+          AND c.relname NOT LIKE 'aged\_%' -- a partition between its detachment and its drop
+    ), columns AS ( -- 1. the parts of tables
+        SELECT a.attrelid AS oid, string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity,
+                   a.attgenerated, a.attstorage, nullif(a.attcollation, t.typcollation)::regcollation, pg_get_expr(d.adbin, d.adrelid)),
+               E'\n' ORDER BY a.attname) AS text
+        FROM pg_attribute AS a
+        JOIN pg_type AS t ON t.oid = a.atttypid
+        LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+        WHERE a.attrelid IN (SELECT r.oid FROM relations AS r) AND a.attnum > 0 AND NOT a.attisdropped
+        GROUP BY a.attrelid
+    ), constraints AS (
+        SELECT c.conrelid, c.contypid, string_agg(c.conname || ' ' || pg_get_constraintdef(c.oid), E'\n' ORDER BY c.conname) AS text
+        FROM pg_constraint AS c
+        WHERE c.connamespace = 'appstore'::regnamespace AND c.contype <> 'n' -- of PostgreSQL 18; columns tell it
+        GROUP BY c.conrelid, c.contypid
+    ), triggers AS (
+        SELECT t.tgrelid, string_agg(concat(pg_get_triggerdef(t.oid), t.tgenabled), E'\n' ORDER BY t.tgname) AS text
+        FROM pg_trigger AS t WHERE NOT t.tgisinternal GROUP BY t.tgrelid
+    ), grants AS ( -- 2. privileges of the schema's own roles
+        SELECT g.grantee, g.on_what || ' ' || g.privilege_type || CASE WHEN g.is_grantable THEN '*' ELSE '' END AS text
+        FROM (
+            SELECT 'schema' AS on_what, acl.* FROM pg_namespace AS n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS acl
+            WHERE n.nspname = 'appstore'
+            UNION ALL
+            SELECT r.oid::regclass::text, acl.*
+            FROM relations AS r,
+                 aclexplode(coalesce(r.relacl, acldefault(CASE r.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", r.relowner))) AS acl
+            WHERE r.relkind IN ('r', 'p', 'v', 'S')
+            UNION ALL
+            SELECT r.oid::regclass || '.' || a.attname, acl.*
+            FROM relations AS r JOIN pg_attribute AS a ON a.attrelid = r.oid, aclexplode(a.attacl) AS acl
+            UNION ALL
+            SELECT p.oid::regprocedure::text, acl.*
+            FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS acl
+            WHERE p.pronamespace = 'appstore'::regnamespace
+            UNION ALL
+            SELECT 'functions to come', acl.*
+            FROM aclexplode(coalesce((SELECT d.defaclacl FROM pg_default_acl AS d WHERE d.defaclrole = 'appstore_owner'::regrole
+                                                                                    AND d.defaclnamespace = 0 AND d.defaclobjtype = 'f'),
+                                     acldefault('f', 'appstore_owner'::regrole))) AS acl
+        ) AS g
+    ), described (object, owner, text) AS ( -- 3. the objects
+        SELECT CASE r.relkind WHEN 'S' THEN 'sequence ' WHEN 'v' THEN 'view ' ELSE 'table ' END || r.oid::regclass, r.relowner,
+               concat_ws(E'\n', r.relkind, r.relpersistence, r.relrowsecurity,
+                         (SELECT string_agg(option, ' ' ORDER BY option COLLATE "C") FROM unnest(r.reloptions) AS option),
+                         CASE r.relkind WHEN 'p' THEN pg_get_partkeydef(r.oid) WHEN 'v' THEN pg_get_viewdef(r.oid) END,
+                         (SELECT ROW(s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcycle)
+                          FROM pg_sequence AS s WHERE s.seqrelid = r.oid),
+                         CASE WHEN r.relkind <> 'S' THEN columns.text END, constraints.text, triggers.text)
+        FROM relations AS r
+        LEFT JOIN columns USING (oid)
+        LEFT JOIN constraints ON constraints.conrelid = r.oid
+        LEFT JOIN triggers ON triggers.tgrelid = r.oid
+        WHERE r.relkind IN ('r', 'p', 'v', 'S')
+        UNION ALL
+        SELECT 'index ' || r.oid::regclass, 'appstore_owner'::regrole, concat_ws(' ', pg_get_indexdef(r.oid), i.indisvalid)
+        FROM relations AS r JOIN pg_index AS i ON i.indexrelid = r.oid
+        UNION ALL
+        SELECT CASE p.prokind WHEN 'a' THEN 'aggregate ' ELSE 'function ' END || p.oid::regprocedure, p.proowner,
+               CASE p.prokind WHEN 'a' THEN (SELECT ROW(a.aggtransfn, a.aggfinalfn, a.aggtranstype::regtype, a.agginitval)::text
+                                             FROM pg_aggregate AS a WHERE a.aggfnoid = p.oid)
+                              ELSE pg_get_functiondef(p.oid) END
+        FROM pg_proc AS p WHERE p.pronamespace = 'appstore'::regnamespace
+        UNION ALL
+        SELECT 'type ' || t.oid::regtype, t.typowner,
+               concat_ws(E'\n', t.typtype, nullif(t.typbasetype, 0)::regtype, t.typnotnull, t.typdefault, columns.text, constraints.text,
+                         (SELECT string_agg(e.enumlabel, ' ' ORDER BY e.enumsortorder) FROM pg_enum AS e WHERE e.enumtypid = t.oid))
+        FROM pg_type AS t
+        LEFT JOIN relations AS r ON r.oid = t.typrelid
+        LEFT JOIN columns ON columns.oid = t.typrelid
+        LEFT JOIN constraints ON constraints.contypid = t.oid
+        WHERE t.typnamespace = 'appstore'::regnamespace AND (t.typtype IN ('e', 'd') OR t.typtype = 'c' AND r.relkind = 'c')
+        UNION ALL
+        SELECT 'privileges of ' || coalesce(role.rolname, 'PUBLIC'), 'appstore_owner'::regrole,
+               string_agg(grants.text, E'\n' ORDER BY grants.text COLLATE "C")
+        FROM grants LEFT JOIN pg_roles AS role ON role.oid = grants.grantee
+        WHERE grants.grantee = 0 OR role.rolname ~ '^appstore_' AND role.rolname <> 'appstore_owner'
+        GROUP BY role.rolname
+    )
+    SELECT d.object, left(encode(sha256(convert_to(d.text, 'UTF8')), 'hex'), 16)
+    FROM (SELECT d.object, concat_ws(E'\n', d.text, nullif(d.owner, 'appstore_owner'::regrole)::regrole) AS text FROM described AS d) AS d
+    ORDER BY d.object COLLATE "C"
+$$;
+
+COMMENT ON FUNCTION appstore.schema_fingerprint() IS 'A digest of each table, index, view, function and type of the schema, and of each role''s privileges. appstore-inbox migrate --check compares them with what the program would make.';
+
+CREATE FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_settled bigint;
+BEGIN
+    DELETE FROM appstore.inbox_queue AS q WHERE q.event_id = ANY (p_event_ids);
+    GET DIAGNOSTICS v_settled = ROW_COUNT;
+    IF v_settled <> cardinality(p_event_ids) THEN
+        RAISE EXCEPTION '% of % events are not in the queue', cardinality(p_event_ids) - v_settled, cardinality(p_event_ids)
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    IF cardinality(p_lanes) > 0 THEN
+        DELETE FROM appstore.batch_markers AS m WHERE m.lane = ANY (p_lanes);
+    END IF;
+    INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, last_error,
+                                   notification_type, subtype, notification_uuid, environment, bundle_id, transaction_id,
+                                   original_transaction_id)
+    SELECT unnest(p_event_ids), unnest(p_sources), unnest(p_received_at), clock_timestamp(), unnest(p_runs), unnest(p_attempts),
+           unnest(p_results), unnest(p_reasons), unnest(p_last_errors), unnest(p_notification_types), unnest(p_subtypes),
+           unnest(p_notification_uuids), unnest(p_environments), unnest(p_bundle_ids), unnest(p_transaction_ids),
+           unnest(p_original_transaction_ids);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Errs when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
+
+CREATE FUNCTION appstore.state_digest(environment appstore.environment) RETURNS text
     LANGUAGE sql STABLE
     AS $$
-    SELECT encode(sha256(convert_to(string_agg(p.part || ' ' || p.rows || ' ' || p.digest, E'\n' ORDER BY p.part COLLATE "C"), 'UTF8')),
-                  'hex')
+    SELECT encode(sha256(convert_to(string_agg(p.part || ' ' || p.rows || ' ' || p.digest, E'\n' ORDER BY p.part COLLATE "C"), 'UTF8')), 'hex')
     FROM appstore.state_digest_parts(state_digest.environment) AS p
 $$;
 
-ALTER FUNCTION appstore.state_digest(environment text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.state_digest(environment appstore.environment) IS 'One SHA-256 (hex) over the ledger of an environment: registers, orders, claims, contracts, and the identities of effects. It is of one moment, but reads and sorts everything: SET statement_timeout = 0 for a large database, and have room for temporary files of its size.';
 
-CREATE FUNCTION appstore.state_digest_parts(environment text) RETURNS TABLE(part text, rows bigint, digest text)
+CREATE FUNCTION appstore.state_digest_parts(environment appstore.environment) RETURNS TABLE(part text, rows bigint, digest text)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET "TimeZone" TO 'UTC'
     SET "DateStyle" TO 'ISO, YMD'
+    SET "IntervalStyle" TO 'postgres'
     SET bytea_output TO 'hex'
-    AS $$
-#variable_conflict use_column
-BEGIN
-    IF environment IS NULL OR environment NOT IN ('Production', 'Sandbox') THEN
-        RAISE EXCEPTION 'environment % is neither Production nor Sandbox', quote_nullable(environment)
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    RETURN QUERY
-    SELECT 'transactions', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
-    FROM (
-        SELECT ROW(t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.bundle_id, t.product_id, t.product_type,
-                   t.subscription_group_identifier, t.purchase_date, t.original_purchase_date, t.expires_date, t.quantity,
-                   t.app_account_token, t.in_app_ownership_type, t.revocation_date, t.revocation_reason, t.revocation_type,
-                   t.revocation_percentage, t.is_upgraded, t.offer_type, t.offer_identifier, t.offer_discount_type, t.offer_period,
-                   t.storefront, t.storefront_id, t.transaction_reason, t.currency, t.price, t.app_transaction_id, t.billing_plan_type,
-                   t.signed_date, t.payload_hash, t.first_signed_date, t.first_token, t.first_token_signed_date, t.first_token_hash,
-                   t.period_no, t.is_subscription, t.order_no, t.receipt_date, t.receipt_hash, t.receipt_expires_date,
-                   t.receipt_revocation_date, t.receipt_revocation_reason, t.receipt_is_upgraded)::text AS line
-        FROM appstore.transactions AS t WHERE t.environment = state_digest_parts.environment
-        ORDER BY t.transaction_id COLLATE "C") AS sorted;
-    RETURN QUERY
-    SELECT 'subscriptions', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
-    FROM (
-        SELECT ROW(s.original_transaction_id, s.status, s.product_id, s.auto_renew_product_id, s.auto_renew_status, s.expiration_intent,
-                   s.is_in_billing_retry_period, s.price_increase_status, s.grace_period_expires_date, s.renewal_date, s.renewal_price,
-                   s.currency, s.offer_type, s.offer_identifier, s.offer_discount_type, s.offer_period, s.eligible_win_back_offer_ids,
-                   s.recent_subscription_start_date, s.app_account_token, s.app_transaction_id, s.renewal_billing_plan_type,
-                   s.signed_date, s.fact_hash)::text AS line
-        FROM appstore.subscriptions AS s WHERE s.environment = state_digest_parts.environment
-        ORDER BY s.original_transaction_id COLLATE "C") AS sorted;
-    RETURN QUERY
-    SELECT 'legacy_renewals', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
-    FROM (
-        SELECT ROW(l.original_transaction_id, l.bundle_id, l.provenance, l.product_id, l.auto_renew_product_id, l.auto_renew_status,
-                   l.is_in_billing_retry_period, l.expiration_intent, l.grace_period_expires_date, l.price_increase_status,
-                   l.promotional_offer_id, l.offer_code_ref_name, l.stated_at, l.fact_hash)::text AS line
-        FROM appstore.legacy_renewals AS l WHERE l.environment = state_digest_parts.environment
-        ORDER BY l.original_transaction_id COLLATE "C", l.bundle_id COLLATE "C") AS sorted;
-    RETURN QUERY
-    SELECT 'refund_statements', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
-    FROM (
-        SELECT ROW(r.notification_uuid, r.kind, r.transaction_id, r.original_transaction_id, r.reason, r.signed_date)::text AS line
-        FROM appstore.refund_statements AS r WHERE r.environment = state_digest_parts.environment
-        ORDER BY r.notification_uuid COLLATE "C") AS sorted;
-    RETURN QUERY
-    SELECT 'orders', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
-    FROM (
-        SELECT ROW(o.no, o.user_id, o.product_id, o.bundle_id, o.status, o.reason, o.period_no, o.trade_no, o.origin_no,
-                   o.web_order_line_item_id, o.paid_product_id, o.paid_at, o.quantity, o.price, o.currency)::text AS line
-        FROM appstore.orders AS o WHERE o.environment = state_digest_parts.environment
-        ORDER BY o.no) AS sorted;
-    RETURN QUERY
-    SELECT 'claims', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
-    FROM (
-        SELECT ROW(c.evidence, c.original_transaction_id, c.user_id, c.effective_at)::text AS line
-        FROM appstore.claims AS c WHERE c.environment = state_digest_parts.environment
-        ORDER BY c.original_transaction_id COLLATE "C", c.evidence COLLATE "C") AS sorted;
-    RETURN QUERY
-    SELECT 'member_contracts', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
-    FROM (
-        SELECT ROW(m.contract_id, m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at,
-                   m.current_transaction_id, m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)::text AS line
-        FROM appstore.member_contracts AS m WHERE m.environment = state_digest_parts.environment
-        ORDER BY m.contract_id COLLATE "C") AS sorted;
-    RETURN QUERY
-    SELECT 'effects', count(*), encode(appstore.chained_digest(sorted.line), 'hex')
-    FROM (
-        SELECT ROW(e.kind, e.effect_key)::text AS line
-        FROM appstore.effects AS e WHERE e.environment = state_digest_parts.environment
-        ORDER BY e.kind COLLATE "C", e.effect_key COLLATE "C") AS sorted;
-END
-$$;
-
-ALTER FUNCTION appstore.state_digest_parts(environment text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.stop_repair(repair_id bigint, note text DEFAULT NULL::text) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
+    SET extra_float_digits TO '1'
+    AS $_$
+#variable_conflict use_variable
 DECLARE
-    v_action text;
+    v_excluded text[];
+    v_source   text;
 BEGIN
-    UPDATE appstore.repairs AS r
-    SET state = 'stopped', stopped_by = session_user, finished_at = clock_timestamp()
-    WHERE r.repair_id = stop_repair.repair_id AND r.state IN ('requested', 'running')
-    RETURNING r.action INTO v_action;
-    IF NOT FOUND THEN
-        IF NOT EXISTS (SELECT FROM appstore.repairs AS r WHERE r.repair_id = stop_repair.repair_id) THEN
-            RAISE EXCEPTION 'there is no repair %', stop_repair.repair_id USING ERRCODE = 'no_data_found';
-        END IF;
-        RETURN false;
+    IF environment IS NULL THEN
+        RAISE EXCEPTION 'environment must not be null' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, filter)
-    VALUES (clock_timestamp(), session_user, 'stop_' || v_action, '{}', stop_repair.note,
-            jsonb_build_object('repair_id', stop_repair.repair_id));
-    RETURN true;
+    -- Excluded are columns that depend on when and in which order events came in. Of an effect only its identity counts; of the grant of a
+    -- charge that was first told of without its period, that of the period as it is known now.
+    FOR part, v_excluded, v_source IN
+        SELECT p.name, p.excluded, coalesce(p.source, 'appstore.' || p.name) FROM (
+        VALUES ('consumption_obligations', '{answered_at,answered_by,is_open}'::text[], NULL),
+               ('contracts', '{}', NULL),
+               ('effects', '{}',
+                '(SELECT e.environment, e.kind,
+                         CASE WHEN e.kind = ''granted'' AND e.subject = e.transaction_id AND t.is_subscription
+                              THEN coalesce(t.original_transaction_id || ''/'' || t.web_order_line_item_id, e.subject)
+                              ELSE e.subject END AS subject
+                  FROM appstore.effects AS e
+                  LEFT JOIN appstore.transactions AS t ON t.transaction_id = e.transaction_id AND t.environment = e.environment)'),
+               ('orders', '{ordered_at}', NULL),
+               ('ownership_claims', '{}', NULL),
+               ('refund_requests', '{left_transaction_id}', NULL),
+               ('transactions', '{left_contract}', NULL),
+               ('v1_renewals', '{}', NULL)
+        ) AS p (name, excluded, source)
+    LOOP
+        EXECUTE format(
+            'SELECT count(*), encode(appstore.chained_digest(sorted.line), ''hex'') '
+            'FROM (SELECT (to_jsonb(t) - $2)::text COLLATE "C" AS line FROM %s AS t WHERE t.environment = $1 ORDER BY line) AS sorted',
+            v_source)
+        INTO rows, digest USING environment, v_excluded;
+        RETURN NEXT;
+    END LOOP;
+END
+$_$;
+
+COMMENT ON FUNCTION appstore.state_digest_parts(environment appstore.environment) IS 'For each table of the ledger how many rows an environment has, and a SHA-256 (hex) over them: where two databases differ. Independent of session settings, the database''s collation, and the order in which events came in.';
+
+CREATE FUNCTION appstore.store(source text, bodies bytea[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.begin_to_store();
+    RETURN QUERY
+    WITH stored AS (
+        INSERT INTO appstore.inbox (source, received_at, body)
+        SELECT store.source, clock_timestamp(), given.body
+        FROM unnest(store.bodies) WITH ORDINALITY AS given (body, position)
+        ORDER BY given.position
+        RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
+    )
+    INSERT INTO appstore.inbox_queue (event_id, run_at, bytes)
+    SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
+    RETURNING inbox_queue.event_id;
 END
 $$;
 
-ALTER FUNCTION appstore.stop_repair(repair_id bigint, note text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.store(source text, bodies bytea[]) IS 'Stores bodies as events of a source and puts them into the queue. Returns their ids, in the order of the bodies. Only for the functions of the schema: no role may execute it.';
 
-CREATE FUNCTION appstore.submit_receipt(body bytea) RETURNS bigint
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
+CREATE FUNCTION appstore.store_post(key_hash bytea, verb text, source text, body bytea) RETURNS bigint
+    LANGUAGE plpgsql
     AS $$
-    SELECT appstore.begin_to_store();
-    WITH stored AS (
-        INSERT INTO appstore.inbox (source, received_at, body) VALUES ('client_receipt', clock_timestamp(), submit_receipt.body)
-        RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
-    )
-    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
-    SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
-    RETURNING inbox_ready.event_id
+DECLARE
+    v_scope record;
+BEGIN
+    SELECT * INTO v_scope FROM appstore.posted_scope(body);
+    IF v_scope.environment IS NULL THEN
+        RAISE EXCEPTION 'the body names no environment'
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'A post is a JSON object with the members environment and bundleIds.';
+    END IF;
+    -- What the body says is what the worker verifies the purchase by.
+    PERFORM appstore.authorize(key_hash, ARRAY[verb], ARRAY[v_scope.environment], v_scope.bundle_ids);
+    RETURN (SELECT appstore.store(source, ARRAY[body]));
+END
 $$;
 
-ALTER FUNCTION appstore.submit_receipt(body bytea) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.store_post(key_hash bytea, verb text, source text, body bytea) IS 'Stores a client post when the key permits it for the environment and the apps that the body names.';
 
-CREATE FUNCTION appstore.submit_transaction(body bytea) RETURNS bigint
-    LANGUAGE sql SECURITY DEFINER
+CREATE FUNCTION appstore.suggest_reasons(filter appstore.repair_filter) RETURNS void
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
-    SELECT appstore.begin_to_store();
-    WITH stored AS (
-        INSERT INTO appstore.inbox (source, received_at, body) VALUES ('client_transaction', clock_timestamp(), submit_transaction.body)
-        RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
-    )
-    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
-    SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
-    RETURNING inbox_ready.event_id
+DECLARE
+    v_others  appstore.repair_filter := filter;
+    v_reasons text;
+BEGIN
+    IF filter.reason IS NULL THEN
+        RETURN;
+    END IF;
+    v_others.reason := NULL;
+    SELECT string_agg(format('%s (%s)', counted.reason, counted.events), ', ' ORDER BY counted.events DESC, counted.reason COLLATE "C")
+    INTO v_reasons
+    FROM (
+        SELECT known.reason, count(*) AS events
+        FROM (SELECT o.reason FROM appstore.outcomes AS o
+              WHERE o.result IN ('failed', 'rejected', 'unhandled', 'discarded') AND appstore.matches_filter(o, v_others)
+              LIMIT 100000) AS known -- enough for a hint
+        GROUP BY known.reason ORDER BY events DESC, known.reason COLLATE "C" LIMIT 10
+    ) AS counted;
+    RAISE NOTICE 'no event with the reason % was found', quote_literal(filter.reason) USING HINT =
+        coalesce('With the other conditions there are: ' || v_reasons || '.', 'There is none with the other conditions either.');
+END
 $$;
 
-ALTER FUNCTION appstore.submit_transaction(body bytea) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.suggest_reasons(filter appstore.repair_filter) IS 'Of a repair that found nothing: raises a notice with up to ten reasons that occur with its other conditions, if it has a reason.';
 
-CREATE FUNCTION appstore.timeline(environment text, original_transaction_id text) RETURNS TABLE(occurred_at timestamp with time zone, learned_at timestamp with time zone, event_id bigint, what text, transaction_id text, product_id text, order_no uuid, user_id text, detail text)
+CREATE FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text) RETURNS TABLE(occurred_at timestamp with time zone, learned_at timestamp with time zone, event_id bigint, what text, transaction_id text, product_id text, order_no uuid, user_id text, detail text)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     AS $$
-    WITH charge AS MATERIALIZED (
-        -- 1. Its charges, and what each cost.
-        SELECT t.*, trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
+    WITH charge AS MATERIALIZED ( -- 1. the contract's charges
+        SELECT t.*, 'price=' || trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
         FROM appstore.transactions AS t
         WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
     ), effect AS MATERIALIZED (
         -- 2. Effects, and the event that brought each: an event that was requeued has its outcome in the history for a moment. What another
         --    app's secret vouches for did not happen to this contract.
         SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
-               coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS said
+               coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS type
         FROM appstore.effects AS e
-        LEFT JOIN appstore.outcomes AS o ON o.event_id = e.event_id
+        LEFT JOIN LATERAL (
+            SELECT o.received_at, o.notification_type, o.subtype FROM appstore.outcomes AS o WHERE o.event_id = e.event_id OFFSET 0
+        ) AS o ON true
         LEFT JOIN LATERAL (
             SELECT h.received_at, h.notification_type, h.subtype
             FROM appstore.outcome_history AS h WHERE h.event_id = e.event_id ORDER BY h.run DESC LIMIT 1
         ) AS h ON true
         WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
           AND NOT EXISTS (SELECT FROM charge AS c WHERE c.bundle_id <> e.vouched_bundle_id)
-    ), told AS (
+    ), claim AS MATERIALIZED ( -- 3. who claimed the contract
+        SELECT k.* FROM appstore.ownership_claims AS k
+        WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id
+    ), entry AS (
         SELECT e.occurred_at, e.learned_at, e.event_id, e.kind AS what, e.transaction_id, e.product_id, e.order_no, e.user_id,
                CASE
                    WHEN e.kind = 'granted' THEN concat_ws(', ',
-                       'until ' || to_char(c.expires_date AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), c.cost,
-                       CASE WHEN c.quantity > 1 THEN c.quantity || ' pieces' END, CASE WHEN NOT c.is_purchased THEN 'by family sharing' END)
-                   WHEN e.kind IN ('refunded', 'revoked') THEN
-                       -- Only while the register still says so: a reversal takes it back.
-                       CASE WHEN date_trunc('second', c.revocation_date) = date_trunc('second', e.occurred_at) THEN concat_ws(', ',
-                           CASE c.revocation_reason WHEN 0 THEN 'other reason' WHEN 1 THEN 'issue within the app'
-                                                    ELSE 'reason ' || c.revocation_reason END,
-                           trim_scale(c.revocation_percentage / 1000.0) || ' %')
-                       ELSE 'taken back since' END
-                   WHEN e.kind = 'consumption_asked' THEN coalesce((
-                       SELECT r.reason FROM appstore.refund_statements AS r
-                       WHERE r.environment = timeline.environment AND r.notification_uuid = e.effect_key), e.said)
-                   ELSE e.said
+                       'expires=' || to_char(c.expires_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), c.cost,
+                       CASE WHEN c.quantity > 1 THEN 'quantity=' || c.quantity END, CASE WHEN NOT c.is_purchased THEN 'family_shared' END)
+                   WHEN e.kind NOT IN ('refunded', 'revoked') THEN coalesce(CASE e.kind WHEN 'consumption_asked' THEN (
+                       SELECT r.reason FROM appstore.refund_requests AS r
+                       WHERE r.environment = e.environment AND r.notification_uuid = e.subject::uuid) END, e.type)
+                   -- Receipts have whole seconds.
+                   WHEN date_trunc('second', c.revocation_date) = date_trunc('second', e.occurred_at) THEN concat_ws(', ',
+                       'revocation_reason=' || c.revocation_reason, 'percentage=' || trim_scale(c.revocation_percentage / 1000.0))
+                   ELSE 'reversed'
                END AS detail,
-               CASE e.kind WHEN 'granted' THEN 3 ELSE 7 END AS rank, e.effect_id AS position
-        FROM effect AS e
-        LEFT JOIN charge AS c ON c.transaction_id = e.transaction_id
-        UNION ALL
-        -- 3. The shop's orders that its charges name.
-        SELECT o.ordered_at, o.ordered_at, NULL, 'order_made', NULL, o.product_id, o.no, o.user_id, o.bundle_id, 1, 0
-        FROM (SELECT c.first_token FROM charge AS c UNION SELECT c.app_account_token FROM charge AS c) AS named (no)
-        JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = named.no
+               CASE e.kind WHEN 'granted' THEN 3 ELSE 7 END AS rank
+        FROM effect AS e LEFT JOIN charge AS c ON c.transaction_id = e.transaction_id
+        UNION ALL -- 4. the shop's orders that the charges name
+        SELECT o.ordered_at, o.ordered_at, NULL, 'order_made', NULL, o.product_id, o.order_no, o.user_id, o.bundle_id, 1
+        FROM (SELECT c.first_token FROM charge AS c UNION SELECT c.app_account_token FROM charge AS c) AS named (order_no)
+        JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = named.order_no
         WHERE o.ordered_at IS NOT NULL
-        UNION ALL
-        -- 4. Its paid periods. Both the charge and the order must be known: the later of them pays.
+        UNION ALL -- 5. the paid periods: both the charge and the order must be known, so the later of them pays
         SELECT o.paid_at, CASE WHEN g.learned_at IS NOT NULL THEN greatest(g.learned_at, o.ordered_at) END, g.event_id, 'order_paid',
-               o.trade_no, o.paid_product_id, o.no, o.user_id,
-               concat_ws(', ', c.cost, CASE WHEN o.user_id IS NULL THEN 'nobody''s yet' END,
-                         CASE WHEN o.status <> 'paid' THEN replace(o.status, '_', ' ') || ' since' END), 4, 0
-        FROM appstore.orders AS o
-        LEFT JOIN charge AS c ON c.transaction_id = o.trade_no
-        LEFT JOIN effect AS g ON g.kind = 'granted'
-            AND g.effect_key = coalesce(o.origin_no || '/' || o.web_order_line_item_id, o.trade_no)
-        WHERE o.environment = timeline.environment AND o.origin_no = timeline.original_transaction_id
-        UNION ALL
-        (SELECT DISTINCT ON (o.no) c.purchase_date, NULL::timestamptz, NULL::bigint, 'order_not_paid', c.transaction_id, c.product_id, o.no,
-                o.user_id, 'the order is for ' || o.product_id || coalesce(' of ' || o.bundle_id, ''), 5, 0
-         FROM charge AS c
-         JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = c.first_token
-         WHERE c.is_purchased AND o.reason IS NOT NULL
-         ORDER BY o.no, c.purchase_date, length(c.transaction_id), c.transaction_id COLLATE "C")
-        UNION ALL
-        -- 5. Who said that it is whose.
-        SELECT s.received_at, s.received_at, s.event_id, 'submitted', s.transaction_id, c.product_id, c.order_no, s.user_id,
-               CASE WHEN owner.user_id IS NULL THEN 'owner_unknown'
-                    WHEN owner.user_id <> s.user_id THEN 'owner_conflict: it is ' || owner.user_id || '''s'
-                    WHEN claim.user_id IS NOT NULL THEN 'his from the purchase on: nobody else had claimed it'
-                    ELSE 'his already' END, 2, 0
-        FROM appstore.submissions AS s
-        LEFT JOIN charge AS c ON c.transaction_id = s.transaction_id
-        LEFT JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = c.order_no
-        LEFT JOIN appstore.member_contracts AS m ON m.environment = timeline.environment AND m.contract_id = s.original_transaction_id
-        LEFT JOIN appstore.claims AS claim
-            ON claim.environment = timeline.environment AND claim.original_transaction_id = s.original_transaction_id
-               AND claim.evidence = 'client:' || s.transaction_id AND claim.user_id = s.user_id
-        CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
-        WHERE s.environment = timeline.environment AND s.original_transaction_id = timeline.original_transaction_id
-        UNION ALL
-        SELECT s.received_at, s.received_at, s.event_id, 'receipt_submitted', nullif(s.transaction_id, ''), c.product_id, c.order_no, s.user_id,
-               CASE WHEN owner.user_id IS NULL THEN 'owner_unknown'
-                    WHEN claim.evidence LIKE 'receipt:%' THEN 'his from the purchase on: the first who named it as just made'
-                    WHEN claim.evidence IS NOT NULL THEN 'his from then on: nobody had claimed it'
-                    WHEN owner.user_id = s.user_id THEN 'his already'
-                    ELSE 'owner_conflict: it ' || CASE WHEN m.user_id = s.user_id THEN 'was ' ELSE 'is ' END || owner.user_id || '''s' END,
-               2, 0
-        FROM appstore.receipt_submissions AS s
-        LEFT JOIN charge AS c ON c.transaction_id = s.transaction_id
-        LEFT JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.no = c.order_no
-        LEFT JOIN appstore.member_contracts AS m ON m.environment = timeline.environment AND m.contract_id = s.original_transaction_id
-        LEFT JOIN appstore.claims AS claim
-            ON claim.environment = timeline.environment AND claim.original_transaction_id = s.original_transaction_id
-               AND claim.user_id = s.user_id
-               AND (claim.evidence = 'receipt:' || s.transaction_id
-                    OR (claim.evidence = 'restored:' || s.original_transaction_id AND claim.effective_at = s.received_at))
+               o.transaction_id, o.paid_product_id, o.order_no, o.user_id,
+               concat_ws(', ', c.cost, CASE WHEN o.user_id IS NULL THEN 'owner_unknown' END, nullif(o.status, 'paid')), 4
+        FROM (SELECT DISTINCT c.order_no FROM charge AS c) AS paid
+        JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = paid.order_no
+        LEFT JOIN charge AS c ON c.transaction_id = o.transaction_id
         LEFT JOIN LATERAL (
-            SELECT k.user_id FROM appstore.claims AS k
-            WHERE k.environment = timeline.environment AND k.original_transaction_id = s.original_transaction_id
-              AND k.effective_at <= s.received_at
-            ORDER BY k.effective_at DESC, k.evidence COLLATE "C" DESC LIMIT 1
-        ) AS owned ON s.transaction_id = ''
-        CROSS JOIN LATERAL (SELECT coalesce(o.user_id, owned.user_id, m.user_id) AS user_id) AS owner
-        WHERE s.environment = timeline.environment AND s.original_transaction_id = timeline.original_transaction_id
+            SELECT e.learned_at, e.event_id FROM effect AS e JOIN charge AS granted ON granted.transaction_id = e.transaction_id
+            WHERE e.kind = 'granted' AND granted.period_no = o.period_no ORDER BY e.learned_at, e.event_id LIMIT 1
+        ) AS g ON true
+        WHERE o.original_transaction_id = timeline.original_transaction_id
         UNION ALL
-        SELECT l.linked_at, l.linked_at, NULL, 'linked', NULL, NULL, NULL, l.user_id, 'by ' || l.actor || coalesce(': ' || l.note, ''), 6, 0
+        (SELECT DISTINCT ON (o.order_no) c.purchase_date, NULL::timestamptz, NULL::bigint, 'order_not_paid', c.transaction_id, c.product_id,
+                o.order_no, o.user_id, concat_ws(', ', o.reason, 'ordered=' || o.product_id, 'bundle_id=' || o.bundle_id), 5
+         FROM charge AS c JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = c.first_token
+         WHERE c.is_purchased AND o.reason IS NOT NULL
+         ORDER BY o.order_no, c.purchase_date, length(c.transaction_id), c.transaction_id)
+        UNION ALL -- 6. what clients posted, and what the shop or an operator said
+        SELECT p.received_at, p.received_at, p.event_id, CASE WHEN p.is_receipt THEN 'receipt_submitted' ELSE 'submitted' END,
+               p.transaction_id, c.product_id, c.order_no, p.user_id,
+               CASE WHEN EXISTS (SELECT FROM claim AS k
+                                 WHERE k.user_id = p.user_id
+                                   AND CASE k.kind WHEN 'client' THEN NOT p.is_receipt AND k.source_id = p.transaction_id
+                                                   WHEN 'receipt' THEN p.is_receipt AND k.source_id = p.transaction_id
+                                                   WHEN 'restored' THEN p.is_receipt AND k.effective_at = p.received_at END) THEN 'claimed'
+                    WHEN owner.user_id IS NULL THEN 'owner_unknown'
+                    WHEN owner.user_id = p.user_id THEN 'owned'
+                    ELSE 'owner_conflict, owner=' || owner.user_id END, 2
+        FROM appstore.client_posts AS p
+        LEFT JOIN charge AS c ON c.transaction_id = p.transaction_id
+        LEFT JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = c.order_no
+        LEFT JOIN appstore.contracts AS m ON m.environment = timeline.environment AND m.original_transaction_id = timeline.original_transaction_id
+        LEFT JOIN LATERAL ( -- of a receipt that names no purchase: the owner when it was posted
+            SELECT k.user_id FROM claim AS k WHERE p.transaction_id IS NULL AND k.effective_at <= p.received_at
+            ORDER BY k.effective_at DESC, k.kind DESC, k.source_id DESC LIMIT 1
+        ) AS owned ON true
+        CROSS JOIN LATERAL (SELECT coalesce(o.user_id, owned.user_id, m.user_id) AS user_id) AS owner
+        WHERE p.environment = timeline.environment AND p.original_transaction_id = timeline.original_transaction_id
+        UNION ALL
+        SELECT l.linked_at, l.linked_at, NULL, 'linked', NULL, NULL, NULL, l.user_id, concat_ws(', ', 'by=' || l.actor, 'note=' || l.note), 6
         FROM appstore.owner_links AS l
         WHERE l.environment = timeline.environment AND l.original_transaction_id = timeline.original_transaction_id
         UNION ALL
-        SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id,
-               'the charge was given this token later', 6, 0
-        FROM appstore.claims AS k
-        LEFT JOIN charge AS c ON 'token:' || c.transaction_id = k.evidence
-        WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id
-          AND k.evidence LIKE 'token:%'
-        UNION ALL
-        -- 6. What was answered to Apple.
+        SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id, 'later_token', 6
+        FROM claim AS k JOIN charge AS c ON k.kind = 'token' AND k.source_id = c.transaction_id
+        UNION ALL -- 7. what was answered to Apple
         SELECT a.answered_at, a.answered_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,
-               'by ' || a.actor, 8, 0
+               'by=' || a.answered_by, 8
         FROM charge AS c
-        JOIN appstore.consumption_answers AS a ON a.environment = timeline.environment AND a.transaction_id = c.transaction_id
-        UNION ALL
-        -- 7. Events about it that nobody made use of.
+        CROSS JOIN LATERAL (
+            SELECT a.transaction_id, a.answered_at, a.answered_by FROM appstore.consumption_obligations AS a
+            WHERE a.transaction_id = c.transaction_id AND a.environment = timeline.environment AND a.answered_at IS NOT NULL OFFSET 0
+        ) AS a
+        UNION ALL -- 8. events about the contract that had no use
         SELECT o.received_at, o.received_at, o.event_id, 'event_' || o.result, o.transaction_id, NULL, NULL, NULL,
-               concat_ws(': ', o.notification_type || coalesce('/' || o.subtype, ''), o.reason), 9, 0
-        FROM appstore.outcomes AS o
-        WHERE o.environment = timeline.environment AND o.original_transaction_id = timeline.original_transaction_id
-          AND o.result IN ('unhandled', 'rejected', 'failed', 'discarded')
-        UNION ALL
-        -- 8. Where it leads.
-        SELECT DISTINCT t.until, NULL::timestamptz, NULL::bigint,
-               CASE WHEN t.until > now() THEN 'access_will_end' ELSE 'access_ended' END, NULL, t.product_id, NULL::uuid, t.user_id,
-               CASE WHEN t.until <= now() THEN t.why_ended WHEN t.will_renew THEN 'unless it renews' END, 10, 0
+               concat_ws(', ', o.notification_type || coalesce('/' || o.subtype, ''), o.reason), 9
+        FROM (
+            SELECT o.* FROM appstore.outcomes AS o WHERE o.original_transaction_id = timeline.original_transaction_id OFFSET 0
+        ) AS o
+        WHERE o.environment = timeline.environment::text AND o.result IN ('unhandled', 'rejected', 'failed', 'discarded')
+        UNION ALL -- 9. the end of access
+        SELECT DISTINCT t.until, NULL::timestamptz, NULL::bigint, CASE WHEN t.until > now() THEN 'access_will_end' ELSE 'access_ended' END,
+               NULL, t.product_id, NULL::uuid, t.user_id, CASE WHEN t.until <= now() THEN t.why_ended WHEN t.will_renew THEN 'will_renew' END, 10
         FROM appstore.entitlement_terms AS t
         WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
           AND t.until < 'infinity'
     )
     SELECT t.occurred_at, t.learned_at, t.event_id, t.what, t.transaction_id, t.product_id, t.order_no, t.user_id, nullif(t.detail, '')
-    FROM told AS t
-    ORDER BY t.occurred_at, t.rank, t.learned_at, t.position, t.transaction_id, t.user_id
+    FROM entry AS t
+    ORDER BY t.occurred_at, t.rank, t.learned_at, t.event_id, t.what, t.transaction_id, t.user_id
 $$;
 
-ALTER FUNCTION appstore.timeline(environment text, original_transaction_id text) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text) IS 'The story of a contract, oldest first: its orders, charges, refunds, posts and owners, the events about it that had no use, and the end of access. occurred_at is when it happened, learned_at when the inbox heard of it, event_id by which event. detail holds codes and name=value pairs, separated by commas.';
 
-CREATE FUNCTION appstore.without_name(said text, user_id text, alias text) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    SELECT CASE WHEN appstore.mentions(said, user_id) THEN regexp_replace(said, appstore.name_pattern(user_id), alias, 'g') ELSE said END
-$$;
-
-ALTER FUNCTION appstore.without_name(said text, user_id text, alias text) OWNER TO appstore_owner;
-
-CREATE FUNCTION appstore.words_about(user_id text, OUT audits bigint[], OUT links bigint[], OUT events bigint[]) RETURNS record
+CREATE FUNCTION appstore.v1_counts(s appstore.contracts, l appstore.v1_renewals) RETURNS boolean
     LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
     AS $$
-    SELECT ARRAY(SELECT a.audit_id FROM appstore.audit_log AS a
-                 WHERE appstore.mentions(a.note, words_about.user_id) OR appstore.mentions(a.filter ->> 'reason', words_about.user_id)),
-           ARRAY(SELECT a.audit_id FROM appstore.audit_log AS a
-                 WHERE a.action = 'link_owner' AND a.note IS NOT NULL
-                   AND ROW(a.filter ->> 'environment', a.filter ->> 'original_transaction_id')::appstore.contract_key = ANY (ARRAY(
-                       SELECT ROW(c.environment, c.id)::appstore.contract_key
-                       FROM appstore.contracts_of(words_about.user_id) AS c WHERE c.is_his))),
-           ARRAY(SELECT o.event_id FROM appstore.outcomes AS o
-                 WHERE (o.result = 'discarded' OR o.last_error IS NOT NULL)
-                   AND (appstore.mentions(o.last_error, words_about.user_id)
-                        OR o.result = 'discarded' AND appstore.mentions(o.reason, words_about.user_id))
-                 UNION
-                 SELECT h.event_id FROM appstore.outcome_history AS h
-                 WHERE (h.result = 'discarded' OR h.last_error IS NOT NULL)
-                   AND (appstore.mentions(h.last_error, words_about.user_id)
-                        OR h.result = 'discarded' AND appstore.mentions(h.reason, words_about.user_id))
-                 UNION
-                 SELECT r.event_id FROM appstore.inbox_ready AS r WHERE appstore.mentions(r.last_error, words_about.user_id)
-                 ORDER BY 1)
+    SELECT l.stated_at IS NOT NULL AND (s.renewal_signed_date IS NULL OR l.stated_at > s.renewal_signed_date)
 $$;
 
-ALTER FUNCTION appstore.words_about(user_id text, OUT audits bigint[], OUT links bigint[], OUT events bigint[]) OWNER TO appstore_owner;
+COMMENT ON FUNCTION appstore.v1_counts(s appstore.contracts, l appstore.v1_renewals) IS 'Whether the register of Notifications V1 counts for a renewal: the later statement counts, that of the JWS on a tie.';
 
 CREATE AGGREGATE appstore.chained_digest(text) (
     SFUNC = appstore.chain_link,
@@ -3009,26 +3632,7 @@ CREATE AGGREGATE appstore.chained_digest(text) (
     INITCOND = ''
 );
 
-ALTER AGGREGATE appstore.chained_digest(text) OWNER TO appstore_owner;
-
-CREATE TABLE appstore.api_keys (
-    key_id integer NOT NULL,
-    name text NOT NULL,
-    key_hash bytea NOT NULL,
-    bundle_ids text[],
-    environments text[] NOT NULL,
-    verbs text[] NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    revoked_at timestamp with time zone,
-    last_used_at timestamp with time zone,
-    CONSTRAINT api_keys_bundle_ids_not_empty CHECK (((cardinality(bundle_ids) > 0) AND (array_position(bundle_ids, NULL::text) IS NULL))),
-    CONSTRAINT api_keys_environments_are_known CHECK (((cardinality(environments) > 0) AND (environments <@ ARRAY['Production'::text, 'Sandbox'::text]))),
-    CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
-    CONSTRAINT api_keys_name_is_short CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100))),
-    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text])))
-);
-
-ALTER TABLE appstore.api_keys OWNER TO appstore_owner;
+COMMENT ON AGGREGATE appstore.chained_digest(text) IS 'A chain of SHA-256 over lines, in their order.';
 
 ALTER TABLE appstore.api_keys ALTER COLUMN key_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.api_keys_key_id_seq
@@ -3043,13 +3647,19 @@ CREATE TABLE appstore.audit_log (
     audit_id bigint NOT NULL,
     at timestamp with time zone NOT NULL,
     actor text NOT NULL,
-    action text NOT NULL,
+    action text NOT NULL COLLATE pg_catalog."C",
     event_ids bigint[] NOT NULL,
     note text,
-    filter jsonb
+    details jsonb
 );
 
-ALTER TABLE appstore.audit_log OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.audit_log IS 'Every repair and every change of keys: who did what to which events, and why.';
+
+COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair of more than 1,000 writes a row for each step.';
+
+COMMENT ON COLUMN appstore.audit_log.note IS 'Free text of the actor. appstore.forget neither searches nor erases it: do not name users here.';
+
+COMMENT ON COLUMN appstore.audit_log.details IS 'Depends on the action: the conditions of a repair, the alias of a forgotten user, a key''s id.';
 
 ALTER TABLE appstore.audit_log ALTER COLUMN audit_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.audit_log_audit_id_seq
@@ -3060,167 +3670,184 @@ ALTER TABLE appstore.audit_log ALTER COLUMN audit_id ADD GENERATED ALWAYS AS IDE
     CACHE 1
 );
 
-CREATE TABLE appstore.claims (
-    environment appstore.environment NOT NULL,
-    evidence text NOT NULL,
-    original_transaction_id text NOT NULL,
-    user_id text NOT NULL,
-    effective_at timestamp with time zone NOT NULL
-);
-
-ALTER TABLE appstore.claims OWNER TO appstore_owner;
-
-CREATE TABLE appstore.consumption_answers (
-    environment appstore.environment NOT NULL,
-    transaction_id text NOT NULL,
-    answered_at timestamp with time zone NOT NULL,
-    actor text NOT NULL
-);
-
-ALTER TABLE appstore.consumption_answers OWNER TO appstore_owner;
-
-CREATE TABLE appstore.member_contracts (
-    environment appstore.environment NOT NULL,
-    contract_id text NOT NULL,
-    user_id text,
-    bundle_id text,
-    product_id text,
-    status integer,
-    will_renew boolean,
-    started_at timestamp with time zone,
-    current_transaction_id text,
-    current_period_start timestamp with time zone,
-    current_period_end timestamp with time zone,
-    access_until timestamp with time zone,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    product_type text,
-    revoked_at timestamp with time zone
+CREATE UNLOGGED TABLE appstore.batch_markers (
+    lane bigint NOT NULL,
+    event_ids bigint[] NOT NULL,
+    is_alone boolean NOT NULL,
+    marked_at timestamp with time zone NOT NULL,
+    lost_at timestamp with time zone,
+    server_start timestamp with time zone DEFAULT pg_postmaster_start_time() NOT NULL,
+    CONSTRAINT batch_markers_alone_is_one CHECK (((NOT is_alone) OR (cardinality(event_ids) = 1))),
+    CONSTRAINT batch_markers_has_events CHECK ((cardinality(event_ids) > 0))
 )
-WITH (fillfactor='80');
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
 
-ALTER TABLE appstore.member_contracts OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.batch_markers IS 'Crash markers: which events each batch in flight holds. A marker whose advisory lock is free belongs to a batch whose worker died.';
+
+COMMENT ON COLUMN appstore.batch_markers.lane IS 'Random and new for each batch; also the advisory lock that the batch holds.';
+
+COMMENT ON COLUMN appstore.batch_markers.is_alone IS 'The batch is one isolated event, with no other batch in its process.';
+
+COMMENT ON COLUMN appstore.batch_markers.lost_at IS 'When the lock was first found free. A worker that still runs gets time to report.';
+
+COMMENT ON COLUMN appstore.batch_markers.server_start IS 'Under which start of the server the marker was written.';
+
+CREATE TABLE appstore.client_posts (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    is_receipt boolean NOT NULL,
+    transaction_id text COLLATE pg_catalog."C",
+    received_at timestamp with time zone NOT NULL,
+    event_id bigint NOT NULL,
+    conflict text COLLATE pg_catalog."C",
+    CONSTRAINT client_posts_conflict_is_known CHECK ((conflict = ANY (ARRAY['owner_conflict'::text, 'too_late'::text]))),
+    CONSTRAINT client_posts_transaction_is_named CHECK ((is_receipt OR (transaction_id IS NOT NULL))),
+    CONSTRAINT client_posts_user_is_a_name CHECK (((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)))
+);
+
+COMMENT ON TABLE appstore.client_posts IS 'Which user''s app posted a transaction of this contract, or a receipt that holds the contract: the first such post by arrival, which has the least (received_at, event_id).';
+
+COMMENT ON COLUMN appstore.client_posts.is_receipt IS 'Whether a receipt was posted; otherwise a signed transaction.';
+
+COMMENT ON COLUMN appstore.client_posts.transaction_id IS 'The transaction that was posted. Of a receipt the purchase that was just made, null where the post names none of this contract.';
+
+COMMENT ON COLUMN appstore.client_posts.conflict IS 'Derived: why the post did not make its user the owner, where an operator has to decide; on the first such post of the user for the contract.';
+
+CREATE TABLE appstore.consumption_obligations (
+    environment appstore.environment NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text COLLATE pg_catalog."C",
+    asked_at timestamp with time zone,
+    due_at timestamp with time zone,
+    reason text COLLATE pg_catalog."C",
+    answered_at timestamp with time zone,
+    answered_by text COLLATE pg_catalog."C",
+    is_open boolean GENERATED ALWAYS AS (((asked_at IS NOT NULL) AND ((answered_at IS NULL) OR (answered_at < asked_at)))) STORED NOT NULL,
+    CONSTRAINT consumption_obligations_answer_whole CHECK (((answered_at IS NULL) = (answered_by IS NULL))),
+    CONSTRAINT consumption_obligations_request_whole CHECK ((((asked_at IS NULL) = (due_at IS NULL)) AND ((asked_at IS NULL) = (original_transaction_id IS NULL))))
+);
+
+COMMENT ON TABLE appstore.consumption_obligations IS 'Whether Apple waits for an answer about a transaction: a row for each transaction of refund_requests, which is also the lock under which the row is derived. A function of the notifications and the answers, in whatever order they come.';
+
+COMMENT ON COLUMN appstore.consumption_obligations.asked_at IS 'When Apple signed its first request since its last decision. Apple repeats a request and wants one answer.';
+
+COMMENT ON COLUMN appstore.consumption_obligations.due_at IS 'Twelve hours after asked_at.';
+
+COMMENT ON COLUMN appstore.consumption_obligations.answered_at IS 'It answers every request that was signed until then. Earlier answers are in audit_log.';
 
 CREATE TABLE appstore.orders (
     environment appstore.environment NOT NULL,
-    no uuid NOT NULL,
-    user_id text,
-    product_id text,
-    bundle_id text,
+    order_no uuid NOT NULL,
+    user_id text COLLATE pg_catalog."C",
+    product_id text COLLATE pg_catalog."C",
+    bundle_id text COLLATE pg_catalog."C",
     ordered_at timestamp with time zone,
-    status text DEFAULT 'pending'::text NOT NULL,
-    reason text,
+    status text DEFAULT 'pending'::text NOT NULL COLLATE pg_catalog."C",
+    reason text COLLATE pg_catalog."C",
     period_no uuid,
-    trade_no text,
-    origin_no text,
-    web_order_line_item_id text,
-    paid_product_id text,
+    transaction_id text COLLATE pg_catalog."C",
+    original_transaction_id text COLLATE pg_catalog."C",
+    web_order_line_item_id text COLLATE pg_catalog."C",
+    paid_product_id text COLLATE pg_catalog."C",
     paid_at timestamp with time zone,
     quantity integer,
     price bigint,
-    currency text,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT orders_known_to_somebody CHECK (((ordered_at IS NULL) OR (user_id IS NOT NULL))),
-    CONSTRAINT orders_paid_by_a_period CHECK ((((status = 'pending'::text) = (period_no IS NULL)) AND ((period_no IS NULL) = (trade_no IS NULL)))),
+    currency text COLLATE pg_catalog."C",
+    CONSTRAINT orders_made_for_a_user CHECK (((ordered_at IS NULL) OR (user_id IS NOT NULL))),
+    CONSTRAINT orders_paid_by_a_period CHECK ((((status = 'pending'::text) = (period_no IS NULL)) AND ((period_no IS NULL) = (transaction_id IS NULL)) AND ((period_no IS NULL) = (paid_at IS NULL)) AND ((period_no IS NULL) = (original_transaction_id IS NULL)))),
     CONSTRAINT orders_reason_is_known CHECK ((reason = 'product_mismatch'::text)),
     CONSTRAINT orders_status_is_known CHECK ((status = ANY (ARRAY['pending'::text, 'paid'::text, 'partly_refunded'::text, 'refunded'::text])))
 );
 
-ALTER TABLE appstore.orders OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.orders IS 'Orders: made by the shop, which gives order_no to the client as appAccountToken; or one for each paid period that no token pays (order_no = period_no).';
 
-CREATE TABLE appstore.refund_statements (
-    environment appstore.environment NOT NULL,
-    notification_uuid text NOT NULL,
-    kind text NOT NULL,
-    transaction_id text NOT NULL,
-    original_transaction_id text NOT NULL,
-    reason text,
-    signed_date timestamp with time zone NOT NULL,
-    CONSTRAINT refund_statements_kind_is_known CHECK ((kind = ANY (ARRAY['asked'::text, 'refunded'::text, 'declined'::text])))
-);
+COMMENT ON COLUMN appstore.orders.ordered_at IS 'When the shop made the order; null while only Apple knows of it.';
 
-ALTER TABLE appstore.refund_statements OWNER TO appstore_owner;
+COMMENT ON COLUMN appstore.orders.reason IS 'Why a transaction that names this order does not pay it.';
+
+COMMENT ON COLUMN appstore.orders.period_no IS 'The period that pays the order; equal to order_no where no token pays.';
+
+COMMENT ON COLUMN appstore.orders.transaction_id IS 'The least transaction of the period that pays the order.';
 
 CREATE VIEW appstore.consumption_requests AS
- WITH said AS (
-         SELECT r.environment,
-            r.notification_uuid,
-            r.kind,
-            r.transaction_id,
-            r.original_transaction_id,
-            r.reason,
-            r.signed_date,
-            max(r.signed_date) FILTER (WHERE (r.kind <> 'asked'::text)) OVER (PARTITION BY r.environment, r.transaction_id) AS decided_at
-           FROM appstore.refund_statements r
-        ), asked AS (
-         SELECT DISTINCT ON (s.environment, s.transaction_id) s.environment,
-            s.transaction_id,
-            s.original_transaction_id,
-            s.signed_date,
-            s.reason
-           FROM said s
-          WHERE ((s.kind = 'asked'::text) AND ((s.decided_at IS NULL) OR (s.signed_date > s.decided_at)))
-          ORDER BY s.environment, s.transaction_id, s.signed_date, (s.notification_uuid COLLATE "C")
-        )
- SELECT (a.environment)::text AS environment,
-    a.transaction_id,
-    (answer.answered_at IS NULL) AS open,
-    a.signed_date AS asked_at,
-    (a.signed_date + '12:00:00'::interval) AS due_at,
-    answer.answered_at,
-    a.reason,
-    a.original_transaction_id,
+ SELECT c.environment,
+    c.transaction_id,
+    c.is_open AS open,
+    c.asked_at,
+    c.due_at,
+        CASE
+            WHEN (NOT c.is_open) THEN c.answered_at
+            ELSE NULL::timestamp with time zone
+        END AS answered_at,
+    c.reason,
+    c.original_transaction_id,
     t.product_id,
     COALESCE(o.user_id, m.user_id) AS user_id,
     t.order_no
-   FROM ((((asked a
-     LEFT JOIN LATERAL ( SELECT min(c.answered_at) AS answered_at
-           FROM appstore.consumption_answers c
-          WHERE (((c.environment)::text = (a.environment)::text) AND (c.transaction_id = a.transaction_id) AND (c.answered_at >= a.signed_date))) answer ON (true))
-     LEFT JOIN appstore.transactions t ON ((((t.environment)::text = (a.environment)::text) AND (t.transaction_id = a.transaction_id))))
-     LEFT JOIN appstore.orders o ON ((((o.environment)::text = (t.environment)::text) AND (o.no = t.order_no))))
-     LEFT JOIN appstore.member_contracts m ON ((((m.environment)::text = (a.environment)::text) AND (m.contract_id = a.original_transaction_id))));
+   FROM (((appstore.consumption_obligations c
+     LEFT JOIN LATERAL ( SELECT t_1.product_id,
+            t_1.order_no
+           FROM appstore.transactions t_1
+          WHERE ((t_1.transaction_id = c.transaction_id) AND (t_1.environment = c.environment))
+         OFFSET 0) t ON (true))
+     LEFT JOIN LATERAL ( SELECT o_1.user_id
+           FROM appstore.orders o_1
+          WHERE ((o_1.order_no = t.order_no) AND (o_1.environment = c.environment))
+         OFFSET 0) o ON (true))
+     LEFT JOIN LATERAL ( SELECT m_1.user_id
+           FROM appstore.contracts m_1
+          WHERE ((m_1.original_transaction_id = c.original_transaction_id) AND (m_1.environment = c.environment))
+         OFFSET 0) m ON (true))
+  WHERE (c.asked_at IS NOT NULL);
 
-ALTER TABLE appstore.consumption_requests OWNER TO appstore_owner;
+COMMENT ON VIEW appstore.consumption_requests IS 'What Apple asks about purchases whose refund it considers, until it has decided: a row for each transaction. Answer what is open until due_at, then call appstore.consumption_answered.';
+
+COMMENT ON COLUMN appstore.consumption_requests.asked_at IS 'The first request since Apple''s last decision; Apple repeats it and wants one answer.';
+
+COMMENT ON COLUMN appstore.consumption_requests.reason IS 'Apple''s consumptionRequestReason.';
 
 CREATE TABLE appstore.effects (
+    effect_id uuid NOT NULL,
     environment appstore.environment NOT NULL,
-    kind text NOT NULL,
-    effect_key text NOT NULL,
-    effect_id bigint NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
     event_id bigint NOT NULL,
     occurred_at timestamp with time zone NOT NULL,
     recorded_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    original_transaction_id text,
-    transaction_id text,
-    product_id text,
+    original_transaction_id text COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    product_id text COLLATE pg_catalog."C",
     order_no uuid,
-    user_id text,
-    vouched_bundle_id text
+    user_id text COLLATE pg_catalog."C",
+    vouched_bundle_id text COLLATE pg_catalog."C"
 );
 
-ALTER TABLE appstore.effects OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.effects IS 'What happened to the customer, once. Append-only: environment, kind and subject are the identity, every other column is as seen at commit.';
 
-ALTER TABLE appstore.effects ALTER COLUMN effect_id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME appstore.effects_effect_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
+COMMENT ON COLUMN appstore.effects.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
+
+COMMENT ON COLUMN appstore.effects.subject IS 'What happened once: a paid period, a transaction, a notificationUUID.';
+
+COMMENT ON COLUMN appstore.effects.vouched_bundle_id IS 'The app whose shared secret alone vouches for the effect (Notifications V1); null where Apple''s signature or answer does.';
 
 CREATE TABLE appstore.products (
-    product_id text NOT NULL,
-    entitlement text NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    entitlement text NOT NULL COLLATE pg_catalog."C",
     days integer,
     CONSTRAINT products_days_positive CHECK ((days > 0)),
     CONSTRAINT products_days_within_a_century CHECK ((days <= 36500))
 );
 
-ALTER TABLE appstore.products OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.products IS 'What a product of an app gives: rows that the operator writes. A product that is not listed gives an entitlement of its own name. Apps share an entitlement where their rows name the same one.';
+
+COMMENT ON COLUMN appstore.products.bundle_id IS 'The app that sells the product; another app''s product of the same id is another product.';
+
+COMMENT ON COLUMN appstore.products.days IS 'How long a non-renewing product lasts from its purchase; null for ever.';
 
 CREATE VIEW appstore.entitlement_terms AS
- SELECT (m.environment)::text AS environment,
+ SELECT m.environment,
     m.user_id,
     m.product_id,
     COALESCE(p.entitlement, m.product_id) AS entitlement,
@@ -3232,42 +3859,27 @@ CREATE VIEW appstore.entitlement_terms AS
         CASE
             WHEN (c.transaction_id IS NULL) THEN 'purchase_unknown'::text
             WHEN (term.until IS NULL) THEN 'duration_unknown'::text
-            WHEN (((m.revoked_at IS NOT NULL) AND ((m.current_period_end IS NULL) OR (term.until < m.current_period_end))) OR ((m.status = 5) AND (s.signed_date >= c.first_signed_date))) THEN
+            WHEN (((m.revoked_at IS NOT NULL) AND ((m.current_period_end IS NULL) OR (term.until < m.current_period_end))) OR ((m.status = 5) AND (m.renewal_signed_date >= c.first_signed_date))) THEN
             CASE
                 WHEN c.is_upgraded THEN 'upgraded'::text
                 WHEN c.is_purchased THEN 'refunded'::text
                 ELSE 'revoked'::text
             END
-            WHEN ((m.status = ANY (ARRAY[3, 4])) AND (GREATEST(s.signed_date, l.stated_at) >= c.first_signed_date)) THEN 'billing_retry'::text
+            WHEN ((m.status = ANY (ARRAY[3, 4])) AND (GREATEST(m.renewal_signed_date, l.stated_at) >= c.first_signed_date)) THEN 'billing_retry'::text
             ELSE 'expired'::text
         END AS why_ended,
         CASE
             WHEN (c.is_subscription IS NOT FALSE) THEN m.will_renew
             ELSE false
         END AS will_renew,
-    m.contract_id AS original_transaction_id,
+    m.original_transaction_id,
     m.bundle_id
-   FROM (((((appstore.member_contracts m
-     LEFT JOIN appstore.transactions c ON ((((c.environment)::text = (m.environment)::text) AND (c.transaction_id = m.current_transaction_id))))
-     LEFT JOIN appstore.subscriptions s ON ((((s.environment)::text = (m.environment)::text) AND (s.original_transaction_id = m.contract_id))))
-     LEFT JOIN appstore.products p ON ((p.product_id = m.product_id)))
-     LEFT JOIN LATERAL ( SELECT r.environment,
-            r.original_transaction_id,
-            r.bundle_id,
-            r.provenance,
-            r.product_id,
-            r.auto_renew_product_id,
-            r.auto_renew_status,
-            r.is_in_billing_retry_period,
-            r.expiration_intent,
-            r.grace_period_expires_date,
-            r.price_increase_status,
-            r.promotional_offer_id,
-            r.offer_code_ref_name,
-            r.stated_at,
-            r.fact_hash
-           FROM appstore.legacy_renewals r
-          WHERE ((r.original_transaction_id = m.contract_id) AND ((r.environment)::text = (m.environment)::text) AND (r.bundle_id = m.bundle_id))
+   FROM ((((appstore.contracts m
+     LEFT JOIN appstore.transactions c ON (((c.transaction_id = m.current_transaction_id) AND (c.environment = m.environment))))
+     LEFT JOIN appstore.products p ON (((p.product_id = m.product_id) AND (p.bundle_id = m.bundle_id))))
+     LEFT JOIN LATERAL ( SELECT r.stated_at
+           FROM appstore.v1_renewals r
+          WHERE ((r.original_transaction_id = m.original_transaction_id) AND (r.environment = m.environment) AND (r.bundle_id = m.bundle_id))
          OFFSET 0) l ON (true))
      CROSS JOIN LATERAL ( SELECT
                 CASE
@@ -3277,7 +3889,13 @@ CREATE VIEW appstore.entitlement_terms AS
                 END AS until) term)
   WHERE ((m.product_id IS NOT NULL) AND (c.confers_access OR (c.transaction_id IS NULL)));
 
-ALTER TABLE appstore.entitlement_terms OWNER TO appstore_owner;
+COMMENT ON VIEW appstore.entitlement_terms IS 'What each contract gives, and until when, with or without an owner: a row for each entitlement that appstore.products lists for its product, else one of the product''s name. appstore.entitlements says what that means now.';
+
+COMMENT ON COLUMN appstore.entitlement_terms.until IS 'infinity for what does not end; null while the purchase or its duration is unknown.';
+
+COMMENT ON COLUMN appstore.entitlement_terms.grace_from IS 'From when access is a grace period.';
+
+COMMENT ON COLUMN appstore.entitlement_terms.why_ended IS 'What is said once it has ended: expired, billing_retry, refunded, revoked (of a family member), upgraded, duration_unknown (a non-renewing product that appstore.products does not list), purchase_unknown.';
 
 CREATE VIEW appstore.entitlements AS
  SELECT entitlements_at.environment,
@@ -3293,15 +3911,15 @@ CREATE VIEW appstore.entitlements AS
     entitlements_at.bundle_id
    FROM appstore.entitlements_at(now()) entitlements_at(environment, user_id, product_id, entitlement, active, until, why, in_grace, will_renew, original_transaction_id, bundle_id);
 
-ALTER TABLE appstore.entitlements OWNER TO appstore_owner;
+COMMENT ON VIEW appstore.entitlements IS 'What each user may use now, and no longer: a row for each contract and entitlement. Two apps that give an entitlement of one name have a row each.';
 
 CREATE TABLE appstore.event_contracts (
     environment appstore.environment NOT NULL,
-    original_transaction_id text NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
     event_id bigint NOT NULL
 );
 
-ALTER TABLE appstore.event_contracts OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.event_contracts IS 'The contracts of events that are about more than one, such as receipts; an outcome has room for one. Consumables are left out.';
 
 CREATE VIEW appstore.failed AS
  SELECT o.event_id,
@@ -3320,13 +3938,23 @@ CREATE VIEW appstore.failed AS
     o.transaction_id,
     o.original_transaction_id
    FROM appstore.outcomes o
-  WHERE (o.result = 'failed'::text);
+  WHERE (o.result = 'failed'::appstore.result);
 
-ALTER TABLE appstore.failed OWNER TO appstore_owner;
+COMMENT ON VIEW appstore.failed IS 'The dead letters: events that failed at each attempt. appstore.requeue_event runs one again, appstore.discard_event ends it.';
+
+CREATE TABLE appstore.fence (
+    is_only boolean DEFAULT true NOT NULL,
+    contract integer NOT NULL,
+    CONSTRAINT fence_is_one_row CHECK (is_only)
+);
+
+COMMENT ON TABLE appstore.fence IS 'One row: the contract between the schema and the programs that work with it. Each claim of a worker compares it with its own, so that a worker of another release claims nothing.';
+
+COMMENT ON COLUMN appstore.fence.contract IS 'The version of the last breaking step.';
 
 CREATE TABLE appstore.inbox (
     event_id bigint NOT NULL,
-    source text NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
     received_at timestamp with time zone NOT NULL,
     body bytea NOT NULL,
     CONSTRAINT inbox_body_within_limits CHECK (((octet_length(body) >= 1) AND (octet_length(body) <= 4194304))),
@@ -3335,7 +3963,11 @@ CREATE TABLE appstore.inbox (
 PARTITION BY RANGE (event_id);
 ALTER TABLE ONLY appstore.inbox ALTER COLUMN body SET STORAGE EXTERNAL;
 
-ALTER TABLE appstore.inbox OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.inbox IS 'Every event as it came in; append-only, never updated. Partitioned by event_id, so that old bodies go by dropping a partition.';
+
+COMMENT ON COLUMN appstore.inbox.source IS 'Where the event came from: notification_v2, notification_v1, client_transaction, client_receipt, verify_receipt …';
+
+COMMENT ON COLUMN appstore.inbox.body IS 'The raw bytes. jsonb would refuse \u0000 and lone surrogates and so lose the event.';
 
 CREATE SEQUENCE appstore.inbox_event_id
     START WITH 1
@@ -3344,13 +3976,13 @@ CREATE SEQUENCE appstore.inbox_event_id
     NO MAXVALUE
     CACHE 1;
 
-ALTER TABLE appstore.inbox_event_id OWNER TO appstore_owner;
-
 ALTER SEQUENCE appstore.inbox_event_id OWNED BY appstore.inbox.event_id;
+
+COMMENT ON SEQUENCE appstore.inbox_event_id IS 'The ids of events, in order of arrival. They may have gaps.';
 
 CREATE TABLE appstore.inbox_default (
     event_id bigint DEFAULT nextval('appstore.inbox_event_id'::regclass) NOT NULL,
-    source text NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
     received_at timestamp with time zone NOT NULL,
     body bytea NOT NULL,
     CONSTRAINT inbox_body_within_limits CHECK (((octet_length(body) >= 1) AND (octet_length(body) <= 4194304))),
@@ -3359,11 +3991,11 @@ CREATE TABLE appstore.inbox_default (
 WITH (autovacuum_vacuum_scale_factor='0.02', toast.autovacuum_vacuum_scale_factor='0.02');
 ALTER TABLE ONLY appstore.inbox_default ALTER COLUMN body SET STORAGE EXTERNAL;
 
-ALTER TABLE appstore.inbox_default OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.inbox_default IS 'Takes events for whose ids no partition exists, so that no insert can fail.';
 
 CREATE TABLE appstore.inbox_first (
     event_id bigint DEFAULT nextval('appstore.inbox_event_id'::regclass) NOT NULL,
-    source text NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
     received_at timestamp with time zone NOT NULL,
     body bytea NOT NULL,
     CONSTRAINT inbox_body_within_limits CHECK (((octet_length(body) >= 1) AND (octet_length(body) <= 4194304))),
@@ -3372,88 +4004,90 @@ CREATE TABLE appstore.inbox_first (
 WITH (autovacuum_vacuum_scale_factor='0.02', toast.autovacuum_vacuum_scale_factor='0.02');
 ALTER TABLE ONLY appstore.inbox_first ALTER COLUMN body SET STORAGE EXTERNAL;
 
-ALTER TABLE appstore.inbox_first OWNER TO appstore_owner;
-
-CREATE UNLOGGED TABLE appstore.inbox_in_flight (
-    lane bigint NOT NULL,
-    event_ids bigint[] NOT NULL,
-    is_alone boolean NOT NULL,
-    marked_at timestamp with time zone NOT NULL,
-    lost_at timestamp with time zone,
-    server_start timestamp with time zone DEFAULT pg_postmaster_start_time() NOT NULL,
-    CONSTRAINT inbox_in_flight_alone_is_one CHECK (((NOT is_alone) OR (cardinality(event_ids) = 1))),
-    CONSTRAINT inbox_in_flight_has_events CHECK ((cardinality(event_ids) > 0))
-)
-WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
-
-ALTER TABLE appstore.inbox_in_flight OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.inbox_first IS 'The first partition. The worker makes the following ones ahead of time.';
 
 CREATE VIEW appstore.inbox_partitions AS
- SELECT (c.relname)::text AS partition,
+ SELECT (parent.relname)::text AS parent,
+    (c.relname)::text AS partition,
     b.from_id,
     b.to_id,
     COALESCE((b.to_id <= s.last_value), false) AS is_past,
     pg_total_relation_size((c.oid)::regclass) AS bytes
-   FROM ((((pg_inherits h
+   FROM (((((pg_inherits h
+     JOIN pg_class parent ON ((parent.oid = h.inhparent)))
      JOIN pg_class c ON ((c.oid = h.inhrelid)))
      CROSS JOIN appstore.inbox_event_id s)
      CROSS JOIN LATERAL ( SELECT pg_get_expr(c.relpartbound, c.oid) AS bound) e)
      CROSS JOIN LATERAL ( SELECT
                 CASE
-                    WHEN (e.bound = 'DEFAULT'::text) THEN NULL::bigint
-                    ELSE COALESCE(("substring"(e.bound, 'FROM \(''?(\d+)''?\)'::text))::bigint, (0)::bigint)
+                    WHEN (e.bound <> 'DEFAULT'::text) THEN COALESCE(("substring"(e.bound, 'FROM \(''?(\d+)''?\)'::text))::bigint, (0)::bigint)
+                    ELSE NULL::bigint
                 END AS from_id,
             ("substring"(e.bound, 'TO \(''?(\d+)''?\)'::text))::bigint AS to_id) b)
-  WHERE (h.inhparent = ('appstore.inbox'::regclass)::oid);
+  WHERE (h.inhparent = ANY (ARRAY[('appstore.inbox'::regclass)::oid, ('appstore.outcomes'::regclass)::oid]));
 
-ALTER TABLE appstore.inbox_partitions OWNER TO appstore_owner;
+COMMENT ON VIEW appstore.inbox_partitions IS 'The partitions of the inbox and of the outcomes (parent): event ids from from_id up to, and without, to_id; null for the default partition.';
 
-CREATE TABLE appstore.inbox_ready (
+COMMENT ON COLUMN appstore.inbox_partitions.is_past IS 'No new event can come into it.';
+
+CREATE TABLE appstore.inbox_queue (
     event_id bigint NOT NULL,
     run_at timestamp with time zone NOT NULL,
     attempts smallint DEFAULT 0 NOT NULL,
     bytes integer NOT NULL,
-    is_suspect boolean DEFAULT false NOT NULL,
+    is_isolated boolean DEFAULT false NOT NULL,
     last_error text,
     deaths smallint DEFAULT 0 NOT NULL,
-    CONSTRAINT inbox_ready_attempts_not_negative CHECK ((attempts >= 0)),
-    CONSTRAINT inbox_ready_deaths_not_negative CHECK ((deaths >= 0))
+    run integer DEFAULT 1 NOT NULL,
+    CONSTRAINT inbox_queue_attempts_not_negative CHECK ((attempts >= 0)),
+    CONSTRAINT inbox_queue_deaths_not_negative CHECK ((deaths >= 0)),
+    CONSTRAINT inbox_queue_run_positive CHECK ((run > 0))
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
 
-ALTER TABLE appstore.inbox_ready OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.inbox_queue IS 'A narrow row for each event without an outcome, deleted when the event gets one. Separate from the bodies, so that neither ten million settled events nor a snapshot that is held for long slow the claim.';
+
+COMMENT ON COLUMN appstore.inbox_queue.run_at IS 'When the event is due: its arrival, or the end of its back-off. Never in the past when it is written, which the worker''s low-water mark relies on.';
+
+COMMENT ON COLUMN appstore.inbox_queue.bytes IS 'Length of the body, for the byte budget of a batch.';
+
+COMMENT ON COLUMN appstore.inbox_queue.is_isolated IS 'The event runs by itself: its batch was lost with its process, or the event failed by itself.';
+
+COMMENT ON COLUMN appstore.inbox_queue.deaths IS 'How often a worker died while it ran this event alone. Three make it failed.';
+
+COMMENT ON COLUMN appstore.inbox_queue.run IS '1, and one more after each requeue; becomes outcomes.run.';
 
 CREATE VIEW appstore.inbox_status AS
- SELECT r.event_id,
+ SELECT q.event_id,
     ( SELECT i.source
            FROM appstore.inbox i
-          WHERE (i.event_id = r.event_id)) AS source,
+          WHERE (i.event_id = q.event_id)) AS source,
     ( SELECT i.received_at
            FROM appstore.inbox i
-          WHERE (i.event_id = r.event_id)) AS received_at,
+          WHERE (i.event_id = q.event_id)) AS received_at,
         CASE
-            WHEN (r.run_at <= statement_timestamp()) THEN 'ready'::text
+            WHEN (q.run_at <= statement_timestamp()) THEN 'ready'::text
             ELSE 'waiting'::text
         END AS state,
-    NULL::text AS outcome,
+    NULL::appstore.result AS result,
     NULL::text AS reason,
-    NULL::text AS notification_type,
-    NULL::text AS subtype,
-    NULL::text AS notification_uuid,
-    NULL::text AS environment,
-    NULL::text AS transaction_id,
-    NULL::text AS original_transaction_id,
-    (r.attempts)::integer AS attempts,
-    r.run_at AS next_run_at,
-    r.last_error,
+    (NULL::text COLLATE "C") AS notification_type,
+    (NULL::text COLLATE "C") AS subtype,
+    NULL::uuid AS notification_uuid,
+    (NULL::text COLLATE "C") AS environment,
+    (NULL::text COLLATE "C") AS transaction_id,
+    (NULL::text COLLATE "C") AS original_transaction_id,
+    (q.attempts)::integer AS attempts,
+    q.run_at AS next_run_at,
+    q.last_error,
     NULL::timestamp with time zone AS settled_at
-   FROM appstore.inbox_ready r
+   FROM appstore.inbox_queue q
 UNION ALL
  SELECT o.event_id,
     o.source,
     o.received_at,
     'settled'::text AS state,
-    o.result AS outcome,
+    o.result,
     o.reason,
     o.notification_type,
     o.subtype,
@@ -3467,21 +4101,34 @@ UNION ALL
     o.settled_at
    FROM appstore.outcomes o;
 
-ALTER TABLE appstore.inbox_status OWNER TO appstore_owner;
+COMMENT ON VIEW appstore.inbox_status IS 'Every event: settled with its result, ready when it is due, or waiting for its time. An event whose outcome has aged is gone.';
 
-CREATE TABLE appstore.notifications_seen (
-    environment appstore.environment NOT NULL,
-    notification_uuid text NOT NULL,
-    first_event_id bigint NOT NULL
+CREATE TABLE appstore.maintenance_state (
+    task text NOT NULL COLLATE pg_catalog."C",
+    started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    settled_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    event_id bigint DEFAULT 0 NOT NULL,
+    kept bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    not_before timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL
 );
 
-ALTER TABLE appstore.notifications_seen OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.maintenance_state IS 'How far each task of maintenance is: the walks of appstore.expire and appstore.expire_notifications, and the checks of aged partitions by appstore.drop_aged_partition.';
+
+COMMENT ON COLUMN appstore.maintenance_state.task IS 'A walk, such as rejected_bodies, or the name of a partition.';
+
+COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
+
+COMMENT ON COLUMN appstore.maintenance_state.event_id IS 'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block.';
+
+COMMENT ON COLUMN appstore.maintenance_state.kept IS 'The events of the partition that must be kept.';
+
+COMMENT ON COLUMN appstore.maintenance_state.not_before IS 'Too many events must be kept: the check begins again then.';
 
 CREATE TABLE appstore.outbox (
     call_id bigint NOT NULL,
-    kind text NOT NULL,
-    call_key text NOT NULL,
-    bundle_id text NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    call_key text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
     event_id bigint,
     asked_by bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     payload bytea,
@@ -3493,11 +4140,11 @@ CREATE TABLE appstore.outbox (
     attempts integer DEFAULT 0 NOT NULL,
     last_reason text,
     repeats integer DEFAULT 0 NOT NULL,
-    state text DEFAULT 'open'::text NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
     reason text,
     settled_at timestamp with time zone,
     answer_event_id bigint,
-    fallback_source text,
+    fallback_source text COLLATE pg_catalog."C",
     fallback_event_id bigint,
     CONSTRAINT outbox_answer_of_the_answered CHECK (((answer_event_id IS NULL) OR (state = 'answered'::text))),
     CONSTRAINT outbox_fallback_is_a_source CHECK ((fallback_source ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
@@ -3512,7 +4159,23 @@ CREATE TABLE appstore.outbox (
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
 
-ALTER TABLE appstore.outbox OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.outbox IS 'Calls to make. A worker leases a call: run_at moves to the end of the lease and epoch is counted up. A worker that returns with an older epoch is refused; a worker that dies needs no cleanup, because its call is due again when the lease ends.';
+
+COMMENT ON COLUMN appstore.outbox.call_key IS 'What is asked; there is one open call for each key.';
+
+COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call is made of.';
+
+COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that asked, about a hundred at most; the body of any of them would do.';
+
+COMMENT ON COLUMN appstore.outbox.payload IS 'What the call is made of where it is not an event''s body; never a secret.';
+
+COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
+
+COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
+
+COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
+
+COMMENT ON COLUMN appstore.outbox.fallback_source IS 'As which source the event''s body enters the inbox again when there is no answer.';
 
 ALTER TABLE appstore.outbox ALTER COLUMN call_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.outbox_call_id_seq
@@ -3548,67 +4211,96 @@ CREATE VIEW appstore.outbox_status AS
     c.fallback_event_id
    FROM appstore.outbox c;
 
-ALTER TABLE appstore.outbox_status OWNER TO appstore_owner;
+COMMENT ON VIEW appstore.outbox_status IS 'The calls of the outbox, without what is sent.';
+
+COMMENT ON COLUMN appstore.outbox_status.waits_for IS 'Of an open call: the reason of its latest attempt, or no_worker when it has been due for a minute: no worker runs, all are busy, or none has the app''s secret.';
 
 CREATE TABLE appstore.outcome_history (
     event_id bigint NOT NULL,
-    source text NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
     received_at timestamp with time zone NOT NULL,
     settled_at timestamp with time zone NOT NULL,
     run integer NOT NULL,
     attempts integer NOT NULL,
-    result text NOT NULL,
+    result appstore.result NOT NULL,
     reason text,
     last_error text,
-    notification_type text,
-    subtype text,
-    notification_uuid text,
-    environment text,
-    bundle_id text,
-    transaction_id text,
-    original_transaction_id text,
+    notification_type text COLLATE pg_catalog."C",
+    subtype text COLLATE pg_catalog."C",
+    notification_uuid uuid,
+    environment text COLLATE pg_catalog."C",
+    bundle_id text COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    original_transaction_id text COLLATE pg_catalog."C",
     replaced_at timestamp with time zone NOT NULL,
     replaced_by text NOT NULL
 );
 
-ALTER TABLE appstore.outcome_history OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.outcome_history IS 'Outcomes of earlier runs, moved here by a requeue or a discard. They go together with the outcome.';
+
+CREATE TABLE appstore.outcomes_default (
+    event_id bigint NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
+    received_at timestamp with time zone NOT NULL,
+    settled_at timestamp with time zone NOT NULL,
+    run integer NOT NULL,
+    attempts integer NOT NULL,
+    result appstore.result NOT NULL,
+    reason text,
+    last_error text,
+    notification_type text COLLATE pg_catalog."C",
+    subtype text COLLATE pg_catalog."C",
+    notification_uuid uuid,
+    environment text COLLATE pg_catalog."C",
+    bundle_id text COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    original_transaction_id text COLLATE pg_catalog."C",
+    CONSTRAINT outcomes_reason_where_needed CHECK (((reason IS NOT NULL) OR (result <> ALL (ARRAY['unhandled'::appstore.result, 'rejected'::appstore.result, 'failed'::appstore.result, 'discarded'::appstore.result]))))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.outcomes_default IS 'Takes outcomes for whose ids no partition exists, so that no insert can fail.';
+
+CREATE TABLE appstore.outcomes_first (
+    event_id bigint NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
+    received_at timestamp with time zone NOT NULL,
+    settled_at timestamp with time zone NOT NULL,
+    run integer NOT NULL,
+    attempts integer NOT NULL,
+    result appstore.result NOT NULL,
+    reason text,
+    last_error text,
+    notification_type text COLLATE pg_catalog."C",
+    subtype text COLLATE pg_catalog."C",
+    notification_uuid uuid,
+    environment text COLLATE pg_catalog."C",
+    bundle_id text COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    original_transaction_id text COLLATE pg_catalog."C",
+    CONSTRAINT outcomes_reason_where_needed CHECK (((reason IS NOT NULL) OR (result <> ALL (ARRAY['unhandled'::appstore.result, 'rejected'::appstore.result, 'failed'::appstore.result, 'discarded'::appstore.result]))))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.outcomes_first IS 'The first partition. The worker makes the following ones ahead of time.';
 
 CREATE TABLE appstore.owner_links (
+    link_id bigint NOT NULL,
     environment appstore.environment NOT NULL,
-    original_transaction_id text NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
     linked_at timestamp with time zone NOT NULL,
-    user_id text NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
     actor text NOT NULL,
     note text,
     CONSTRAINT owner_links_user_is_a_name CHECK (((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)))
 );
 
-ALTER TABLE appstore.owner_links OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.owner_links IS 'Commands of an operator or the shop: from linked_at on the contract belongs to this user. Append-only.';
 
-CREATE TABLE appstore.partition_checks (
-    partition text NOT NULL,
-    began_at timestamp with time zone NOT NULL,
-    checked_to bigint NOT NULL,
-    kept bigint[] DEFAULT '{}'::bigint[] NOT NULL,
-    not_before timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL
-);
+COMMENT ON COLUMN appstore.owner_links.link_id IS 'Of several links of one instant the one with the greatest id counts.';
 
-ALTER TABLE appstore.partition_checks OWNER TO appstore_owner;
-
-CREATE TABLE appstore.receipt_submissions (
-    environment appstore.environment NOT NULL,
-    original_transaction_id text NOT NULL,
-    user_id text NOT NULL,
-    transaction_id text DEFAULT ''::text NOT NULL,
-    received_at timestamp with time zone NOT NULL,
-    event_id bigint NOT NULL,
-    CONSTRAINT receipt_submissions_user_is_a_name CHECK (((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)))
-);
-
-ALTER TABLE appstore.receipt_submissions OWNER TO appstore_owner;
-
-ALTER TABLE appstore.repairs ALTER COLUMN repair_id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME appstore.repairs_repair_id_seq
+ALTER TABLE appstore.owner_links ALTER COLUMN link_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.owner_links_link_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -3616,277 +4308,370 @@ ALTER TABLE appstore.repairs ALTER COLUMN repair_id ADD GENERATED ALWAYS AS IDEN
     CACHE 1
 );
 
+CREATE TABLE appstore.ownership_claims (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    kind appstore.claim_kind NOT NULL,
+    source_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    effective_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE appstore.ownership_claims IS 'Derived: who owned a contract from when, and why. The owner is that of the claim with the greatest (effective_at, kind, source_id).';
+
+COMMENT ON COLUMN appstore.ownership_claims.source_id IS 'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the transaction.';
+
+CREATE VIEW appstore.payments AS
+ SELECT o.environment,
+    o.user_id,
+    o.order_no,
+    o.status,
+    o.paid_product_id AS product_id,
+    o.paid_at,
+    o.quantity,
+    o.price,
+    o.currency,
+    o.transaction_id,
+    o.original_transaction_id
+   FROM appstore.orders o
+  WHERE ((o.order_no IS DISTINCT FROM o.period_no) AND (o.period_no IS NOT NULL) AND (o.user_id IS NOT NULL))
+UNION ALL
+ SELECT owned.environment,
+    owned.user_id,
+    o.order_no,
+    o.status,
+    o.paid_product_id AS product_id,
+    o.paid_at,
+    o.quantity,
+    o.price,
+    o.currency,
+    o.transaction_id,
+    owned.original_transaction_id
+   FROM ((( SELECT DISTINCT c.environment,
+            c.original_transaction_id,
+            c.user_id
+           FROM appstore.ownership_claims c) owned
+     CROSS JOIN LATERAL ( SELECT t_1.transaction_id,
+            t_1.period_no
+           FROM appstore.transactions t_1
+          WHERE ((t_1.original_transaction_id = owned.original_transaction_id) AND (t_1.environment = owned.environment))
+         OFFSET 0) t)
+     CROSS JOIN LATERAL ( SELECT o_1.environment,
+            o_1.order_no,
+            o_1.user_id,
+            o_1.product_id,
+            o_1.bundle_id,
+            o_1.ordered_at,
+            o_1.status,
+            o_1.reason,
+            o_1.period_no,
+            o_1.transaction_id,
+            o_1.original_transaction_id,
+            o_1.web_order_line_item_id,
+            o_1.paid_product_id,
+            o_1.paid_at,
+            o_1.quantity,
+            o_1.price,
+            o_1.currency
+           FROM appstore.orders o_1
+          WHERE ((o_1.order_no = t.period_no) AND (o_1.environment = owned.environment) AND (o_1.period_no = o_1.order_no) AND (o_1.transaction_id = t.transaction_id) AND (o_1.user_id = owned.user_id))
+         OFFSET 0) o);
+
+COMMENT ON VIEW appstore.payments IS 'What users have paid: their orders that are paid, partly refunded or refunded, first purchases and renewals. product_id is what was bought. appstore.unmatched lists what was paid and has no user.';
+
+COMMENT ON COLUMN appstore.payments.price IS 'Thousandths of the currency''s unit.';
+
+CREATE TABLE appstore.refund_requests (
+    environment appstore.environment NOT NULL,
+    notification_uuid uuid NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    reason text COLLATE pg_catalog."C",
+    signed_date timestamp with time zone NOT NULL,
+    left_transaction_id text COLLATE pg_catalog."C",
+    CONSTRAINT refund_requests_kind_is_known CHECK ((kind = ANY (ARRAY['asked'::text, 'refunded'::text, 'declined'::text])))
+);
+
+COMMENT ON TABLE appstore.refund_requests IS 'What Apple asked and decided about refunds: one row a notification. The lowest signing date counts, since Apple may sign a retry anew.';
+
+COMMENT ON COLUMN appstore.refund_requests.kind IS 'asked: Apple asks how the purchase was consumed; refunded and declined: Apple has decided.';
+
+COMMENT ON COLUMN appstore.refund_requests.reason IS 'consumptionRequestReason of a request.';
+
+COMMENT ON COLUMN appstore.refund_requests.left_transaction_id IS 'The transaction of a copy that was merged before and signed later; null in everything that Apple is known to send, whose copies name one transaction. Depends on the order of arrival and is not part of the state.';
+
 CREATE TABLE appstore.retention (
     is_only boolean DEFAULT true NOT NULL,
     bodies interval,
     outcomes interval,
     rejected_bodies interval DEFAULT '1 day'::interval NOT NULL,
     rejected_outcomes interval DEFAULT '30 days'::interval NOT NULL,
+    notifications interval DEFAULT '200 days'::interval NOT NULL,
     partition_events bigint DEFAULT 10000000 NOT NULL,
     CONSTRAINT retention_bodies_a_day CHECK ((bodies >= '1 day'::interval)),
     CONSTRAINT retention_is_one_row CHECK (is_only),
+    CONSTRAINT retention_notifications_outlive_history CHECK ((notifications >= '181 days'::interval)),
     CONSTRAINT retention_outcomes_outlive_bodies CHECK (((outcomes IS NULL) OR ((bodies IS NOT NULL) AND (outcomes >= bodies)))),
     CONSTRAINT retention_partition_events_sensible CHECK (((partition_events >= 1000) AND (partition_events <= 1000000000))),
     CONSTRAINT retention_rejected_bodies_an_hour CHECK ((rejected_bodies >= '01:00:00'::interval)),
     CONSTRAINT retention_rejected_outcomes_outlive_bodies CHECK ((rejected_outcomes >= rejected_bodies))
 );
 
-ALTER TABLE appstore.retention OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.retention IS 'One row of settings, which an operator changes by UPDATE. null means for ever.';
 
-CREATE TABLE appstore.retention_walks (
-    walk text NOT NULL,
-    settled_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    event_id bigint DEFAULT 0 NOT NULL
+COMMENT ON COLUMN appstore.retention.bodies IS 'How long raw bodies are kept after the event''s outcome.';
+
+COMMENT ON COLUMN appstore.retention.outcomes IS 'How long outcomes and their history are kept.';
+
+COMMENT ON COLUMN appstore.retention.rejected_bodies IS 'How long bodies of rejected events are kept in which nothing could be verified: anyone can post such a body.';
+
+COMMENT ON COLUMN appstore.retention.rejected_outcomes IS 'How long the outcomes of those events are kept.';
+
+COMMENT ON COLUMN appstore.retention.notifications IS 'How long seen_notifications remembers a notification. Apple retries for days, and its notification history repeats 180 days: a copy that comes later is called superseded instead of duplicate.';
+
+COMMENT ON COLUMN appstore.retention.partition_events IS 'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
+
+CREATE TABLE appstore.schema_definitions (
+    name text NOT NULL COLLATE pg_catalog."C",
+    "position" integer NOT NULL,
+    digest bytea NOT NULL,
+    objects text[] NOT NULL
 );
 
-ALTER TABLE appstore.retention_walks OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.schema_definitions IS 'The files of functions, views and privileges as they were last applied. migrate replaces all of them when one differs.';
 
-CREATE TABLE appstore.schema_migrations (
+COMMENT ON COLUMN appstore.schema_definitions."position" IS 'The place of the file in the order of creation; objects are dropped in reverse.';
+
+COMMENT ON COLUMN appstore.schema_definitions.digest IS 'SHA-256 of the file.';
+
+COMMENT ON COLUMN appstore.schema_definitions.objects IS 'What the file created, in order, as DROP takes it: ''ROUTINE appstore.admits(integer)''.';
+
+CREATE TABLE appstore.schema_history (
     version integer NOT NULL,
-    name text NOT NULL,
-    applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+    name text NOT NULL COLLATE pg_catalog."C",
+    is_breaking boolean NOT NULL,
+    applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT schema_history_version_positive CHECK ((version > 0))
 );
 
-ALTER TABLE appstore.schema_migrations OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.schema_history IS 'The version that the database was made with, and each step that was applied since.';
 
-CREATE TABLE appstore.submissions (
+COMMENT ON COLUMN appstore.schema_history.is_breaking IS 'The step raised the contract: programs of earlier releases stop working with the database.';
+
+CREATE TABLE appstore.seen_notifications (
     environment appstore.environment NOT NULL,
-    transaction_id text NOT NULL,
-    user_id text NOT NULL,
-    original_transaction_id text NOT NULL,
-    received_at timestamp with time zone NOT NULL,
-    event_id bigint NOT NULL,
-    CONSTRAINT submissions_user_is_a_name CHECK (((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)))
-);
+    notification_uuid uuid NOT NULL,
+    seen_on date DEFAULT (now() AT TIME ZONE 'UTC'::text) NOT NULL,
+    first_event_id bigint NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
 
-ALTER TABLE appstore.submissions OWNER TO appstore_owner;
+COMMENT ON TABLE appstore.seen_notifications IS 'Which event brought each notificationUUID first. Written after verification, in the transaction that applies it: a forged copy cannot suppress the genuine notification. Not partitioned, since its key does not name the event: appstore.expire_notifications deletes old rows. A notification that comes after that is merged again, which changes nothing.';
+
+COMMENT ON COLUMN appstore.seen_notifications.seen_on IS 'The day (UTC) of the merge. Four bytes, which fit between the other columns.';
 
 CREATE VIEW appstore.unmatched AS
- WITH unowned AS (
-         SELECT DISTINCT ON (o.environment, o.origin_no) o.environment,
-            o.no,
-            o.period_no,
-            o.trade_no,
-            o.origin_no,
-            o.paid_product_id,
-            o.paid_at,
-            count(*) OVER (PARTITION BY o.environment, o.origin_no) AS periods
+ SELECT first.environment,
+        CASE
+            WHEN (u.order_no <> u.period_no) THEN 'order_unknown'::text
+            WHEN (named.product_id <> t.product_id) THEN 'product_mismatch'::text
+            WHEN (named.bundle_id <> t.bundle_id) THEN 'bundle_mismatch'::text
+            WHEN (named.order_no IS NOT NULL) THEN 'order_paid_before'::text
+            WHEN (posted.user_id IS NOT NULL) THEN 'too_late'::text
+            ELSE 'no_user'::text
+        END AS reason,
+        CASE
+            WHEN (u.order_no <> u.period_no) THEN 'create_order'::text
+            WHEN (COALESCE((named.order_no)::text, posted.user_id) IS NOT NULL) THEN 'link_owner_or_refund'::text
+            ELSE 'post_within_72_hours'::text
+        END AS resolution,
+    COALESCE(named.order_no, u.order_no) AS order_no,
+    COALESCE(named.user_id, posted.user_id) AS user_id,
+    NULL::text AS owner_user_id,
+    u.transaction_id,
+    first.original_transaction_id,
+    u.paid_product_id AS product_id,
+    u.paid_at AS purchase_date,
+    named.product_id AS ordered_product_id,
+    named.bundle_id AS ordered_bundle_id,
+    first.periods
+   FROM ((((( SELECT o.environment,
+            o.original_transaction_id,
+            count(*) AS periods,
+            (array_agg(o.order_no ORDER BY (o.order_no = o.period_no), o.paid_at, (length(o.transaction_id)), o.transaction_id))[1] AS order_no
            FROM appstore.orders o
           WHERE ((o.user_id IS NULL) AND (o.status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])))
-          ORDER BY o.environment, o.origin_no, (o.no = o.period_no), o.paid_at, (length(o.trade_no)), (o.trade_no COLLATE "C")
-        ), explained AS (
-         SELECT u.environment,
-            u.no,
-            u.period_no,
-            u.trade_no,
-            u.origin_no,
-            u.paid_product_id,
-            u.paid_at,
-            u.periods,
-            COALESCE(named.no, u.no) AS concerned,
-            named.product_id AS ordered_product,
-            named.bundle_id AS ordered_bundle,
-            COALESCE(named.user_id, posted.user_id) AS user_id,
-                CASE
-                    WHEN (u.no <> u.period_no) THEN 'order_unknown'::text
-                    WHEN (named.product_id <> t.product_id) THEN 'product_mismatch'::text
-                    WHEN (named.bundle_id <> t.bundle_id) THEN 'bundle_mismatch'::text
-                    WHEN (named.no IS NOT NULL) THEN 'order_paid_before'::text
-                    WHEN (posted.user_id IS NOT NULL) THEN 'too_late'::text
-                    ELSE 'no_user'::text
-                END AS reason
-           FROM (((unowned u
-             LEFT JOIN appstore.transactions t ON ((((t.environment)::text = (u.environment)::text) AND (t.transaction_id = u.trade_no))))
-             LEFT JOIN appstore.orders named ON (((u.no = u.period_no) AND ((named.environment)::text = (u.environment)::text) AND (named.no = t.first_token))))
-             LEFT JOIN LATERAL ( SELECT s.user_id
-                   FROM appstore.submissions s
-                  WHERE ((u.no = u.period_no) AND ((s.environment)::text = (u.environment)::text) AND (s.original_transaction_id = u.origin_no))
-                  ORDER BY s.received_at, s.event_id
-                 LIMIT 1) posted ON (true))
-        ), unpaid AS (
-         SELECT n.environment,
-            n.no,
+          GROUP BY o.environment, o.original_transaction_id) first
+     CROSS JOIN LATERAL ( SELECT o.environment,
+            o.order_no,
+            o.user_id,
+            o.product_id,
+            o.bundle_id,
+            o.ordered_at,
+            o.status,
+            o.reason,
+            o.period_no,
+            o.transaction_id,
+            o.original_transaction_id,
+            o.web_order_line_item_id,
+            o.paid_product_id,
+            o.paid_at,
+            o.quantity,
+            o.price,
+            o.currency
+           FROM appstore.orders o
+          WHERE ((o.order_no = first.order_no) AND (o.environment = first.environment))
+         OFFSET 0) u)
+     LEFT JOIN LATERAL ( SELECT t_1.product_id,
+            t_1.bundle_id,
+            t_1.first_token
+           FROM appstore.transactions t_1
+          WHERE ((t_1.transaction_id = u.transaction_id) AND (t_1.environment = u.environment))
+         OFFSET 0) t ON (true))
+     LEFT JOIN LATERAL ( SELECT n.order_no,
             n.user_id,
-            n.product_id AS ordered_product,
-            n.bundle_id AS ordered_bundle,
-            t.transaction_id,
-            t.original_transaction_id,
-            t.product_id,
-            t.purchase_date,
-            given.user_id AS given_to,
-                CASE
-                    WHEN (n.product_id <> t.product_id) THEN 'product_mismatch'::text
-                    ELSE 'bundle_mismatch'::text
-                END AS reason
-           FROM ((appstore.orders n
-             CROSS JOIN LATERAL ( SELECT t_1.environment,
-                    t_1.transaction_id,
-                    t_1.original_transaction_id,
-                    t_1.web_order_line_item_id,
-                    t_1.bundle_id,
-                    t_1.product_id,
-                    t_1.product_type,
-                    t_1.subscription_group_identifier,
-                    t_1.purchase_date,
-                    t_1.original_purchase_date,
-                    t_1.expires_date,
-                    t_1.quantity,
-                    t_1.app_account_token,
-                    t_1.in_app_ownership_type,
-                    t_1.revocation_date,
-                    t_1.revocation_reason,
-                    t_1.revocation_type,
-                    t_1.revocation_percentage,
-                    t_1.is_upgraded,
-                    t_1.offer_type,
-                    t_1.offer_identifier,
-                    t_1.offer_discount_type,
-                    t_1.offer_period,
-                    t_1.storefront,
-                    t_1.storefront_id,
-                    t_1.transaction_reason,
-                    t_1.currency,
-                    t_1.price,
-                    t_1.app_transaction_id,
-                    t_1.billing_plan_type,
-                    t_1.signed_date,
-                    t_1.payload_hash,
-                    t_1.first_signed_date,
-                    t_1.first_token,
-                    t_1.first_token_signed_date,
-                    t_1.first_token_hash,
-                    t_1.period_no,
-                    t_1.is_subscription,
-                    t_1.is_purchased,
-                    t_1.order_no,
-                    t_1.named_no,
-                    t_1.confers_access,
-                    t_1.receipt_date,
-                    t_1.receipt_hash,
-                    t_1.receipt_expires_date,
-                    t_1.receipt_revocation_date,
-                    t_1.receipt_revocation_reason,
-                    t_1.receipt_is_upgraded,
-                    t_1.left_contract
-                   FROM appstore.transactions t_1
-                  WHERE (((t_1.environment)::text = (n.environment)::text) AND (t_1.first_token = n.no) AND t_1.is_purchased)
-                  ORDER BY t_1.purchase_date, (length(t_1.transaction_id)), (t_1.transaction_id COLLATE "C")
-                 LIMIT 1) t)
-             JOIN appstore.orders given ON ((((given.environment)::text = (t.environment)::text) AND (given.no = t.order_no))))
-          WHERE ((n.reason IS NOT NULL) AND (given.user_id <> n.user_id) AND (given.status <> 'refunded'::text))
-        ), posted AS (
-         SELECT s.environment,
-            s.original_transaction_id,
-            s.user_id,
-            s.received_at,
-            s.event_id,
-            t.order_no,
-            t.transaction_id,
-            t.product_id,
-            t.purchase_date,
-            owner.user_id AS owner
-           FROM ((((appstore.submissions s
-             JOIN appstore.transactions t ON ((((t.environment)::text = (s.environment)::text) AND (t.transaction_id = s.transaction_id))))
-             LEFT JOIN appstore.orders o ON ((((o.environment)::text = (t.environment)::text) AND (o.no = t.order_no))))
-             LEFT JOIN appstore.member_contracts m ON ((((m.environment)::text = (s.environment)::text) AND (m.contract_id = s.original_transaction_id))))
-             CROSS JOIN LATERAL ( SELECT COALESCE(o.user_id, m.user_id) AS user_id) owner)
-          WHERE ((owner.user_id <> s.user_id) OR ((owner.user_id IS NULL) AND (NOT t.is_purchased)))
-        UNION ALL
-         SELECT s.environment,
-            s.original_transaction_id,
-            s.user_id,
-            s.received_at,
-            s.event_id,
-            t.order_no,
-            t.transaction_id,
-            t.product_id,
-            t.purchase_date,
-            owner.user_id
-           FROM ((((appstore.receipt_submissions s
-             JOIN appstore.member_contracts m ON ((((m.environment)::text = (s.environment)::text) AND (m.contract_id = s.original_transaction_id))))
-             JOIN appstore.transactions t ON ((((t.environment)::text = (s.environment)::text) AND (t.transaction_id = COALESCE(NULLIF(s.transaction_id, ''::text), m.current_transaction_id)))))
-             LEFT JOIN appstore.orders o ON (((s.transaction_id <> ''::text) AND ((o.environment)::text = (t.environment)::text) AND (o.no = t.order_no))))
-             CROSS JOIN LATERAL ( SELECT COALESCE(o.user_id, m.user_id) AS user_id) owner)
-          WHERE ((owner.user_id <> s.user_id) AND ((s.transaction_id <> ''::text) OR (t.confers_access AND (s.user_id IS DISTINCT FROM ( SELECT c.user_id
-                   FROM appstore.claims c
-                  WHERE (((c.environment)::text = (s.environment)::text) AND (c.original_transaction_id = s.original_transaction_id) AND (c.effective_at <= s.received_at))
-                  ORDER BY c.effective_at DESC, (c.evidence COLLATE "C") DESC
-                 LIMIT 1)))))
-        ), refused AS (
-         SELECT DISTINCT ON (p.environment, p.original_transaction_id, p.user_id) p.environment,
-            p.original_transaction_id,
-            p.user_id,
-            p.received_at,
-            p.event_id,
-            p.order_no,
-            p.transaction_id,
-            p.product_id,
-            p.purchase_date,
-            p.owner
-           FROM posted p
-          WHERE ((NOT (EXISTS ( SELECT
-                   FROM appstore.owner_links l
-                  WHERE (((l.environment)::text = (p.environment)::text) AND (l.original_transaction_id = p.original_transaction_id) AND (l.linked_at >= p.received_at))))) AND (NOT (EXISTS ( SELECT
-                   FROM appstore.orders u
-                  WHERE (((u.environment)::text = (p.environment)::text) AND (u.origin_no = p.original_transaction_id) AND (u.user_id IS NULL) AND (u.status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])))))))
-          ORDER BY p.environment, p.original_transaction_id, p.user_id, p.received_at, p.event_id
-        )
- SELECT e.environment,
-    e.concerned AS no,
-    e.reason,
-    e.trade_no AS transaction_id,
-    e.origin_no AS original_transaction_id,
-    e.paid_product_id AS product_id,
-    e.paid_at AS purchase_date,
-        CASE e.reason
-            WHEN 'order_unknown'::text THEN 'Call create_order with this number.'::text
-            WHEN 'no_user'::text THEN 'The app posts it within 72 hours of the purchase, or call link_owner.'::text
-            WHEN 'too_late'::text THEN (('Call link_owner if it is '::text || e.user_id) || '''s, or refund.'::text)
-            WHEN 'order_paid_before'::text THEN (('One token pays once. Call link_owner if it is '::text || COALESCE((e.user_id || '''s'::text), 'somebody''s'::text)) || ', or refund.'::text)
-            ELSE ((((('The order is for '::text || e.ordered_product) || COALESCE((' of '::text || e.ordered_bundle), ''::text)) || '. Call link_owner if this will do for '::text) || e.user_id) || ', or refund.'::text)
-        END AS resolution,
-    e.user_id,
-    e.periods
-   FROM explained e
+            n.product_id,
+            n.bundle_id
+           FROM appstore.orders n
+          WHERE ((n.order_no = t.first_token) AND (n.environment = u.environment) AND (u.order_no = u.period_no))
+         OFFSET 0) named ON (true))
+     LEFT JOIN LATERAL ( SELECT p.user_id
+           FROM appstore.client_posts p
+          WHERE ((p.original_transaction_id = u.original_transaction_id) AND (p.environment = u.environment) AND (NOT p.is_receipt) AND (u.order_no = u.period_no))
+          ORDER BY p.received_at, p.event_id
+         LIMIT 1) posted ON (true))
 UNION ALL
- SELECT u.environment,
-    u.no,
-    u.reason,
-    u.transaction_id,
-    u.original_transaction_id,
-    u.product_id,
-    u.purchase_date,
-    ((((((('The order is for '::text || u.ordered_product) || COALESCE((' of '::text || u.ordered_bundle), ''::text)) || '; what was bought went to '::text) || u.given_to) || ', whose contract it is. Call link_owner if it is '::text) || u.user_id) || '''s, or refund.'::text) AS resolution,
-    u.user_id,
-    1 AS periods
-   FROM unpaid u
-  WHERE (NOT (EXISTS ( SELECT
-           FROM appstore.owner_links l
-          WHERE (((l.environment)::text = (u.environment)::text) AND (l.original_transaction_id = u.original_transaction_id) AND (l.linked_at >= u.purchase_date)))))
-UNION ALL
- SELECT r.environment,
-    r.order_no AS no,
+ SELECT n.environment,
         CASE
-            WHEN (r.owner IS NULL) THEN 'too_late'::text
-            ELSE 'owner_conflict'::text
+            WHEN (n.product_id <> t.product_id) THEN 'product_mismatch'::text
+            ELSE 'bundle_mismatch'::text
         END AS reason,
-    r.transaction_id,
-    r.original_transaction_id,
-    r.product_id,
-    r.purchase_date,
-        CASE
-            WHEN (r.owner IS NULL) THEN (('Call link_owner if it is '::text || r.user_id) || '''s.'::text)
-            ELSE (((((('It is '::text || r.owner) || '''s. Call link_owner, for '::text) || r.user_id) || ' or to confirm '::text) || r.owner) || '.'::text)
-        END AS resolution,
-    r.user_id,
+    'link_owner_or_refund'::text AS resolution,
+    n.order_no,
+    n.user_id,
+    given.user_id AS owner_user_id,
+    t.transaction_id,
+    t.original_transaction_id,
+    t.product_id,
+    t.purchase_date,
+    n.product_id AS ordered_product_id,
+    n.bundle_id AS ordered_bundle_id,
     1 AS periods
-   FROM refused r;
+   FROM ((appstore.orders n
+     CROSS JOIN LATERAL ( SELECT t_1.environment,
+            t_1.transaction_id,
+            t_1.original_transaction_id,
+            t_1.web_order_line_item_id,
+            t_1.bundle_id,
+            t_1.product_id,
+            t_1.product_type,
+            t_1.subscription_group_identifier,
+            t_1.purchase_date,
+            t_1.original_purchase_date,
+            t_1.expires_date,
+            t_1.quantity,
+            t_1.app_account_token,
+            t_1.in_app_ownership_type,
+            t_1.revocation_date,
+            t_1.revocation_reason,
+            t_1.revocation_type,
+            t_1.revocation_percentage,
+            t_1.is_upgraded,
+            t_1.offer_type,
+            t_1.offer_identifier,
+            t_1.offer_discount_type,
+            t_1.offer_period,
+            t_1.storefront,
+            t_1.storefront_id,
+            t_1.transaction_reason,
+            t_1.currency,
+            t_1.price,
+            t_1.app_transaction_id,
+            t_1.billing_plan_type,
+            t_1.signed_date,
+            t_1.payload_hash,
+            t_1.first_signed_date,
+            t_1.first_token,
+            t_1.first_token_signed_date,
+            t_1.first_token_hash,
+            t_1.period_no,
+            t_1.is_subscription,
+            t_1.is_purchased,
+            t_1.order_no,
+            t_1.token_changed,
+            t_1.left_token,
+            t_1.confers_access,
+            t_1.receipt_date,
+            t_1.receipt_hash,
+            t_1.receipt_expires_date,
+            t_1.receipt_revocation_date,
+            t_1.receipt_revocation_reason,
+            t_1.receipt_is_upgraded,
+            t_1.left_contract
+           FROM appstore.transactions t_1
+          WHERE ((t_1.first_token = n.order_no) AND (t_1.environment = n.environment) AND t_1.is_purchased)
+          ORDER BY t_1.purchase_date, (length(t_1.transaction_id)), t_1.transaction_id
+         LIMIT 1) t)
+     CROSS JOIN LATERAL ( SELECT o.user_id
+           FROM appstore.orders o
+          WHERE ((o.order_no = t.order_no) AND (o.environment = n.environment) AND (o.status <> 'refunded'::text) AND (o.user_id <> n.user_id))
+         OFFSET 0) given)
+  WHERE ((n.reason IS NOT NULL) AND (NOT (EXISTS ( SELECT
+           FROM appstore.owner_links l
+          WHERE ((l.original_transaction_id = t.original_transaction_id) AND (l.environment = n.environment) AND (l.linked_at >= t.purchase_date))))))
+UNION ALL
+ SELECT p.environment,
+    p.conflict AS reason,
+    'link_owner'::text AS resolution,
+    t.order_no,
+    p.user_id,
+    COALESCE(o.user_id, m.user_id) AS owner_user_id,
+    t.transaction_id,
+    p.original_transaction_id,
+    t.product_id,
+    t.purchase_date,
+    NULL::text AS ordered_product_id,
+    NULL::text AS ordered_bundle_id,
+    1 AS periods
+   FROM (((appstore.client_posts p
+     CROSS JOIN LATERAL ( SELECT m_1.user_id,
+            m_1.current_transaction_id
+           FROM appstore.contracts m_1
+          WHERE ((m_1.original_transaction_id = p.original_transaction_id) AND (m_1.environment = p.environment))
+         OFFSET 0) m)
+     CROSS JOIN LATERAL ( SELECT t_1.transaction_id,
+            t_1.order_no,
+            t_1.product_id,
+            t_1.purchase_date
+           FROM appstore.transactions t_1
+          WHERE ((t_1.transaction_id = COALESCE(p.transaction_id, m.current_transaction_id)) AND (t_1.environment = p.environment))
+         OFFSET 0) t)
+     LEFT JOIN LATERAL ( SELECT o_1.user_id
+           FROM appstore.orders o_1
+          WHERE ((o_1.order_no = t.order_no) AND (o_1.environment = p.environment) AND (p.transaction_id IS NOT NULL))
+         OFFSET 0) o ON (true))
+  WHERE (p.conflict IS NOT NULL);
 
-ALTER TABLE appstore.unmatched OWNER TO appstore_owner;
+COMMENT ON VIEW appstore.unmatched IS 'What needs a decision of an operator: purchases that were paid and have no user, orders whose payment belongs to another user, and posts of purchases that belong to another user. A row goes when the resolution has been carried out.';
+
+COMMENT ON COLUMN appstore.unmatched.reason IS 'order_unknown: paid with an order number that the shop has not made; product_mismatch, bundle_mismatch: what was bought is not what the order is for; order_paid_before: the order paid another purchase; no_user: nothing names a user; too_late: posted more than 72 hours after the purchase, or by a family member; owner_conflict: user_id posted what belongs to owner_user_id.';
+
+COMMENT ON COLUMN appstore.unmatched.resolution IS 'create_order: with order_no; post_within_72_hours: the app posts a purchase within 72 hours of it, or call link_owner; link_owner_or_refund: call link_owner if it is for user_id, or refund; link_owner: call it for user_id, or for owner_user_id to confirm.';
+
+COMMENT ON COLUMN appstore.unmatched.user_id IS 'The user who may be meant: who ordered or posted it.';
+
+COMMENT ON COLUMN appstore.unmatched.owner_user_id IS 'The other user, to whom the purchase belongs today.';
+
+COMMENT ON COLUMN appstore.unmatched.periods IS 'How many paid periods of the contract have no user.';
 
 ALTER TABLE ONLY appstore.inbox ATTACH PARTITION appstore.inbox_default DEFAULT;
 
 ALTER TABLE ONLY appstore.inbox ATTACH PARTITION appstore.inbox_first FOR VALUES FROM (MINVALUE) TO ('10000000');
+
+ALTER TABLE ONLY appstore.outcomes ATTACH PARTITION appstore.outcomes_default DEFAULT;
+
+ALTER TABLE ONLY appstore.outcomes ATTACH PARTITION appstore.outcomes_first FOR VALUES FROM (MINVALUE) TO ('10000000');
 
 ALTER TABLE ONLY appstore.inbox ALTER COLUMN event_id SET DEFAULT nextval('appstore.inbox_event_id'::regclass);
 
@@ -3899,17 +4684,26 @@ ALTER TABLE ONLY appstore.api_keys
 ALTER TABLE ONLY appstore.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (audit_id);
 
-ALTER TABLE ONLY appstore.claims
-    ADD CONSTRAINT claims_pkey PRIMARY KEY (original_transaction_id, environment, evidence);
+ALTER TABLE ONLY appstore.batch_markers
+    ADD CONSTRAINT batch_markers_pkey PRIMARY KEY (lane);
 
-ALTER TABLE ONLY appstore.consumption_answers
-    ADD CONSTRAINT consumption_answers_pkey PRIMARY KEY (transaction_id, environment, answered_at);
+ALTER TABLE ONLY appstore.client_posts
+    ADD CONSTRAINT client_posts_key UNIQUE NULLS NOT DISTINCT (original_transaction_id, environment, user_id, is_receipt, transaction_id);
+
+ALTER TABLE ONLY appstore.consumption_obligations
+    ADD CONSTRAINT consumption_obligations_pkey PRIMARY KEY (transaction_id, environment);
+
+ALTER TABLE ONLY appstore.contracts
+    ADD CONSTRAINT contracts_pkey PRIMARY KEY (original_transaction_id, environment);
 
 ALTER TABLE ONLY appstore.effects
-    ADD CONSTRAINT effects_pkey PRIMARY KEY (effect_key, kind, environment);
+    ADD CONSTRAINT effects_pkey PRIMARY KEY (effect_id);
 
 ALTER TABLE ONLY appstore.event_contracts
     ADD CONSTRAINT event_contracts_pkey PRIMARY KEY (original_transaction_id, environment, event_id);
+
+ALTER TABLE ONLY appstore.fence
+    ADD CONSTRAINT fence_pkey PRIMARY KEY (is_only);
 
 ALTER TABLE ONLY appstore.inbox
     ADD CONSTRAINT inbox_pkey PRIMARY KEY (event_id);
@@ -3920,23 +4714,14 @@ ALTER TABLE ONLY appstore.inbox_default
 ALTER TABLE ONLY appstore.inbox_first
     ADD CONSTRAINT inbox_first_pkey PRIMARY KEY (event_id);
 
-ALTER TABLE ONLY appstore.inbox_in_flight
-    ADD CONSTRAINT inbox_in_flight_pkey PRIMARY KEY (lane);
+ALTER TABLE ONLY appstore.inbox_queue
+    ADD CONSTRAINT inbox_queue_pkey PRIMARY KEY (event_id);
 
-ALTER TABLE ONLY appstore.inbox_ready
-    ADD CONSTRAINT inbox_ready_pkey PRIMARY KEY (event_id);
-
-ALTER TABLE ONLY appstore.legacy_renewals
-    ADD CONSTRAINT legacy_renewals_pkey PRIMARY KEY (original_transaction_id, environment, bundle_id);
-
-ALTER TABLE ONLY appstore.member_contracts
-    ADD CONSTRAINT member_contracts_pkey PRIMARY KEY (contract_id, environment);
-
-ALTER TABLE ONLY appstore.notifications_seen
-    ADD CONSTRAINT notifications_seen_pkey PRIMARY KEY (notification_uuid, environment);
+ALTER TABLE ONLY appstore.maintenance_state
+    ADD CONSTRAINT maintenance_state_pkey PRIMARY KEY (task);
 
 ALTER TABLE ONLY appstore.orders
-    ADD CONSTRAINT orders_pkey PRIMARY KEY (no, environment);
+    ADD CONSTRAINT orders_pkey PRIMARY KEY (order_no, environment);
 
 ALTER TABLE ONLY appstore.outbox
     ADD CONSTRAINT outbox_pkey PRIMARY KEY (call_id);
@@ -3947,47 +4732,53 @@ ALTER TABLE ONLY appstore.outcome_history
 ALTER TABLE ONLY appstore.outcomes
     ADD CONSTRAINT outcomes_pkey PRIMARY KEY (event_id);
 
-ALTER TABLE ONLY appstore.owner_links
-    ADD CONSTRAINT owner_links_pkey PRIMARY KEY (original_transaction_id, environment, linked_at);
+ALTER TABLE ONLY appstore.outcomes_default
+    ADD CONSTRAINT outcomes_default_pkey PRIMARY KEY (event_id);
 
-ALTER TABLE ONLY appstore.partition_checks
-    ADD CONSTRAINT partition_checks_pkey PRIMARY KEY (partition);
+ALTER TABLE ONLY appstore.outcomes_first
+    ADD CONSTRAINT outcomes_first_pkey PRIMARY KEY (event_id);
+
+ALTER TABLE ONLY appstore.owner_links
+    ADD CONSTRAINT owner_links_pkey PRIMARY KEY (link_id);
+
+ALTER TABLE ONLY appstore.ownership_claims
+    ADD CONSTRAINT ownership_claims_pkey PRIMARY KEY (original_transaction_id, environment, kind, source_id);
 
 ALTER TABLE ONLY appstore.products
-    ADD CONSTRAINT products_pkey PRIMARY KEY (product_id, entitlement);
+    ADD CONSTRAINT products_pkey PRIMARY KEY (product_id, bundle_id, entitlement);
 
-ALTER TABLE ONLY appstore.receipt_submissions
-    ADD CONSTRAINT receipt_submissions_pkey PRIMARY KEY (original_transaction_id, environment, user_id, transaction_id);
-
-ALTER TABLE ONLY appstore.refund_statements
-    ADD CONSTRAINT refund_statements_pkey PRIMARY KEY (notification_uuid, environment);
-
-ALTER TABLE ONLY appstore.repairs
-    ADD CONSTRAINT repairs_pkey PRIMARY KEY (repair_id);
+ALTER TABLE ONLY appstore.refund_requests
+    ADD CONSTRAINT refund_requests_pkey PRIMARY KEY (notification_uuid, environment);
 
 ALTER TABLE ONLY appstore.retention
     ADD CONSTRAINT retention_pkey PRIMARY KEY (is_only);
 
-ALTER TABLE ONLY appstore.retention_walks
-    ADD CONSTRAINT retention_walks_pkey PRIMARY KEY (walk);
+ALTER TABLE ONLY appstore.schema_definitions
+    ADD CONSTRAINT schema_definitions_pkey PRIMARY KEY (name);
 
-ALTER TABLE ONLY appstore.schema_migrations
-    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+ALTER TABLE ONLY appstore.schema_history
+    ADD CONSTRAINT schema_history_pkey PRIMARY KEY (version);
 
-ALTER TABLE ONLY appstore.submissions
-    ADD CONSTRAINT submissions_pkey PRIMARY KEY (transaction_id, environment, user_id);
-
-ALTER TABLE ONLY appstore.subscriptions
-    ADD CONSTRAINT subscriptions_pkey PRIMARY KEY (original_transaction_id, environment);
+ALTER TABLE ONLY appstore.seen_notifications
+    ADD CONSTRAINT seen_notifications_pkey PRIMARY KEY (notification_uuid, environment);
 
 ALTER TABLE ONLY appstore.transactions
     ADD CONSTRAINT transactions_pkey PRIMARY KEY (transaction_id, environment);
 
+ALTER TABLE ONLY appstore.v1_renewals
+    ADD CONSTRAINT v1_renewals_pkey PRIMARY KEY (original_transaction_id, environment, bundle_id);
+
 CREATE INDEX audit_log_by_event ON appstore.audit_log USING gin (event_ids);
 
-CREATE INDEX claims_by_user ON appstore.claims USING btree (user_id);
+CREATE INDEX client_posts_by_user ON appstore.client_posts USING btree (user_id);
 
-CREATE INDEX effects_by_contract ON appstore.effects USING btree (original_transaction_id, environment, occurred_at);
+CREATE INDEX client_posts_in_conflict ON appstore.client_posts USING btree (environment, original_transaction_id) WHERE (conflict IS NOT NULL);
+
+CREATE INDEX consumption_obligations_open ON appstore.consumption_obligations USING btree (due_at) WHERE is_open;
+
+CREATE INDEX contracts_by_user ON appstore.contracts USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX effects_by_contract ON appstore.effects USING btree (original_transaction_id, occurred_at);
 
 CREATE INDEX event_contracts_by_event ON appstore.event_contracts USING btree (event_id);
 
@@ -4003,31 +4794,25 @@ CREATE INDEX inbox_first_posted_by_idx ON appstore.inbox_first USING btree (apps
 
 CREATE INDEX inbox_first_posted_by_idx1 ON appstore.inbox_first USING btree (appstore.posted_by(body)) WHERE (source = 'client_receipt'::text);
 
-CREATE INDEX inbox_ready_by_run_at ON appstore.inbox_ready USING btree (run_at, event_id);
+CREATE INDEX inbox_queue_by_run_at ON appstore.inbox_queue USING btree (run_at, event_id);
 
-CREATE INDEX inbox_ready_suspects ON appstore.inbox_ready USING btree (deaths, run_at, event_id) WHERE is_suspect;
+CREATE INDEX inbox_queue_isolated ON appstore.inbox_queue USING btree (deaths, run_at, event_id) WHERE is_isolated;
 
-CREATE INDEX member_contracts_by_user ON appstore.member_contracts USING btree (user_id, environment) WHERE (user_id IS NOT NULL);
+CREATE INDEX orders_by_period ON appstore.orders USING btree (period_no) WHERE (order_no <> period_no);
 
-CREATE INDEX orders_by_contract ON appstore.orders USING btree (origin_no, environment) WHERE (origin_no IS NOT NULL);
+CREATE INDEX orders_by_token_of_contract ON appstore.orders USING btree (original_transaction_id) WHERE (order_no <> period_no);
 
-CREATE INDEX orders_by_period ON appstore.orders USING btree (period_no, environment) WHERE (period_no IS NOT NULL);
+CREATE INDEX orders_by_user ON appstore.orders USING btree (user_id) WHERE (order_no IS DISTINCT FROM period_no);
 
-CREATE INDEX orders_by_token_of_contract ON appstore.orders USING btree (origin_no, environment) WHERE (no <> period_no);
+CREATE INDEX orders_not_paid ON appstore.orders USING btree (environment, order_no) WHERE (reason IS NOT NULL);
 
-CREATE INDEX orders_by_user ON appstore.orders USING btree (user_id, environment) WHERE (user_id IS NOT NULL);
-
-CREATE INDEX orders_not_paid ON appstore.orders USING btree (environment, no) WHERE (reason IS NOT NULL);
-
-CREATE INDEX orders_without_user ON appstore.orders USING btree (environment, origin_no) WHERE ((user_id IS NULL) AND (status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])));
-
-CREATE INDEX outbox_answered ON appstore.outbox USING btree (kind, call_key, settled_at) WHERE (state = 'answered'::text);
+CREATE INDEX orders_without_user ON appstore.orders USING btree (environment, original_transaction_id) WHERE ((user_id IS NULL) AND (status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])));
 
 CREATE INDEX outbox_awaited ON appstore.outbox USING btree (asked_at, call_id) WHERE ((state = 'open'::text) AND (fallback_source IS NOT NULL) AND (fallback_event_id IS NULL));
 
 CREATE INDEX outbox_by_key ON appstore.outbox USING btree (call_key, kind, call_id);
 
-CREATE INDEX outbox_deadlines ON appstore.outbox USING btree (deadline_at, call_id) WHERE ((state = 'open'::text) AND (deadline_at IS NOT NULL));
+CREATE INDEX outbox_deadlines ON appstore.outbox USING btree (deadline_at, call_id) WHERE (state = 'open'::text);
 
 CREATE INDEX outbox_due ON appstore.outbox USING btree (bundle_id, kind, run_at, call_id) WHERE (state = 'open'::text);
 
@@ -4041,35 +4826,35 @@ CREATE INDEX outbox_settled ON appstore.outbox USING btree (settled_at, call_id)
 
 CREATE INDEX outcome_history_by_replaced_at ON appstore.outcome_history USING btree (replaced_at);
 
-CREATE INDEX outcome_history_with_words ON appstore.outcome_history USING btree (event_id) WHERE ((result = 'discarded'::text) OR (last_error IS NOT NULL));
+CREATE INDEX outcomes_by_contract ON ONLY appstore.outcomes USING btree (original_transaction_id) WHERE (original_transaction_id IS NOT NULL);
 
-CREATE INDEX outcomes_by_contract ON appstore.outcomes USING btree (original_transaction_id, environment) WHERE (original_transaction_id IS NOT NULL);
+CREATE INDEX outcomes_default_original_transaction_id_idx ON appstore.outcomes_default USING btree (original_transaction_id) WHERE (original_transaction_id IS NOT NULL);
 
-CREATE INDEX outcomes_needing_attention ON appstore.outcomes USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::text, 'rejected'::text, 'unhandled'::text, 'discarded'::text]));
+CREATE INDEX outcomes_needing_attention ON ONLY appstore.outcomes USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::appstore.result, 'rejected'::appstore.result, 'unhandled'::appstore.result, 'discarded'::appstore.result]));
 
-CREATE INDEX outcomes_with_words ON appstore.outcomes USING btree (event_id) WHERE ((result = 'discarded'::text) OR (last_error IS NOT NULL));
+CREATE INDEX outcomes_default_result_settled_at_event_id_idx ON appstore.outcomes_default USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::appstore.result, 'rejected'::appstore.result, 'unhandled'::appstore.result, 'discarded'::appstore.result]));
+
+CREATE INDEX outcomes_first_original_transaction_id_idx ON appstore.outcomes_first USING btree (original_transaction_id) WHERE (original_transaction_id IS NOT NULL);
+
+CREATE INDEX outcomes_first_result_settled_at_event_id_idx ON appstore.outcomes_first USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::appstore.result, 'rejected'::appstore.result, 'unhandled'::appstore.result, 'discarded'::appstore.result]));
+
+CREATE INDEX owner_links_by_contract ON appstore.owner_links USING btree (original_transaction_id);
 
 CREATE INDEX owner_links_by_user ON appstore.owner_links USING btree (user_id);
 
-CREATE INDEX receipt_submissions_by_user ON appstore.receipt_submissions USING btree (user_id);
+CREATE INDEX ownership_claims_by_user ON appstore.ownership_claims USING btree (user_id);
 
-CREATE INDEX refund_statements_by_transaction ON appstore.refund_statements USING btree (transaction_id, environment, signed_date);
+CREATE INDEX refund_requests_by_transaction ON appstore.refund_requests USING btree (transaction_id, signed_date);
 
-CREATE INDEX repairs_unfinished ON appstore.repairs USING btree (next_step_at) WHERE (state = ANY (ARRAY['requested'::text, 'running'::text]));
+CREATE INDEX transactions_by_contract ON appstore.transactions USING btree (original_transaction_id, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id DESC);
 
-CREATE INDEX submissions_by_contract ON appstore.submissions USING btree (original_transaction_id, environment);
+CREATE INDEX transactions_by_first_token ON appstore.transactions USING btree (first_token, purchase_date, length(transaction_id), transaction_id) WHERE (first_token IS NOT NULL);
 
-CREATE INDEX submissions_by_user ON appstore.submissions USING btree (user_id);
+CREATE INDEX transactions_by_later_token ON appstore.transactions USING btree (app_account_token) WHERE (app_account_token <> first_token);
 
-CREATE INDEX transactions_by_contract ON appstore.transactions USING btree (original_transaction_id, environment, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id COLLATE "C" DESC);
+CREATE INDEX transactions_by_period ON appstore.transactions USING btree (period_no);
 
-CREATE INDEX transactions_by_first_token ON appstore.transactions USING btree (first_token, environment, purchase_date, length(transaction_id), transaction_id COLLATE "C") WHERE (first_token IS NOT NULL);
-
-CREATE INDEX transactions_by_later_token ON appstore.transactions USING btree (app_account_token, environment) WHERE (app_account_token <> first_token);
-
-CREATE INDEX transactions_by_period ON appstore.transactions USING btree (period_no, environment);
-
-CREATE INDEX transactions_of_later_token ON appstore.transactions USING btree (original_transaction_id, environment) WHERE (app_account_token <> first_token);
+CREATE INDEX transactions_of_later_token ON appstore.transactions USING btree (original_transaction_id) WHERE (app_account_token <> first_token);
 
 ALTER INDEX appstore.inbox_pkey ATTACH PARTITION appstore.inbox_default_pkey;
 
@@ -4083,393 +4868,14 @@ ALTER INDEX appstore.inbox_by_poster ATTACH PARTITION appstore.inbox_first_poste
 
 ALTER INDEX appstore.inbox_receipts_by_poster ATTACH PARTITION appstore.inbox_first_posted_by_idx1;
 
-GRANT USAGE ON SCHEMA appstore TO appstore_ingest;
-GRANT USAGE ON SCHEMA appstore TO appstore_worker;
-GRANT USAGE ON SCHEMA appstore TO appstore_operator;
-GRANT USAGE ON SCHEMA appstore TO appstore_viewer;
-GRANT USAGE ON SCHEMA appstore TO appstore_backend;
-GRANT USAGE ON SCHEMA appstore TO appstore_api;
+ALTER INDEX appstore.outcomes_by_contract ATTACH PARTITION appstore.outcomes_default_original_transaction_id_idx;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE appstore.legacy_renewals TO appstore_worker;
-GRANT SELECT ON TABLE appstore.legacy_renewals TO appstore_operator;
-GRANT SELECT ON TABLE appstore.legacy_renewals TO appstore_viewer;
+ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_default_pkey;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE appstore.subscriptions TO appstore_worker;
-GRANT SELECT ON TABLE appstore.subscriptions TO appstore_operator;
-GRANT SELECT ON TABLE appstore.subscriptions TO appstore_viewer;
+ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcomes_default_result_settled_at_event_id_idx;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE appstore.transactions TO appstore_worker;
-GRANT SELECT ON TABLE appstore.transactions TO appstore_operator;
-GRANT SELECT ON TABLE appstore.transactions TO appstore_viewer;
+ALTER INDEX appstore.outcomes_by_contract ATTACH PARTITION appstore.outcomes_first_original_transaction_id_idx;
 
-REVOKE ALL ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions, l appstore.legacy_renewals) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.subscriptions, l appstore.legacy_renewals) TO appstore_worker;
+ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey;
 
-REVOKE ALL ON FUNCTION appstore.age(walk text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.age(walk text) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.age_calls() FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.age_calls() TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.api_create_order(user_id text, product_id text, no uuid, bundle_id text) TO appstore_api;
-
-REVOKE ALL ON FUNCTION appstore.api_entitlements(environment text, user_id text, bundle_ids text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.api_entitlements(environment text, user_id text, bundle_ids text[]) TO appstore_api;
-
-REVOKE ALL ON FUNCTION appstore.api_event(event_id bigint, with_submission boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.api_event(event_id bigint, with_submission boolean) TO appstore_api;
-
-REVOKE ALL ON FUNCTION appstore.api_key(key_hash bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.api_key(key_hash bytea) TO appstore_api;
-
-REVOKE ALL ON FUNCTION appstore.api_link_owner(environment text, original_transaction_id text, user_id text, bundle_ids text[], key_id integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.api_link_owner(environment text, original_transaction_id text, user_id text, bundle_ids text[], key_id integer) TO appstore_api;
-
-REVOKE ALL ON FUNCTION appstore.api_receipt_charges(environment text, transaction_ids text[], user_id text, bundle_ids text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.api_receipt_charges(environment text, transaction_ids text[], user_id text, bundle_ids text[]) TO appstore_api;
-
-REVOKE ALL ON FUNCTION appstore.api_receipt_question(call_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.api_receipt_question(call_key text) TO appstore_api;
-
-REVOKE ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.api_subscription(environment text, original_transaction_id text, bundle_ids text[]) TO appstore_api;
-
-REVOKE ALL ON FUNCTION appstore.begin_to_store() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.books_concerned(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.books_named(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[]) TO appstore_worker;
-
-GRANT SELECT ON TABLE appstore.repairs TO appstore_operator;
-GRANT SELECT ON TABLE appstore.repairs TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.repairs TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.carry_on_repair(r appstore.repairs) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.chain_link(digest bytea, line text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.chain_link(digest bytea, line text) TO appstore_operator;
-GRANT ALL ON FUNCTION appstore.chain_link(digest bytea, line text) TO appstore_viewer;
-
-REVOKE ALL ON FUNCTION appstore.claims_of(p_environment text, p_contract text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.claims_of(p_environment text, p_contract text) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.consumption_answered(environment text, transaction_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.consumption_answered(environment text, transaction_id text) TO appstore_operator;
-GRANT ALL ON FUNCTION appstore.consumption_answered(environment text, transaction_id text) TO appstore_backend;
-
-REVOKE ALL ON FUNCTION appstore.contracts_of(user_id text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.count_repair(action text, filter jsonb, max_events bigint) TO appstore_operator;
-
-REVOKE ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.create_order(user_id text, product_id text, no uuid, bundle_id text) TO appstore_backend;
-
-REVOKE ALL ON FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.demand_read_committed() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.derive_books(p_environment text, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.discard(event_id bigint, reason text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.discard(event_id bigint, reason text) TO appstore_operator;
-
-REVOKE ALL ON FUNCTION appstore.discard(why text, outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.discard(why text, outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean) TO appstore_operator;
-
-REVOKE ALL ON FUNCTION appstore.discard_settled(event_ids bigint[], settled_before timestamp with time zone, actor text, reason text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.drop_aged_partition() FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.drop_aged_partition() TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.end_posts(posts bigint[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO appstore_operator;
-GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO appstore_viewer;
-GRANT ALL ON FUNCTION appstore.entitlements_at(at timestamp with time zone) TO appstore_backend;
-
-REVOKE ALL ON FUNCTION appstore.events_not_exactly_once() FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.events_not_exactly_once() TO appstore_operator;
-GRANT ALL ON FUNCTION appstore.events_not_exactly_once() TO appstore_viewer;
-
-REVOKE ALL ON FUNCTION appstore.fall_back(calls bigint[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.fall_back_from(answers bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.fall_back_from(answers bigint[]) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.find_repair(action text, filter jsonb, max_events integer) FROM PUBLIC;
-
-GRANT SELECT,INSERT ON TABLE appstore.outcomes TO appstore_worker;
-GRANT SELECT ON TABLE appstore.outcomes TO appstore_operator;
-GRANT SELECT ON TABLE appstore.outcomes TO appstore_viewer;
-
-REVOKE ALL ON FUNCTION appstore.fits(o appstore.outcomes, f appstore.repair_filter) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.forget(user_id text, note text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.forget(user_id text, note text) TO appstore_operator;
-
-REVOKE ALL ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) TO appstore_worker;
-GRANT ALL ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) TO appstore_operator;
-GRANT ALL ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT suspects bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) TO appstore_viewer;
-
-REVOKE ALL ON FUNCTION appstore.is_junk(o appstore.outcomes) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.keep_house() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.legacy_counts(s appstore.subscriptions, l appstore.legacy_renewals) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.legacy_counts(s appstore.subscriptions, l appstore.legacy_renewals) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) TO appstore_operator;
-GRANT ALL ON FUNCTION appstore.link_owner(environment text, original_transaction_id text, user_id text, note text) TO appstore_backend;
-
-REVOKE ALL ON FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.lock_books(p_environment text, p_tokens uuid[], p_contracts text[]) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.lock_for_order(no uuid) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments text[], verbs text[]) TO appstore_operator;
-
-REVOKE ALL ON FUNCTION appstore.mentions(said text, user_id text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.name_pattern(user_id text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.paid_period(p_environment text, p_period_no uuid) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.payer(p_environment text, p_no uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.payer(p_environment text, p_no uuid) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.period_user(p_environment text, p_contract text, p_purchased_at timestamp with time zone) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.posted_by(body bytea) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.prepare_partitions() FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.prepare_partitions() TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.put_back(event_ids bigint[], settled_before timestamp with time zone, actor text, spread interval) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.receive(bodies bytea[], source text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.receive(bodies bytea[], source text) TO appstore_ingest;
-
-REVOKE ALL ON FUNCTION appstore.record_owner_link(environment text, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.rename_in_books(user_id text, alias text, OUT orders bigint, OUT others bigint) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.rename_in_words(user_id text, alias text, audits bigint[], links bigint[], events bigint[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.renewal_status(s appstore.subscriptions, l appstore.legacy_renewals) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.renewal_status(s appstore.subscriptions, l appstore.legacy_renewals) TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.repair_conditions(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.repair_step() FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.repair_step() TO appstore_worker;
-
-REVOKE ALL ON FUNCTION appstore.repeat_call(call_id bigint, note text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.repeat_call(call_id bigint, note text) TO appstore_operator;
-
-REVOKE ALL ON FUNCTION appstore.request_repair(action text, filter jsonb, note text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.request_repair(action text, filter jsonb, note text) TO appstore_operator;
-
-REVOKE ALL ON FUNCTION appstore.requeue(event_id bigint, note text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.requeue(event_id bigint, note text) TO appstore_operator;
-
-REVOKE ALL ON FUNCTION appstore.requeue(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean, note text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.requeue(outcome text, reason text, notification_type text, subtype text, environment text, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean, note text) TO appstore_operator;
-
-REVOKE ALL ON FUNCTION appstore.requeue_settled(event_ids bigint[], note text, filter jsonb) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.revoke_api_key(key_id integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.revoke_api_key(key_id integer) TO appstore_operator;
-
-REVOKE ALL ON FUNCTION appstore.state_digest(environment text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.state_digest(environment text) TO appstore_operator;
-GRANT ALL ON FUNCTION appstore.state_digest(environment text) TO appstore_viewer;
-
-REVOKE ALL ON FUNCTION appstore.state_digest_parts(environment text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.state_digest_parts(environment text) TO appstore_operator;
-GRANT ALL ON FUNCTION appstore.state_digest_parts(environment text) TO appstore_viewer;
-
-REVOKE ALL ON FUNCTION appstore.stop_repair(repair_id bigint, note text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.stop_repair(repair_id bigint, note text) TO appstore_operator;
-
-REVOKE ALL ON FUNCTION appstore.submit_receipt(body bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.submit_receipt(body bytea) TO appstore_api;
-
-REVOKE ALL ON FUNCTION appstore.submit_transaction(body bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.submit_transaction(body bytea) TO appstore_api;
-
-REVOKE ALL ON FUNCTION appstore.timeline(environment text, original_transaction_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.timeline(environment text, original_transaction_id text) TO appstore_operator;
-GRANT ALL ON FUNCTION appstore.timeline(environment text, original_transaction_id text) TO appstore_viewer;
-
-REVOKE ALL ON FUNCTION appstore.without_name(said text, user_id text, alias text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.words_about(user_id text, OUT audits bigint[], OUT links bigint[], OUT events bigint[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION appstore.chained_digest(text) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.chained_digest(text) TO appstore_operator;
-GRANT ALL ON FUNCTION appstore.chained_digest(text) TO appstore_viewer;
-
-GRANT SELECT(key_id) ON TABLE appstore.api_keys TO appstore_operator;
-GRANT SELECT(key_id) ON TABLE appstore.api_keys TO appstore_viewer;
-
-GRANT SELECT(name) ON TABLE appstore.api_keys TO appstore_operator;
-GRANT SELECT(name) ON TABLE appstore.api_keys TO appstore_viewer;
-
-GRANT SELECT(bundle_ids) ON TABLE appstore.api_keys TO appstore_operator;
-GRANT SELECT(bundle_ids) ON TABLE appstore.api_keys TO appstore_viewer;
-
-GRANT SELECT(environments) ON TABLE appstore.api_keys TO appstore_operator;
-GRANT SELECT(environments) ON TABLE appstore.api_keys TO appstore_viewer;
-
-GRANT SELECT(verbs) ON TABLE appstore.api_keys TO appstore_operator;
-GRANT SELECT(verbs) ON TABLE appstore.api_keys TO appstore_viewer;
-
-GRANT SELECT(created_at) ON TABLE appstore.api_keys TO appstore_operator;
-GRANT SELECT(created_at) ON TABLE appstore.api_keys TO appstore_viewer;
-
-GRANT SELECT(revoked_at) ON TABLE appstore.api_keys TO appstore_operator;
-GRANT SELECT(revoked_at) ON TABLE appstore.api_keys TO appstore_viewer;
-
-GRANT SELECT(last_used_at) ON TABLE appstore.api_keys TO appstore_operator;
-GRANT SELECT(last_used_at) ON TABLE appstore.api_keys TO appstore_viewer;
-
-GRANT SELECT ON TABLE appstore.audit_log TO appstore_operator;
-GRANT SELECT ON TABLE appstore.audit_log TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.audit_log TO appstore_worker;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE appstore.claims TO appstore_worker;
-GRANT SELECT ON TABLE appstore.claims TO appstore_operator;
-GRANT SELECT ON TABLE appstore.claims TO appstore_viewer;
-
-GRANT SELECT ON TABLE appstore.consumption_answers TO appstore_worker;
-GRANT SELECT ON TABLE appstore.consumption_answers TO appstore_operator;
-GRANT SELECT ON TABLE appstore.consumption_answers TO appstore_viewer;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE appstore.member_contracts TO appstore_worker;
-GRANT SELECT ON TABLE appstore.member_contracts TO appstore_operator;
-GRANT SELECT ON TABLE appstore.member_contracts TO appstore_viewer;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE appstore.orders TO appstore_worker;
-GRANT SELECT ON TABLE appstore.orders TO appstore_operator;
-GRANT SELECT ON TABLE appstore.orders TO appstore_viewer;
-
-GRANT SELECT,INSERT,UPDATE ON TABLE appstore.refund_statements TO appstore_worker;
-GRANT SELECT ON TABLE appstore.refund_statements TO appstore_operator;
-GRANT SELECT ON TABLE appstore.refund_statements TO appstore_viewer;
-
-GRANT SELECT ON TABLE appstore.consumption_requests TO appstore_operator;
-GRANT SELECT ON TABLE appstore.consumption_requests TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.consumption_requests TO appstore_backend;
-
-GRANT SELECT,INSERT ON TABLE appstore.effects TO appstore_worker;
-GRANT SELECT ON TABLE appstore.effects TO appstore_operator;
-GRANT SELECT ON TABLE appstore.effects TO appstore_viewer;
-
-GRANT SELECT ON TABLE appstore.products TO appstore_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE appstore.products TO appstore_operator;
-GRANT SELECT ON TABLE appstore.products TO appstore_viewer;
-
-GRANT SELECT ON TABLE appstore.entitlement_terms TO appstore_operator;
-GRANT SELECT ON TABLE appstore.entitlement_terms TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.entitlement_terms TO appstore_backend;
-
-GRANT SELECT ON TABLE appstore.entitlements TO appstore_operator;
-GRANT SELECT ON TABLE appstore.entitlements TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.entitlements TO appstore_backend;
-
-GRANT SELECT,INSERT ON TABLE appstore.event_contracts TO appstore_worker;
-GRANT SELECT ON TABLE appstore.event_contracts TO appstore_operator;
-GRANT SELECT ON TABLE appstore.event_contracts TO appstore_viewer;
-
-GRANT SELECT ON TABLE appstore.failed TO appstore_operator;
-GRANT SELECT ON TABLE appstore.failed TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.failed TO appstore_worker;
-
-GRANT SELECT ON TABLE appstore.inbox TO appstore_worker;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE appstore.inbox_in_flight TO appstore_worker;
-GRANT SELECT ON TABLE appstore.inbox_in_flight TO appstore_operator;
-GRANT SELECT ON TABLE appstore.inbox_in_flight TO appstore_viewer;
-
-GRANT SELECT ON TABLE appstore.inbox_partitions TO appstore_operator;
-GRANT SELECT ON TABLE appstore.inbox_partitions TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.inbox_partitions TO appstore_worker;
-
-GRANT SELECT,DELETE,UPDATE ON TABLE appstore.inbox_ready TO appstore_worker;
-GRANT SELECT ON TABLE appstore.inbox_ready TO appstore_operator;
-GRANT SELECT ON TABLE appstore.inbox_ready TO appstore_viewer;
-
-GRANT SELECT ON TABLE appstore.inbox_status TO appstore_operator;
-GRANT SELECT ON TABLE appstore.inbox_status TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.inbox_status TO appstore_worker;
-
-GRANT SELECT,INSERT,UPDATE ON TABLE appstore.notifications_seen TO appstore_worker;
-GRANT SELECT ON TABLE appstore.notifications_seen TO appstore_operator;
-GRANT SELECT ON TABLE appstore.notifications_seen TO appstore_viewer;
-
-GRANT SELECT,INSERT,UPDATE ON TABLE appstore.outbox TO appstore_worker;
-
-GRANT SELECT ON TABLE appstore.outbox_status TO appstore_operator;
-GRANT SELECT ON TABLE appstore.outbox_status TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.outbox_status TO appstore_worker;
-
-GRANT SELECT ON TABLE appstore.outcome_history TO appstore_worker;
-GRANT SELECT ON TABLE appstore.outcome_history TO appstore_operator;
-GRANT SELECT ON TABLE appstore.outcome_history TO appstore_viewer;
-
-GRANT SELECT ON TABLE appstore.owner_links TO appstore_worker;
-GRANT SELECT ON TABLE appstore.owner_links TO appstore_operator;
-GRANT SELECT ON TABLE appstore.owner_links TO appstore_viewer;
-
-GRANT SELECT,INSERT,UPDATE ON TABLE appstore.receipt_submissions TO appstore_worker;
-GRANT SELECT ON TABLE appstore.receipt_submissions TO appstore_operator;
-GRANT SELECT ON TABLE appstore.receipt_submissions TO appstore_viewer;
-
-GRANT SELECT ON TABLE appstore.retention TO appstore_operator;
-GRANT SELECT ON TABLE appstore.retention TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.retention TO appstore_worker;
-
-GRANT UPDATE(bodies) ON TABLE appstore.retention TO appstore_operator;
-
-GRANT UPDATE(outcomes) ON TABLE appstore.retention TO appstore_operator;
-
-GRANT UPDATE(rejected_bodies) ON TABLE appstore.retention TO appstore_operator;
-
-GRANT UPDATE(rejected_outcomes) ON TABLE appstore.retention TO appstore_operator;
-
-GRANT UPDATE(partition_events) ON TABLE appstore.retention TO appstore_operator;
-
-GRANT SELECT ON TABLE appstore.schema_migrations TO appstore_worker;
-GRANT SELECT ON TABLE appstore.schema_migrations TO appstore_operator;
-GRANT SELECT ON TABLE appstore.schema_migrations TO appstore_viewer;
-
-GRANT SELECT,INSERT,UPDATE ON TABLE appstore.submissions TO appstore_worker;
-GRANT SELECT ON TABLE appstore.submissions TO appstore_operator;
-GRANT SELECT ON TABLE appstore.submissions TO appstore_viewer;
-
-GRANT SELECT ON TABLE appstore.unmatched TO appstore_operator;
-GRANT SELECT ON TABLE appstore.unmatched TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.unmatched TO appstore_worker;
+ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcomes_first_result_settled_at_event_id_idx;

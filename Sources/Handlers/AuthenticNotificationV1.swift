@@ -1,5 +1,7 @@
 package import AppStore
 package import AppStoreVerification
+package import FoundationEssentials
+import Ledger
 
 /// A notification V1 of a configured app. A shared secret vouches for its body, and Apple's signature for the receipt in it.
 package struct AuthenticNotificationV1: Sendable {
@@ -12,8 +14,8 @@ package struct AuthenticNotificationV1: Sendable {
     package let bundleID: String
     /// When the change of renewal that it tells of happened; nil when it tells of none, or says a time that has not come.
     let changeDate: Timestamp?
-    /// Stands for the notificationUUID that V1 does not have: `v1:` and the digest of its content, the same for each delivery of it.
-    package let uuid: String
+    /// Stands for the notificationUUID that V1 does not have: made of the digest of its content, so the same for each delivery of it.
+    package let uuid: UUID
 
     /// Why a notification is nobody's of ours; the raw value is the code that is stored and shown.
     package enum Refusal: String, Error, CaseIterable, Sendable {
@@ -50,7 +52,7 @@ package struct AuthenticNotificationV1: Sendable {
         self.bundleID = bundleID
         let latest = receivedAt.advanced(by: policy.clockTolerance)
         changeDate = body.autoRenewStatusChangeDate.flatMap { $0 <= latest ? $0 : nil }
-        uuid = "v1:\(digest)"
+        uuid = UUID(notification: "v1:\(digest)")
     }
 }
 

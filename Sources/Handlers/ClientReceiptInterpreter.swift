@@ -32,8 +32,7 @@ package enum ClientReceiptInterpreter {
         var facts = EventFacts(eventID: eventID, environment: receipt.environment, notificationUUID: nil)
         facts.take(receipt.reading())
         let named = post.transactionID.flatMap { id in facts.receipts.first { $0.key.id == id } }
-        facts.namedCharge = named.map { Submission.Key(charge: $0.key, user: post.user) }
-        facts.receiptSubmissions = submissions(of: facts.receipts, named: named, by: post.user, eventID: eventID, receivedAt: receivedAt)
+        facts.posts = posts(of: facts.receipts, named: named, by: post.user, eventID: eventID, receivedAt: receivedAt)
         if settings.asksApple(about: receipt.bundleID) {
             facts.calls = [.verifyReceipt(about: receipt, eventID: eventID)]
             (facts.awaitedReceipts, facts.receipts, facts.effects, facts.unhandledReason) = (facts.receipts, [], [], nil)
@@ -44,19 +43,19 @@ package enum ClientReceiptInterpreter {
     }
 
     /// One for each contract in the receipt, in the receipt's order.
-    private static func submissions(
+    private static func posts(
         of receipts: [ReceiptFact],
         named: ReceiptFact?,
         by user: String,
         eventID: Int64,
         receivedAt: Timestamp
-    ) -> [ReceiptSubmission] {
+    ) -> [ClientPost] {
         var seen: Set<String> = []
         return receipts.filter { seen.insert($0.originalTransactionID).inserted }.map { fact in
             let contract = LedgerKey(environment: fact.key.environment, id: fact.originalTransactionID)
-            let isNamed = named?.originalTransactionID == contract.id
-            return ReceiptSubmission(
-                key: ReceiptSubmission.Key(contract: contract, user: user, transactionID: isNamed ? named?.key.id ?? "" : ""),
+            let ownNamed = named?.originalTransactionID == contract.id ? named?.key.id : nil
+            return ClientPost(
+                key: ClientPost.Key(contract: contract, user: user, isReceipt: true, transactionID: ownNamed),
                 receivedAt: receivedAt,
                 eventID: eventID
             )

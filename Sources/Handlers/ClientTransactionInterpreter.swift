@@ -30,7 +30,7 @@ package enum ClientTransactionInterpreter {
         var facts = EventFacts(eventID: eventID, environment: submission.environment, notificationUUID: nil)
         facts.take(transaction)
         if let fact = facts.transaction, let user = submission.user {
-            facts.submission = Submission(of: fact, user: user, receivedAt: receivedAt, eventID: eventID)
+            facts.posts = [ClientPost(of: fact, user: user, receivedAt: receivedAt, eventID: eventID)]
         }
         return facts
     }

@@ -1,5 +1,6 @@
 import AppStore
 package import AppStoreVerification
+import FoundationEssentials
 package import Ledger
 
 /// Turns a verified notification into facts and effects. Pure: the same notification always says the same.
@@ -7,13 +8,14 @@ package enum NotificationInterpreter {
     package static func facts(of verified: VerifiedNotification, eventID: Int64) -> EventFacts {
         let notification = verified.notification.value
         let environment = verified.environment
-        var facts = EventFacts(eventID: eventID, environment: environment, notificationUUID: notification.notificationUUID)
+        let uuid = notification.notificationUUID.map { UUID(notification: $0) }
+        var facts = EventFacts(eventID: eventID, environment: environment, notificationUUID: uuid)
         let meaning = NotificationMeaning.of(notification.notificationType, notification.subtype)
         if meaning == nil { facts.unhandledReason = "unknown_notification" }
         if let signed = verified.transaction { facts.take(signed) }
         facts.subscription = subscription(of: verified)
-        if meaning != nil { facts.refundStatement = RefundStatement(verified, transaction: facts.transaction) }
-        if let kind = meaning?.lifecycle, let uuid = notification.notificationUUID {
+        if meaning != nil { facts.refundStatement = RefundStatement(verified, key: facts.notificationKey, transaction: facts.transaction) }
+        if let kind = meaning?.lifecycle, let uuid {
             facts.effects.append(lifecycle(kind, uuid: uuid, of: verified, transaction: facts.transaction))
         }
         return facts
@@ -37,12 +39,12 @@ package enum NotificationInterpreter {
     /// What a notification says of a contract's life: once for each notificationUUID.
     private static func lifecycle(
         _ kind: EffectKind,
-        uuid: String,
+        uuid: UUID,
         of verified: VerifiedNotification,
         transaction: TransactionFact?
     ) -> Effect {
         Effect(
-            key: EffectKey(environment: verified.environment, kind: kind, subject: uuid),
+            key: EffectKey(environment: verified.environment, kind: kind, notification: uuid),
             occurredAt: verified.notification.signedDate,
             originalTransactionID: verified.contract,
             transactionID: transaction?.key.id,

@@ -89,7 +89,7 @@ package enum NotificationV1Interpreter {
         guard notification.body.vouchedBundleID != nil || notification.receipt.verified != nil else { return nil }
         if let contract, !isVouchedFor(contract, notification, facts) { return nil }
         return Effect(
-            key: EffectKey(environment: notification.environment, kind: kind, subject: notification.uuid),
+            key: EffectKey(environment: notification.environment, kind: kind, notification: notification.uuid),
             occurredAt: occurredAt,
             originalTransactionID: contract,
             transactionID: charge?.key.id,
@@ -115,7 +115,12 @@ extension RefundStatement {
             default: nil
             }
         guard let found, let charge = found.charge, let date = notification.receipt.verified?.creationDate else { return nil }
-        self.init(found.kind, key: LedgerKey(environment: notification.environment, id: notification.uuid), of: charge, signedDate: date)
+        self.init(
+            found.kind,
+            key: NotificationKey(environment: notification.environment, uuid: notification.uuid),
+            of: charge,
+            signedDate: date
+        )
     }
 
     private static func asked(about body: ResponseBodyV1, among receipts: [ReceiptFact]) -> ReceiptFact? {

@@ -8,14 +8,12 @@ extension RefundStatement {
     ]
 
     /// What the notification says about paying the charge back; nil when it is about something else.
-    init?(_ verified: VerifiedNotification, transaction: TransactionFact?) {
+    init?(_ verified: VerifiedNotification, key: NotificationKey?, transaction: TransactionFact?) {
         let notification = verified.notification.value
-        guard let transaction, let uuid = notification.notificationUUID,
-            let kind = notification.notificationType.flatMap({ Self.kinds[$0] })
-        else { return nil }
+        guard let transaction, let key, let kind = notification.notificationType.flatMap({ Self.kinds[$0] }) else { return nil }
         self.init(
             kind,
-            key: LedgerKey(environment: verified.environment, id: uuid),
+            key: key,
             of: transaction,
             reason: kind == .asked ? notification.data?.consumptionRequestReason?.rawValue : nil,
             signedDate: verified.notification.signedDate

@@ -6,14 +6,12 @@ package struct BatchFold: Sendable {
     package private(set) var transactions: [LedgerKey: TransactionRegister] = [:]
     package private(set) var subscriptions: [LedgerKey: SubscriptionFact] = [:]
     package private(set) var legacyRenewals: [LegacyRenewalFact.Key: LegacyRenewalFact] = [:]
-    package private(set) var submissions: [Submission.Key: Submission] = [:]
-    package private(set) var receiptSubmissions: [ReceiptSubmission.Key: ReceiptSubmission] = [:]
-    /// By notificationUUID.
-    package private(set) var refundStatements: [LedgerKey: RefundStatement] = [:]
+    package private(set) var posts: [ClientPost.Key: ClientPost] = [:]
+    package private(set) var refundStatements: [NotificationKey: RefundStatement] = [:]
     /// With the event that brought each first.
     package private(set) var effects: [EffectKey: (effect: Effect, eventID: Int64)] = [:]
-    /// The event that brought each notificationUUID first.
-    package private(set) var notifications: [LedgerKey: Int64] = [:]
+    /// The event that brought each first.
+    package private(set) var notifications: [NotificationKey: Int64] = [:]
     /// Events whose transaction, or renewal, was the newest of its key when their turn came.
     private var leadingTransactions: Set<Int64> = []
     private var leadingSubscriptions: Set<Int64> = []
@@ -54,8 +52,7 @@ package struct BatchFold: Sendable {
             if known.map({ $0 < fact.version }) ?? true { leadingLegacyRenewals[event.eventID, default: []].insert(fact.key) }
             legacyRenewals[fact.key, default: fact].join(fact)
         }
-        for submission in event.receiptSubmissions { receiptSubmissions[submission.key, default: submission].join(submission) }
-        if let submission = event.submission { submissions[submission.key, default: submission].join(submission) }
+        for post in event.posts { posts[post.key, default: post].join(post) }
         if let statement = event.refundStatement { refundStatements[statement.key, default: statement].join(statement) }
         for effect in event.effects where effects[effect.key] == nil {
             effects[effect.key] = (effect, event.eventID)
@@ -71,27 +68,22 @@ package struct BatchFold: Sendable {
         if let key = event.notificationKey, let first = answer.firstEvents[key], first != event.eventID { return .duplicate }
         if event.unhandledReason != nil { return .unhandled }
         if event.saysNothing { return .noEffect }
-        // No other event has one under its notificationUUID.
-        if event.refundStatement != nil { return .applied }
-        if let submission = event.submission, answer.submissions[submission.key]?.firstEventID == event.eventID { return .applied }
+        if let statement = event.refundStatement, answer.movedRefundStatements.contains(statement.key) { return .applied }
         let movedTransaction = event.transaction.map { answer.movedTransactions.contains($0.key) } ?? false
         let movedSubscription = event.subscription.map { answer.movedSubscriptions.contains($0.key) } ?? false
         if movedTransaction, leadingTransactions.contains(event.eventID) { return .applied }
         if movedSubscription, leadingSubscriptions.contains(event.eventID) { return .applied }
         if !answer.movedReceipts.isDisjoint(with: leadingReceipts[event.eventID] ?? []) { return .applied }
         if !answer.movedLegacyRenewals.isDisjoint(with: leadingLegacyRenewals[event.eventID] ?? []) { return .applied }
-        if event.receiptSubmissions.contains(where: { answer.receiptSubmissions[$0.key] == event.eventID }) { return .applied }
+        if event.posts.contains(where: { answer.posts[$0.key]?.firstEventID == event.eventID }) { return .applied }
         if event.effects.contains(where: { answer.effectEvents[$0.key] == event.eventID }) { return .applied }
         return .superseded
     }
 
-    /// Why the charge that an event submits, or names, is not the submitter's; nil when it is, or when nobody submits it.
+    /// Why the transaction that an event's post names does not belong to its user; nil when it does, or when the event names none.
     package func ownershipDoubt(of event: EventFacts, after answer: MergeAnswer) -> OwnershipDoubt? {
-        guard let key = event.submission?.key ?? event.namedCharge else { return nil }
-        guard let owner = answer.submissions[key]?.owner else { return .unknown }
+        guard let key = event.namingPost?.key else { return nil }
+        guard let owner = answer.posts[key]?.owner else { return .unknown }
         return key.isUser(owner) ? nil : .conflict
     }
-
-    /// The charges that somebody says are his, each once.
-    package var claimedCharges: Set<Submission.Key> { Set(events.lazy.compactMap(\.namedCharge)).union(submissions.keys) }
 }

@@ -1,4 +1,5 @@
 package import AppStore
+package import FoundationEssentials
 
 /// Something that happened to a customer, once, whatever was delivered how often.
 package struct Effect: Sendable {
@@ -32,13 +33,17 @@ package struct Effect: Sendable {
 package struct EffectKey: Hashable, Comparable, Sendable {
     package let environment: AppStoreEnvironment
     package let kind: EffectKind
-    /// Of money: the charge or its period. Of the contract's life: the notificationUUID.
+    /// Of money: the charge or its period. Of the contract's life: the notificationUUID, in lower case.
     package let subject: String
 
     package init(environment: AppStoreEnvironment, kind: EffectKind, subject: String) {
         self.environment = environment
         self.kind = kind
         self.subject = subject
+    }
+
+    package init(environment: AppStoreEnvironment, kind: EffectKind, notification uuid: UUID) {
+        self.init(environment: environment, kind: kind, subject: uuid.uuidString.lowercased())
     }
 
     package static func < (left: EffectKey, right: EffectKey) -> Bool {

@@ -1,11 +1,12 @@
 package import AppStore
+package import FoundationEssentials
 
 /// What a verified event says, ready to be merged.
 package struct EventFacts: Sendable {
     package let eventID: Int64
     package let environment: AppStoreEnvironment
     /// Nil where the source has none, such as a client's own transaction.
-    package let notificationUUID: String?
+    package let notificationUUID: UUID?
     package var transaction: TransactionFact?
     /// What a verified receipt, or Apple's answer about one, says of charges.
     package var receipts: [ReceiptFact]
@@ -13,12 +14,8 @@ package struct EventFacts: Sendable {
     package var awaitedReceipts: [ReceiptFact] = []
     package var subscription: SubscriptionFact?
     package var legacyRenewals: [LegacyRenewalFact]
-    /// That somebody says the charge is his.
-    package var submission: Submission?
-    /// That somebody's app posted a receipt with these contracts in it.
-    package var receiptSubmissions: [ReceiptSubmission]
-    /// The charge that somebody's app named as the purchase just made, and whose app it was; nil when none was.
-    package var namedCharge: Submission.Key?
+    /// That a user's app posted the transaction, or a receipt: one post for each contract in it.
+    package var posts: [ClientPost]
     package var refundStatement: RefundStatement?
     package var effects: [Effect]
     /// What is to be asked outside.
@@ -31,14 +28,12 @@ package struct EventFacts: Sendable {
     package init(
         eventID: Int64,
         environment: AppStoreEnvironment,
-        notificationUUID: String?,
+        notificationUUID: UUID?,
         transaction: TransactionFact? = nil,
         receipts: [ReceiptFact] = [],
         subscription: SubscriptionFact? = nil,
         legacyRenewals: [LegacyRenewalFact] = [],
-        submission: Submission? = nil,
-        receiptSubmissions: [ReceiptSubmission] = [],
-        namedCharge: Submission.Key? = nil,
+        posts: [ClientPost] = [],
         refundStatement: RefundStatement? = nil,
         effects: [Effect] = [],
         calls: [OutboundCall] = [],
@@ -51,24 +46,23 @@ package struct EventFacts: Sendable {
         self.receipts = receipts
         self.subscription = subscription
         self.legacyRenewals = legacyRenewals
-        self.submission = submission
-        self.receiptSubmissions = receiptSubmissions
-        self.namedCharge = namedCharge
+        self.posts = posts
         self.refundStatement = refundStatement
         self.effects = effects
         self.calls = calls
         self.unhandledReason = unhandledReason
     }
 
-    /// The notification's identity within its environment.
-    package var notificationKey: LedgerKey? {
-        notificationUUID.map { LedgerKey(environment: environment, id: $0) }
+    package var notificationKey: NotificationKey? {
+        notificationUUID.map { NotificationKey(environment: environment, uuid: $0) }
     }
+
+    /// The post that names the transaction that was posted or, of a receipt, just made; nil when none does.
+    package var namingPost: ClientPost? { posts.first { $0.key.transactionID != nil } }
 
     /// Whether there is nothing to merge.
     var saysNothing: Bool {
-        transaction == nil && receipts.isEmpty && subscription == nil && legacyRenewals.isEmpty && receiptSubmissions.isEmpty
-            && effects.isEmpty
+        transaction == nil && receipts.isEmpty && subscription == nil && legacyRenewals.isEmpty && posts.isEmpty && effects.isEmpty
     }
 
     /// The charges that the event's receipt holds, whoever brings them into the books.
@@ -83,10 +77,9 @@ package struct EventFacts: Sendable {
 
     /// The contracts, a consumable's charge for one, that a merge of the event may lock.
     package var lockedContracts: Set<LedgerKey> {
-        var locked = contracts.union(receiptSubmissions.lazy.map(\.key.contract))
+        var locked = contracts.union(posts.lazy.map(\.key.contract))
         if let subscription { locked.insert(subscription.key) }
         if let transaction { locked.insert(LedgerKey(environment: transaction.key.environment, id: transaction.originalTransactionID)) }
-        if let submission { locked.insert(LedgerKey(environment: submission.key.charge.environment, id: submission.originalTransactionID)) }
         return locked
     }
 }

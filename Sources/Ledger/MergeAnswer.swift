@@ -6,23 +6,23 @@ package struct MergeAnswer: Sendable {
     /// Charges whose receipt half now holds this batch's fact and did not before.
     package var movedReceipts: Set<LedgerKey>
     package var movedLegacyRenewals: Set<LegacyRenewalFact.Key>
-    /// The event that brought each notificationUUID first, in this batch or long ago.
-    package var firstEvents: [LedgerKey: Int64]
+    /// The notifications that said something new of a refund.
+    package var movedRefundStatements: Set<NotificationKey>
+    /// The event that brought each notification first, in this batch or long ago.
+    package var firstEvents: [NotificationKey: Int64]
     /// The event that brought each effect, in this batch or long ago.
     package var effectEvents: [EffectKey: Int64]
-    /// What the books know of each charge that the batch submits or names.
-    package var submissions: [Submission.Key: SubmittedCharge]
-    /// The event that brought each submission of a receipt first, in this batch or long ago.
-    package var receiptSubmissions: [ReceiptSubmission.Key: Int64]
+    /// What the books know of each post of the batch.
+    package var posts: [ClientPost.Key: KnownPost]
 
-    /// A charge that somebody posted as his own.
-    package struct SubmittedCharge: Hashable, Sendable {
-        /// The user of the order that the charge points to, else its contract's; nil while it is nobody's.
+    /// What the books know of a client's post.
+    package struct KnownPost: Hashable, Sendable {
+        /// The user of the order that the named transaction pays, else of its contract; nil where there is none.
         package var owner: String?
-        /// The event that brought this submission first, in this batch or long ago; nil of a charge that is only named.
-        package var firstEventID: Int64?
+        /// The event that brought the post first, in this batch or long ago.
+        package var firstEventID: Int64
 
-        package init(owner: String?, firstEventID: Int64?) {
+        package init(owner: String?, firstEventID: Int64) {
             self.owner = owner
             self.firstEventID = firstEventID
         }
@@ -33,18 +33,18 @@ package struct MergeAnswer: Sendable {
         movedSubscriptions: Set<LedgerKey> = [],
         movedReceipts: Set<LedgerKey> = [],
         movedLegacyRenewals: Set<LegacyRenewalFact.Key> = [],
-        firstEvents: [LedgerKey: Int64] = [:],
+        movedRefundStatements: Set<NotificationKey> = [],
+        firstEvents: [NotificationKey: Int64] = [:],
         effectEvents: [EffectKey: Int64] = [:],
-        submissions: [Submission.Key: SubmittedCharge] = [:],
-        receiptSubmissions: [ReceiptSubmission.Key: Int64] = [:]
+        posts: [ClientPost.Key: KnownPost] = [:]
     ) {
         self.movedTransactions = movedTransactions
         self.movedSubscriptions = movedSubscriptions
         self.movedReceipts = movedReceipts
         self.movedLegacyRenewals = movedLegacyRenewals
+        self.movedRefundStatements = movedRefundStatements
         self.firstEvents = firstEvents
         self.effectEvents = effectEvents
-        self.submissions = submissions
-        self.receiptSubmissions = receiptSubmissions
+        self.posts = posts
     }
 }

@@ -2,8 +2,8 @@ package import AppStore
 
 /// What Apple asked or decided about paying a charge back, in one notification.
 package struct RefundStatement: Hashable, Sendable {
-    /// The notification's, by its notificationUUID.
-    package let key: LedgerKey
+    /// The notification's.
+    package let key: NotificationKey
     package let kind: Kind
     package let transactionID: String
     package let originalTransactionID: String
@@ -12,17 +12,17 @@ package struct RefundStatement: Hashable, Sendable {
     /// When the notification was signed, not the transaction in it, which may be older.
     package let signedDate: Timestamp
 
-    package init(_ kind: Kind, key: LedgerKey, of transaction: TransactionFact, reason: String?, signedDate: Timestamp) {
+    package init(_ kind: Kind, key: NotificationKey, of transaction: TransactionFact, reason: String?, signedDate: Timestamp) {
         self.init(kind, key: key, of: (transaction.key.id, transaction.originalTransactionID), reason: reason, signedDate: signedDate)
     }
 
-    package init(_ kind: Kind, key: LedgerKey, of transaction: ReceiptFact, signedDate: Timestamp) {
+    package init(_ kind: Kind, key: NotificationKey, of transaction: ReceiptFact, signedDate: Timestamp) {
         self.init(kind, key: key, of: (transaction.key.id, transaction.originalTransactionID), reason: nil, signedDate: signedDate)
     }
 
     private init(
         _ kind: Kind,
-        key: LedgerKey,
+        key: NotificationKey,
         of transaction: (id: String, originalID: String),
         reason: String?,
         signedDate: Timestamp

@@ -1,40 +1,40 @@
 import AppStore
+import FoundationEssentials
 package import Ledger
 package import Postgres
+import SQL
 
 /// Merges a batch's facts into the books.
 package enum BookKeeper {
-    /// Writes everything that the fold holds, brings orders and contracts up to date, and says what was new. All of it in the given
-    /// transaction and in one round trip, two when an effect was there before; each statement sorts its rows by key, and the order of
-    /// tables is the same for every batch, so that two batches do not wait for each other in a circle.
+    /// Writes everything that the fold holds, derives orders and contracts, and says what was new. All of it in the given transaction and
+    /// in one round trip, two when a notification or an effect was there before. Each statement sorts its rows by key, and the order of
+    /// tables is the same for every batch, so that two batches do not deadlock.
     package static func merge(_ fold: BatchFold, in transaction: Transaction) async throws -> MergeAnswer {
         var pipeline = MergePipeline()
-        // Before the books, in the order in which appstore.forget locks them.
+        // Before the ledger, in the order in which appstore.forget locks them.
         pipeline.add(fold.events.flatMap(\.calls), OutboundCallMerge.statement)
+        pipeline.add(fold.contractsToLock, ContractMerge.lock)
         addRegisters(of: fold, to: &pipeline)
         for environment in fold.environments {
-            pipeline.add(derivation(of: fold, in: environment))
+            addApplication(of: fold, in: environment, to: &pipeline)
         }
-        addEffects(of: fold, to: &pipeline)
-        addClaims(of: fold, to: &pipeline)
+        addPosts(of: fold, to: &pipeline)
         pipeline.add(fold.severalContracts, EventContractMerge.statement)
         var answer = try await pipeline.run(in: transaction)
-        // Without an answer about it nobody would know whether it is a duplicate, or that it is not there.
-        if let key = fold.notifications.keys.first(where: { answer.firstEvents[$0] == nil }) { throw UnansweredNotification(key: key) }
         var late = MergePipeline()
+        addFirstEvents(of: fold, beyond: answer, to: &late)
         addOrigins(of: fold, beyond: answer, to: &late)
         try await late.run(in: transaction, into: &answer)
+        // Without an answer the result of the event would be wrong: it is either a duplicate, or not recorded.
+        if let key = fold.notifications.keys.first(where: { answer.firstEvents[$0] == nil }) { throw UnansweredNotification(key: key) }
         return answer
     }
 
     private static func addRegisters(of fold: BatchFold, to pipeline: inout MergePipeline) {
         let notifications = fold.notifications.map { (key: $0.key, eventID: $0.value) }
-        pipeline.add(notifications, NotificationMerge.statement) { answer, row in
-            answer.firstEvents[try row.key("environment", "notification_uuid")] = try row.decode("first_event_id")
-        }
-        // Before the charges: who has the register of a contract locked is the only one to derive its books, which may move charges that are
-        // not in this batch.
-        pipeline.add(Array(fold.subscriptions.values), SubscriptionMerge.statement) { answer, row in
+        pipeline.add(notifications, NotificationMerge.insert, take: takeFirstEvent)
+        // Before the transactions: the lock on a contract guards its derivation, which may write transactions that are not in this batch.
+        pipeline.add(Array(fold.subscriptions.values), ContractMerge.merge) { answer, row in
             answer.movedSubscriptions.insert(try row.key("environment", "original_transaction_id"))
         }
         pipeline.add(Array(fold.legacyRenewals.values), LegacyRenewalMerge.statement) { answer, row in
@@ -52,85 +52,86 @@ package enum BookKeeper {
                 answer.movedReceipts.insert(key)
             }
         }
-        pipeline.add(Array(fold.submissions.values), SubmissionMerge.statement)
-        pipeline.add(Array(fold.receiptSubmissions.values), ReceiptSubmissionMerge.statement)
-        pipeline.add(Array(fold.refundStatements.values), RefundStatementMerge.statement)
+        pipeline.add(Array(fold.posts.values), ClientPostMerge.statement)
+        addRefundStatements(of: fold, to: &pipeline)
     }
 
-    private static func derivation(of fold: BatchFold, in environment: AppStoreEnvironment) -> Statement {
-        func ids(_ keys: some Sequence<LedgerKey>) -> Set<String> {
-            Set(keys.lazy.filter { $0.environment == environment }.map(\.id))
+    /// Merges what Apple asked and decided about refunds, and derives what it waits for; Production first, as all writers.
+    private static func addRefundStatements(of fold: BatchFold, to pipeline: inout MergePipeline) {
+        let statements = Array(fold.refundStatements.values)
+        pipeline.add(statements, RefundStatementMerge.statement) { answer, row in
+            answer.movedRefundStatements.insert(try row.notificationKey)
         }
-        let submitted =
-            fold.submissions.values.filter { $0.key.charge.environment == environment }.map(\.originalTransactionID)
-            + ids(fold.receiptSubmissions.keys.map(\.contract))
-        let transactions = ids(fold.transactions.keys).sorted()
-        let renewals = ids(fold.subscriptions.keys).union(ids(fold.legacyRenewals.keys.map(\.contract))).sorted()
-        return """
-            SELECT FROM appstore.derive_books(\(environment.rawValue), \(transactions), \(Set(submitted).sorted()), '{}', \(renewals))
-            """
+        let transactions = Dictionary(grouping: statements, by: \.key.environment).mapValues { Set($0.map(\.transactionID)).sorted() }
+        for (environment, ids) in transactions.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            pipeline.add(RefundStatementMerge.derivation(of: ids, in: environment))
+        }
     }
 
-    private static func addEffects(of fold: BatchFold, to pipeline: inout MergePipeline) {
-        pipeline.add(Array(fold.effects.values), EffectMerge.insert) { answer, row in
-            let key = try row.effectKey
+    /// Derives what changed in an environment, and records its effects.
+    private static func addApplication(of fold: BatchFold, in environment: AppStoreEnvironment, to pipeline: inout MergePipeline) {
+        let application = BatchApplication(of: fold, in: environment)
+        let keys = Dictionary(application.effects.keys.map { ($0.id, $0) }) { one, _ in one }
+        pipeline.add(application.statement) { answer, row in
+            guard let key = keys[try row.decode("effect_id")] else { return }
             answer.effectEvents[key] = fold.effects[key]?.eventID
         }
     }
 
-    /// Asks whose the charges are that somebody says are his, and who said so first.
-    private static func addClaims(of fold: BatchFold, to pipeline: inout MergePipeline) {
-        pipeline.add(Array(fold.claimedCharges), SubmissionMerge.owners) { answer, row in
-            let key = Submission.Key(charge: try row.key("environment", "transaction_id"), user: try row.decode("user_id"))
-            answer.submissions[key] = MergeAnswer.SubmittedCharge(
-                owner: try row.decode("owner"),
-                firstEventID: try row.decode("first_event_id")
-            )
-        }
-        pipeline.add(Array(fold.receiptSubmissions.keys), ReceiptSubmissionMerge.firsts) { answer, row in
-            let contract = try row.key("environment", "original_transaction_id")
-            let key = ReceiptSubmission.Key(
-                contract: contract,
+    /// Asks which event brought each post first, and who owns the transaction that it names.
+    private static func addPosts(of fold: BatchFold, to pipeline: inout MergePipeline) {
+        pipeline.add(Array(fold.posts.keys), ClientPostMerge.find) { answer, row in
+            let key = ClientPost.Key(
+                contract: try row.key("environment", "original_transaction_id"),
                 user: try row.decode("user_id"),
+                isReceipt: try row.decode("is_receipt"),
                 transactionID: try row.decode("transaction_id")
             )
-            answer.receiptSubmissions[key] = try row.decode("first_event_id")
+            answer.posts[key] = MergeAnswer.KnownPost(owner: try row.decode("owner"), firstEventID: try row.decode("first_event_id"))
         }
+    }
+
+    /// Asks which event brought each notification that was there before.
+    private static func addFirstEvents(of fold: BatchFold, beyond answer: MergeAnswer, to pipeline: inout MergePipeline) {
+        let known = fold.notifications.keys.filter { answer.firstEvents[$0] == nil }
+        pipeline.add(known, NotificationMerge.firsts, take: takeFirstEvent)
+    }
+
+    private static func takeFirstEvent(_ answer: inout MergeAnswer, _ row: Row) throws {
+        answer.firstEvents[try row.notificationKey] = try row.decode("first_event_id")
     }
 
     /// Asks which event brought each effect that was there before.
     private static func addOrigins(of fold: BatchFold, beyond answer: MergeAnswer, to pipeline: inout MergePipeline) {
-        pipeline.add(fold.effects.keys.filter { answer.effectEvents[$0] == nil }, EffectMerge.origins) { answer, row in
-            answer.effectEvents[try row.effectKey] = try row.decode("event_id")
+        let known = fold.effects.keys.filter { answer.effectEvents[$0] == nil }
+        let keys = Dictionary(known.map { ($0.id, $0) }) { one, _ in one }
+        pipeline.add(Array(keys.keys), { Statement(.findEffectEvents, ["effect_ids": $0]) }) { answer, row in
+            guard let key = keys[try row.decode("effect_id")] else { return }
+            answer.effectEvents[key] = try row.decode("event_id")
         }
     }
 }
 
-/// A notification that the books were to note, and that is not among those that they say they have.
+/// A notification that a batch was to record and that the database does not have after it.
 struct UnansweredNotification: Error, CustomStringConvertible {
-    let key: LedgerKey
+    let key: NotificationKey
 
-    var description: String { "notification \(key.id) of \(key.environment.rawValue) is not in notifications_seen after its merge" }
-}
-
-extension Row {
-    fileprivate var effectKey: EffectKey {
-        get throws {
-            EffectKey(
-                environment: AppStoreEnvironment(rawValue: try decode("environment")),
-                kind: EffectKind(rawValue: try decode("kind")),
-                subject: try decode("effect_key")
-            )
-        }
-    }
+    var description: String { "notification \(key.uuid) of \(key.environment.rawValue) is not in seen_notifications after its merge" }
 }
 
 extension BatchFold {
-    /// The environments in which something may have moved that orders and contracts depend on, in a fixed order.
+    /// The environments in which something changed that is to be derived, or has an effect; Production first, as all writers.
     fileprivate var environments: [AppStoreEnvironment] {
-        let charges = Array(transactions.keys) + submissions.keys.map(\.charge)
-        let contracts = Array(subscriptions.keys) + legacyRenewals.keys.map(\.contract) + receiptSubmissions.keys.map(\.contract)
-        return Set((charges + contracts).map(\.environment)).sorted { $0.rawValue < $1.rawValue }
+        let contracts = Array(subscriptions.keys) + legacyRenewals.keys.map(\.contract) + posts.keys.map(\.contract)
+        return Set((transactions.keys + contracts).map(\.environment) + effects.keys.map(\.environment)).sorted {
+            $0.rawValue < $1.rawValue
+        }
+    }
+
+    /// All contracts that the batch may write, where the merge of renewal infos would not lock them all; else none.
+    fileprivate var contractsToLock: [LedgerKey] {
+        let contracts = events.reduce(into: Set<LedgerKey>()) { $0.formUnion($1.lockedContracts) }
+        return contracts.count > subscriptions.count ? Array(contracts) : []
     }
 
     /// The contracts of events that are about more than one.

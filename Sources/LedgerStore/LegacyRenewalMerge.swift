@@ -1,41 +1,32 @@
 import AppStore
 import Ledger
 import Postgres
+import SQL
 
-/// How the legacy registers of renewals are merged: one upsert for a whole batch, in key order.
+/// How a batch merges what Notifications V1 and verifyReceipt say of renewals.
 enum LegacyRenewalMerge {
-    private static let replaced = [
-        "provenance", "product_id", "auto_renew_product_id", "auto_renew_status", "is_in_billing_retry_period", "expiration_intent",
-        "grace_period_expires_date", "price_increase_status", "promotional_offer_id", "offer_code_ref_name", "stated_at", "fact_hash",
-    ]
-    private static let columns = ["environment", "original_transaction_id", "bundle_id"] + replaced
-
-    /// Returns environment, original_transaction_id and bundle_id of the rows that moved.
+    /// Returns environment, original_transaction_id and bundle_id of the rows that changed.
     static func statement(_ facts: [LegacyRenewalFact]) -> Statement {
-        """
-        INSERT INTO appstore.legacy_renewals AS l (\(unsafeRaw: columns.joined(separator: ", ")))
-        SELECT \(unsafeRaw: columns.map { "u." + $0 }.joined(separator: ", "))
-        FROM (
-            SELECT unnest(\(facts.map(\.contract.environment.rawValue))) AS environment,
-                   unnest(\(facts.map(\.contract.id))) AS original_transaction_id, unnest(\(facts.map(\.key.bundleID))) AS bundle_id,
-                   unnest(\(facts.map(\.provenance.rawValue))) AS provenance, unnest(\(facts.map(\.renewal.productID))) AS product_id,
-                   unnest(\(facts.map(\.renewal.autoRenewProductID))) AS auto_renew_product_id,
-                   unnest(\(facts.map(\.renewal.autoRenewStatus?.rawValue))) AS auto_renew_status,
-                   unnest(\(facts.map(\.renewal.isInBillingRetryPeriod))) AS is_in_billing_retry_period,
-                   unnest(\(facts.map(\.renewal.expirationIntent?.rawValue))) AS expiration_intent,
-                   unnest(\(facts.map { PostgresTimestamp($0.renewal.gracePeriodExpiresDate) })) AS grace_period_expires_date,
-                   unnest(\(facts.map { ($0.renewal.priceIncreaseStatus ?? $0.renewal.priceConsentStatus)?.rawValue }))
-                       AS price_increase_status,
-                   unnest(\(facts.map(\.renewal.promotionalOfferID))) AS promotional_offer_id,
-                   unnest(\(facts.map(\.renewal.offerCodeRefName))) AS offer_code_ref_name,
-                   unnest(\(facts.map { PostgresTimestamp($0.version.signedDate) })) AS stated_at,
-                   unnest(\(facts.map(\.version.hash))) AS fact_hash
-        ) AS u
-        ORDER BY u.environment, u.original_transaction_id, u.bundle_id
-        ON CONFLICT (original_transaction_id, environment, bundle_id) DO UPDATE
-        SET \(unsafeRaw: replaced.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
-        WHERE (excluded.stated_at, excluded.fact_hash) > (l.stated_at, l.fact_hash)
-        RETURNING l.environment::text, l.original_transaction_id, l.bundle_id
-        """
+        let renewals = facts.map(\.renewal)
+        return Statement(
+            .mergeV1Renewals,
+            [
+                "environments": facts.map(\.contract.environment.rawValue),
+                "original_transaction_ids": facts.map(\.contract.id),
+                "bundle_ids": facts.map(\.key.bundleID),
+                "provenances": facts.map(\.provenance.rawValue),
+                "product_ids": renewals.map(\.productID),
+                "auto_renew_product_ids": renewals.map(\.autoRenewProductID),
+                "auto_renew_statuses": renewals.map(\.autoRenewStatus?.rawValue),
+                "is_in_billing_retry_period": renewals.map(\.isInBillingRetryPeriod),
+                "expiration_intents": renewals.map(\.expirationIntent?.rawValue),
+                "grace_period_expires_dates": renewals.map { PostgresTimestamp($0.gracePeriodExpiresDate) },
+                "price_increase_statuses": renewals.map { ($0.priceIncreaseStatus ?? $0.priceConsentStatus)?.rawValue },
+                "promotional_offer_ids": renewals.map(\.promotionalOfferID),
+                "offer_code_ref_names": renewals.map(\.offerCodeRefName),
+                "stated_at": facts.map { PostgresTimestamp($0.version.signedDate) },
+                "fact_hashes": facts.map(\.version.hash),
+            ]
+        )
     }
 }

@@ -43,4 +43,11 @@ extension Row {
     func key(_ environment: String, _ id: String) throws -> LedgerKey {
         LedgerKey(environment: AppStoreEnvironment(rawValue: try decode(environment)), id: try decode(id))
     }
+
+    var notificationKey: NotificationKey {
+        get throws {
+            let environment = AppStoreEnvironment(rawValue: try decode("environment"))
+            return NotificationKey(environment: environment, uuid: try decode("notification_uuid"))
+        }
+    }
 }

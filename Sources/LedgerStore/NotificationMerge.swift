@@ -1,20 +1,27 @@
 import AppStore
 import Ledger
 import Postgres
+import SQL
 
-/// How it is remembered which event brought a notificationUUID first.
+/// How a batch records which event brought a notification first.
 enum NotificationMerge {
-    /// Returns environment, notification_uuid and first_event_id of all of them. The update of a known row changes nothing: it makes the
-    /// statement wait for a copy in another transaction, and return the row.
-    static func statement(_ firsts: [(key: LedgerKey, eventID: Int64)]) -> Statement {
-        """
-        INSERT INTO appstore.notifications_seen AS n (environment, notification_uuid, first_event_id)
-        SELECT u.environment, u.notification_uuid, u.event_id
-        FROM unnest(\(firsts.map(\.key.environment.rawValue)), \(firsts.map(\.key.id)), \(firsts.map(\.eventID)))
-             AS u (environment, notification_uuid, event_id)
-        ORDER BY u.environment, u.notification_uuid
-        ON CONFLICT (environment, notification_uuid) DO UPDATE SET first_event_id = n.first_event_id
-        RETURNING n.environment::text, n.notification_uuid, n.first_event_id
-        """
+    /// Returns environment, notification_uuid and first_event_id of the notifications that are new.
+    static func insert(_ firsts: [(key: NotificationKey, eventID: Int64)]) -> Statement {
+        Statement(
+            .mergeNotifications,
+            [
+                "environments": firsts.map(\.key.environment.rawValue),
+                "notification_uuids": firsts.map(\.key.uuid),
+                "event_ids": firsts.map(\.eventID),
+            ]
+        )
+    }
+
+    /// Returns the same of the notifications that are recorded. It is a later statement, whose snapshot sees what the insertion met.
+    static func firsts(_ keys: [NotificationKey]) -> Statement {
+        Statement(
+            .findFirstEvents,
+            ["environments": keys.map(\.environment.rawValue), "notification_uuids": keys.map(\.uuid)]
+        )
     }
 }

@@ -97,6 +97,12 @@ extension TransactionRow {
     var receiptIsUpgraded: Bool? { stated { $0.content.isUpgraded } }
     var firstSignedDate: PostgresTimestamp { PostgresTimestamp(register.firstSignedDate) }
     var firstToken: UUID? { register.firstToken?.token }
-    var firstTokenSignedDate: PostgresTimestamp? { PostgresTimestamp(register.firstToken?.version.signedDate) }
-    var firstTokenHash: [UInt8]? { register.firstToken?.version.hash }
+    var firstTokenSignedDate: PostgresTimestamp? { PostgresTimestamp(firstTokenVersion?.signedDate) }
+    var firstTokenHash: [UInt8]? { firstTokenVersion?.hash }
+
+    /// Nil also where the first token is that of the JWS half.
+    private var firstTokenVersion: Version? {
+        guard let version = register.firstToken?.version, version != register.signed?.version else { return nil }
+        return version
+    }
 }

@@ -1,60 +1,93 @@
 package import Logging
-package import Migrations
 package import Postgres
+package import SQL
 
-/// Brings a database to this program's schema. Safe when two run at once: each step waits for the other's, and looks again.
+/// Brings a database to this program's schema. Several may run at once: each waits for the one before it and finds its work done.
 package struct SchemaMigrator: Sendable {
-    private let connection: Connection
-    private let migrations: [Migration]
-    private let logger: Logger
+    let connection: Connection
+    let manifest: SchemaManifest
+    let lockTimeout: Duration
+    let logger: Logger
 
-    /// - Parameter migrations: all by default; a test may stop at an earlier one.
-    package init(connection: Connection, migrations: [Migration] = Migration.all, logger: Logger) {
+    /// - Parameters:
+    ///   - connection: To PostgreSQL itself, not to a pooler: the lock and the settings are those of a session. Close it after an error.
+    ///   - lockTimeout: How long a statement waits for a lock, which makes every later user of the table wait behind it.
+    package init(
+        connection: Connection,
+        manifest: SchemaManifest = SchemaManifest(),
+        lockTimeout: Duration = .seconds(5),
+        logger: Logger
+    ) {
         self.connection = connection
-        self.migrations = migrations
+        self.manifest = manifest
+        self.lockTimeout = lockTimeout
         self.logger = logger
     }
 
-    /// Runs what is missing and returns the names of what it ran. Throws ``SchemaError`` when the roles are missing and may not be made,
-    /// or when the database is newer than this program.
+    /// Makes the schema, or applies the steps that are missing; then replaces functions, views and privileges if they differ.
     ///
-    /// Runs one after the other hold a lock of their session: migrate needs a connection of its own, not a pooler's.
-    package func migrate() async throws -> [String] {
+    /// A run that fails has changed nothing, or has applied some of the steps; the next one continues.
+    ///
+    /// - Throws: ``SchemaError`` when the database or the role does not permit it.
+    package func migrate() async throws -> SchemaChanges {
         try await connection.execute("SELECT FROM pg_advisory_lock(\(Self.lockKey))")
+        try await requireUTF8()
         try await ensureRoles()
+        try await connection.runScript(sessionSettings)
         let known = try await version()
-        let newest = migrations.last?.version ?? 0
-        guard known <= newest else {
-            throw SchemaError(.databaseIsNewer, "the database has schema \(known), this program knows \(newest): upgrade the program")
+        guard known <= manifest.version else {
+            throw SchemaError(
+                .databaseIsNewer,
+                "the database has schema version \(known), this program knows \(manifest.version): update the program"
+            )
         }
-        let missing = migrations.filter { $0.version > known }
-        for migration in missing {
-            try await apply(migration)
+        var changes = SchemaChanges()
+        if known == 0 {
+            try await create()
+            changes.created = manifest.version
         }
-        try await connection.execute("SELECT FROM pg_advisory_unlock(\(Self.lockKey))")
-        return missing.map(\.name)
+        for step in manifest.steps where known > 0 && step.version > known {
+            try await apply(step)
+            changes.steps.append(step.file.name)
+        }
+        changes.isRedefined = try await define()
+        try await connection.runScript("RESET ROLE; RESET ALL; SELECT pg_advisory_unlock(\(Self.lockKey));")
+        return changes
     }
 
-    /// The schema that the database has: 0 when it has none.
-    package func version() async throws -> Int {
-        let exists = try await connection.query("SELECT to_regclass('appstore.schema_migrations') IS NOT NULL AS found")
-        guard try exists.first?.decode("found") == true else { return 0 }
-        let rows = try await connection.query("SELECT coalesce(max(version), 0) AS version FROM appstore.schema_migrations")
-        return Int(try rows.first?.decode("version", as: Int32.self) ?? 0)
-    }
-
-    /// One migration and its row, in one transaction.
-    private func apply(_ migration: Migration) async throws {
-        try await connection.runScript(
+    /// The version of the database's schema: 0 when it has none.
+    ///
+    /// - Throws: ``SchemaError`` with ``SchemaError/Code/unknownSchema`` when something else made the schema.
+    func version() async throws -> Int {
+        let rows = try await connection.query(
             """
-            BEGIN;
-            SET LOCAL ROLE appstore_owner;
-            \(migration.sql)
-            INSERT INTO appstore.schema_migrations (version, name) VALUES (\(migration.version), '\(migration.name)');
-            COMMIT;
+            SELECT EXISTS (SELECT FROM pg_catalog.pg_class AS c
+                           WHERE c.relnamespace = n.oid AND c.relname = 'schema_history') AS has_history
+            FROM pg_catalog.pg_namespace AS n WHERE n.nspname = 'appstore'
             """
         )
-        logger.notice("migration applied", metadata: ["schema.migration": "\(migration.name)"])
+        guard let row = rows.first else { return 0 }
+        guard try row.decode("has_history") else {
+            throw SchemaError(
+                .unknownSchema,
+                "the database has a schema appstore that no release of this program made: use another database, or drop that schema"
+            )
+        }
+        let versions = try await connection.query("SELECT max(version) AS version FROM appstore.schema_history")
+        return Int(try versions[0].decode("version", as: Int32.self))
+    }
+
+    private func requireUTF8() async throws {
+        let rows = try await connection.query("SELECT current_setting('server_encoding') AS encoding, current_database()::text AS name")
+        let encoding = try rows[0].decode("encoding", as: String.self)
+        guard encoding != "UTF8" else { return }
+        throw SchemaError(
+            .wrongEncoding,
+            """
+            database \(try rows[0].decode("name", as: String.self)) has the encoding \(encoding), and UTF8 is needed: \
+            make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0
+            """
+        )
     }
 
     private func ensureRoles() async throws {
@@ -62,7 +95,7 @@ package struct SchemaMigrator: Sendable {
             "SELECT rolsuper OR rolcreaterole AS may_create FROM pg_catalog.pg_roles WHERE rolname = current_user"
         )
         if try mayCreate.first?.decode("may_create") == true {
-            return try await connection.runScript("BEGIN;\n\(Migration.roles)\nCOMMIT;")
+            return try await connection.runScript("BEGIN;\n\(manifest.roles.text)\nCOMMIT;")
         }
         let missing = try await connection.query(
             """
@@ -79,9 +112,21 @@ package struct SchemaMigrator: Sendable {
         }
     }
 
+    /// What ALTER ROLE sets holds for logins, not for SET ROLE. An empty search_path makes each file name schemas.
+    private var sessionSettings: String {
+        """
+        SET ROLE appstore_owner; SET search_path = ''; SET TimeZone = 'UTC'; SET lock_timeout = \(lockTimeout.wholeMilliseconds);
+        SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
+        """
+    }
+
     private static let roles = [
         "appstore_owner", "appstore_ingest", "appstore_worker", "appstore_operator", "appstore_viewer", "appstore_backend", "appstore_api",
     ]
-    /// Of no meaning but to be the same for every run.
+    /// An arbitrary number, the same for every run.
     private static let lockKey: Int64 = 0x6170_7073_746f_7265
+}
+
+extension Duration {
+    var wholeMilliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -147,7 +147,7 @@ package struct EventProcessor: Sendable {
     private static func reason(_ facts: EventFacts, _ doubt: OwnershipDoubt?) -> String? {
         // What is nobody's may only not be in the books yet.
         let doubt = facts.awaitedReceipts.isEmpty || doubt == .conflict ? doubt?.rawValue : nil
-        return (facts.namedCharge == nil ? nil : doubt) ?? facts.unhandledReason ?? doubt ?? facts.remark
+        return (facts.namingPost?.key.isReceipt == true ? doubt : nil) ?? facts.unhandledReason ?? doubt ?? facts.remark
     }
 }
 

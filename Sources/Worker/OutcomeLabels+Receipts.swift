@@ -16,7 +16,7 @@ extension OutcomeLabels {
 
     init(_ notification: AuthenticNotificationV1) {
         self.init(notification.body)
-        notificationUUID = notification.uuid.storable
+        notificationUUID = notification.uuid
         environment = notification.environment.rawValue.storable
         bundleID = notification.bundleID.storable
     }
@@ -44,7 +44,7 @@ extension OutcomeLabels {
     func naming(_ facts: EventFacts) -> OutcomeLabels {
         var labels = self
         let receipts = facts.receiptsInside
-        let charge = facts.namedCharge?.charge.id ?? facts.refundStatement?.transactionID ?? Self.only(receipts.lazy.map(\.key.id))
+        let charge = facts.namingPost?.key.transactionID ?? facts.refundStatement?.transactionID ?? Self.only(receipts.lazy.map(\.key.id))
         labels.transactionID = charge?.storable
         if labels.originalTransactionID == nil {
             let contract =

@@ -1,7 +1,9 @@
 import AppStore
 import AppStoreVerification
+import FoundationEssentials
 import Handlers
 import Inbox
+import Ledger
 
 extension OutcomeLabels {
     init(_ verified: VerifiedNotification) {
@@ -19,7 +21,7 @@ extension OutcomeLabels {
         let token = notification.externalPurchaseToken
         notificationType = notification.notificationType?.rawValue.storable
         subtype = notification.subtype?.rawValue.storable
-        notificationUUID = notification.notificationUUID?.storable
+        notificationUUID = notification.notificationUUID.map { UUID(notification: $0) }
         environment = (data?.environment ?? summary?.environment ?? appData?.environment ?? token?.environment)?.rawValue.storable
         bundleID = (data?.bundleId ?? summary?.bundleId ?? token?.bundleId ?? appData?.bundleId)?.storable
     }

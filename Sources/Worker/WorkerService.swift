@@ -12,11 +12,17 @@ package struct WorkerService: Service {
     package struct Configuration: Sendable {
         /// Batches in flight, at least 1.
         package var concurrency: Int
-        /// How long the loop that polls rests at first, and at most, while nothing is due; each time a random part of it.
+        /// How long the loop that polls rests at first, and at most, while nothing is due; see ``PollPause``.
         package var minimumRest: Duration = .milliseconds(5)
         package var maximumRest: Duration = .milliseconds(250)
-        /// After how long without another batch the loop that stands by looks for events beside the one that is at work.
-        package var helpDelay: Duration = .milliseconds(15)
+        /// A batch with fewer events than this is small: the loop that took it pauses before its next claim, so that events which arrive
+        /// one by one share a batch. Most of what a small batch costs is the same for a larger one.
+        package var smallBatch = 8
+        /// The bounds of that pause; it is random.
+        package var smallBatchPause: ClosedRange<Duration> = .milliseconds(5) ... .milliseconds(8)
+        /// After how long without another batch the loop that stands by looks for events beside the one that is at work. Longer than a small
+        /// batch and its pause.
+        package var helpDelay: Duration = .milliseconds(25)
         /// How long the others sleep at most: each has to show now and then that it is alive.
         package var maximumSleep: Duration = .seconds(5)
         /// How often to look for lost batches.
@@ -76,51 +82,75 @@ package struct WorkerService: Service {
                 group.addTask { await loop(index) }
             }
         }
-        // Batches that were lost while it lived are nobody's fault, and only it can say so.
+        // Only this process can say that batches which it lost while it ran are no event's fault.
         failures = 0
         await look(&failures)
     }
 
     /// The delays of one loop.
     private struct Delays {
-        var rest: Backoff
+        var rest: PollPause
         var outage = Backoff(base: .milliseconds(100), cap: .seconds(5))
         var failures = 0
     }
 
     private func loop(_ index: Int) async {
         defer { heartbeat.finish(index) }
-        var delays = Delays(rest: Backoff(base: configuration.minimumRest, cap: configuration.maximumRest))
+        var delays = Delays(rest: PollPause(minimum: configuration.minimumRest, maximum: configuration.maximumRest))
         var turn = RotaTurn.look
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             heartbeat.beat(index)
             switch turn {
             case .look:
-                turn = await takeBatch(index, &delays)
+                turn = await attempt(index, &delays) { delays in try await takeBatch(index, &delays) }
             case .poll:
-                await pause(&delays.rest)
-                turn = .look
+                var generator = SystemRandomNumberGenerator()
+                await pauseBriefly(for: delays.rest.next(using: &generator))
+                turn = await poll(index, &delays)
             case .standBy:
                 turn = await cancelWhenGracefulShutdown { await rota.standBy(index, for: configuration.helpDelay) }
             case .sleep:
                 delays.rest.reset()
                 turn = await cancelWhenGracefulShutdown { await rota.sleep(index, atMost: configuration.maximumSleep) }
+                // It may have been woken because its time to sleep was over.
+                if case .look = turn { turn = await poll(index, &delays) }
             }
         }
     }
 
-    private func takeBatch(_ index: Int, _ delays: inout Delays) async -> RotaTurn {
+    private func takeBatch(_ index: Int, _ delays: inout Delays) async throws -> RotaTurn {
+        let report = try await queue.takeBatch { rota.took(index, isFull: $0) }
+        if delays.failures > 0 {
+            logger.notice("batches are committed again", metadata: ["worker.failures": "\(delays.failures)"])
+        }
+        delays.failures = 0
+        delays.outage.reset()
+        guard report.events > 0 else { return rota.foundNothing(index) }
+        delays.rest.reset()
+        logger.debug("batch settled", metadata: ["batch.events": "\(report.events)", "batch.retries": "\(report.retries)"])
+        let turn = rota.settled(index, isFull: report.isFull)
+        if case .look = turn, !report.isFull, report.events < configuration.smallBatch { await pauseAfterSmallBatch() }
+        return turn
+    }
+
+    /// Looks whether an event is due before it is claimed, which costs the database a fraction of a claim.
+    private func poll(_ index: Int, _ delays: inout Delays) async -> RotaTurn {
+        await attempt(index, &delays) { _ in try await queue.hasDueEvents() ? .look : rota.foundNothing(index) }
+    }
+
+    private func pauseAfterSmallBatch() async {
+        let bounds = configuration.smallBatchPause
+        await pauseBriefly(for: bounds.lowerBound + (bounds.upperBound - bounds.lowerBound) * Double.random(in: 0...1))
+    }
+
+    /// Asks the database for events; backs off when it cannot be asked, or has not committed.
+    private func attempt(
+        _ index: Int,
+        _ delays: inout Delays,
+        _ ask: (inout Delays) async throws -> RotaTurn
+    ) async -> RotaTurn {
         do {
-            let report = try await queue.takeBatch { rota.took(index, isFull: $0) }
-            if delays.failures > 0 {
-                logger.notice("batches are committed again", metadata: ["worker.failures": "\(delays.failures)"])
-            }
-            delays.failures = 0
-            delays.outage.reset()
-            guard report.events > 0 else { return rota.foundNothing(index) }
-            delays.rest.reset()
-            logger.debug("batch settled", metadata: ["batch.events": "\(report.events)", "batch.retries": "\(report.retries)"])
-            return rota.settled(index, isFull: report.isFull)
+            return try await ask(&delays)
         } catch {
             rota.failed(index)
             if error is CancellationError, Task.isCancelled { return .look }
@@ -168,6 +198,15 @@ package struct WorkerService: Service {
     private func pause(_ backoff: inout Backoff) async {
         var generator = SystemRandomNumberGenerator()
         await pause(for: backoff.next(using: &generator))
+    }
+
+    /// Waits for a fraction of a second, also when the service is to shut down: to be woken by that costs several times as much as the wait.
+    private func pauseBriefly(for delay: Duration) async {
+        do {
+            try await Task.sleep(for: delay)
+        } catch {
+            // Cut short by a cancellation, which the loop looks at next.
+        }
     }
 
     private func pause(for delay: Duration) async {

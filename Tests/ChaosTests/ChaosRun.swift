@@ -114,7 +114,7 @@ struct ChaosRun {
                 Bool.self,
                 """
                 SELECT EXISTS (
-                    SELECT FROM appstore.inbox_ready AS r
+                    SELECT FROM appstore.inbox_queue AS r
                     WHERE NOT EXISTS (SELECT FROM chaos.attempts AS a WHERE a.event_id = r.event_id AND a.error LIKE \(poisoned)))
                 """
             )
@@ -126,9 +126,9 @@ struct ChaosRun {
         try await eventually("every event has its outcome", within: patience) {
             // Whatever a worker has in its hands at this moment may have to wait for its next attempt first.
             _ = try await books.rows(
-                "SELECT appstore.requeue(event_id, 'antidote') FROM appstore.inbox_ready WHERE run_at > clock_timestamp()"
+                "SELECT appstore.requeue_event(event_id, 'antidote') FROM appstore.inbox_queue WHERE run_at > clock_timestamp()"
             )
-            return try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_ready") == 0
+            return try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 0
         }
         pacer.end()
     }

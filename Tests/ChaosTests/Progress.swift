@@ -65,7 +65,7 @@ struct Progress {
             """
             SELECT count(*), count(*) FILTER (WHERE run_at < clock_timestamp() - interval '5 seconds'),
                    (SELECT count(*) FROM appstore.outcomes)
-            FROM appstore.inbox_ready
+            FROM appstore.inbox_queue
             """
         )
         return try? rows?.first?.decode((Int.self, Int.self, Int.self))
@@ -74,8 +74,8 @@ struct Progress {
     /// What waits, what is marked, and who is at work.
     private func evidence() async -> [String] {
         let questions: [Statement] = [
-            "SELECT 'waits: ' || r::text FROM appstore.inbox_ready AS r ORDER BY r.run_at LIMIT 50",
-            "SELECT 'marked: ' || m::text FROM appstore.inbox_in_flight AS m LIMIT 20",
+            "SELECT 'waits: ' || r::text FROM appstore.inbox_queue AS r ORDER BY r.run_at LIMIT 50",
+            "SELECT 'marked: ' || m::text FROM appstore.batch_markers AS m LIMIT 20",
             """
             SELECT concat_ws(' ', 'session:', pid, usename, client_port, state, wait_event_type, wait_event, backend_xid,
                              clock_timestamp() - xact_start, clock_timestamp() - state_change, left(query, 100))

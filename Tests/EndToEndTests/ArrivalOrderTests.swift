@@ -51,12 +51,12 @@ extension EndToEnd {
             try await Installation.lend { installation in
                 _ = try await books(of: bodies, arriving: Arrival(sequence: [0, 1, 2, 3]), in: installation, shop)
                 let orders = try await installation.books.values(
-                    "SELECT concat_ws(' ', user_id, status, trade_no, origin_no) FROM appstore.orders ORDER BY paid_at"
+                    "SELECT concat_ws(' ', user_id, status, transaction_id, original_transaction_id) FROM appstore.orders ORDER BY paid_at"
                 )
                 let (first, second) = (life[0].transactionID ?? "", life[1].transactionID ?? "")
                 #expect(orders == ["tom paid \(first) \(first)", "tom refunded \(second) \(first)"])
                 let contract = try await installation.books.values(
-                    "SELECT concat_ws(' ', user_id, contract_id, will_renew) FROM appstore.member_contracts"
+                    "SELECT concat_ws(' ', user_id, original_transaction_id, will_renew) FROM appstore.contracts"
                 )
                 #expect(contract == ["tom \(first) f"])
                 let timeline = try await installation.books.values(

@@ -26,11 +26,11 @@ extension EndToEnd {
                     }
                     let free = try await books.value(
                         Int.self,
-                        "SELECT count(*) FROM (SELECT FROM appstore.inbox_ready FOR UPDATE SKIP LOCKED) AS free"
+                        "SELECT count(*) FROM (SELECT FROM appstore.inbox_queue FOR UPDATE SKIP LOCKED) AS free"
                     )
                     #expect(free < bodies.count, "the worker has claimed nothing")
                     try await worker.kill()
-                    #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_ready") == bodies.count)
+                    #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == bodies.count)
                 }
 
                 _ = try await installation.startWorker(for: shop)

@@ -40,7 +40,9 @@ extension EndToEnd {
                     contract = try await post(name).text("originalTransactionId")
                     try await books.settled(count + 1)
                 }
-                let paid = try await books.values("SELECT user_id FROM appstore.orders WHERE origin_no = \(contract) ORDER BY paid_at")
+                let paid = try await books.values(
+                    "SELECT user_id FROM appstore.orders WHERE original_transaction_id = \(contract) ORDER BY paid_at"
+                )
                 #expect(paid == ["anna", "anna", "ben", "ben"])
                 let entitled = try await books.values("SELECT user_id || ' ' || active FROM appstore.entitlements")
                 #expect(entitled == ["ben true"])

@@ -23,7 +23,7 @@ extension EndToEnd {
                 ]
                 try await eventually("the backlog is drained") {
                     try await books.expectEachEventAccountedFor()
-                    return try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_ready") == 0
+                    return try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 0
                 }
                 let events = try await books.settled(bodies.count)
                 let counts = Dictionary(grouping: events, by: \.outcome).mapValues(\.count)
@@ -54,7 +54,7 @@ extension EndToEnd {
                 #expect(try await worker.terminate() == .exit(0))
                 #expect(worker.complaints == [])
                 try await books.expectEachEventAccountedFor()
-                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_ready") > 0, "the test was too slow to see it")
+                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") > 0, "the test was too slow to see it")
 
                 _ = try await installation.startWorker(for: shop)
                 let events = try await books.settled(bodies.count)

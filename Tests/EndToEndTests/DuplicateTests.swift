@@ -78,7 +78,7 @@ extension EndToEnd {
                 #expect(try await installation.books.settled(4).map(\.outcome) == ["applied", "applied", "applied", "applied"])
                 let effects = try await installation.books.values("SELECT kind FROM appstore.effects ORDER BY occurred_at, kind")
                 #expect(effects == ["granted", "will_not_renew", "will_renew", "will_not_renew"])
-                #expect(try await installation.books.value(Bool.self, "SELECT NOT will_renew FROM appstore.member_contracts"))
+                #expect(try await installation.books.value(Bool.self, "SELECT NOT will_renew FROM appstore.contracts"))
             }
         }
     }

@@ -81,7 +81,7 @@ extension EndToEnd {
         /// Each notification that was answered with 200 is applied by one event; other events with it are its duplicates.
         private func expectEachAppliedOnce(_ uuids: Set<String>, _ books: Books) async throws {
             try await eventually("the worker has recovered and drained the inbox") {
-                try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_ready") == 0
+                try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 0
             }
             let events = try await books.events()
             #expect(Set(events.compactMap(\.outcome)).isSubset(of: ["applied", "duplicate"]))

@@ -29,7 +29,7 @@ extension EndToEnd {
 
         /// The digits of an event's number say what it is, and its remainder by five when it was received; see ``withEvents(_:_:)``.
         static let single: [Filter] = [
-            Filter(["--outcome", "failed"]) { $0 & 1 != 0 },
+            Filter(["--result", "failed"]) { $0 & 1 != 0 },
             Filter(["--reason", "merge_failed"]) { $0 & 2 != 0 },
             Filter(["--type", "REFUND"]) { $0 & 4 != 0 },
             Filter(["--subtype", "VOLUNTARY"]) { $0 & 8 != 0 },
@@ -42,12 +42,12 @@ extension EndToEnd {
         static let window = Filter(["--from", "2024-03-01T12:00:01Z", "--before", "2024-03-01T12:00:04Z"]) { (1..<4).contains($0 % 5) }
 
         static let all = Filter([
-            "--outcome", "failed", "--reason", "merge_failed", "--type", "REFUND", "--subtype", "VOLUNTARY", "--environment", "Sandbox",
+            "--result", "failed", "--reason", "merge_failed", "--type", "REFUND", "--subtype", "VOLUNTARY", "--environment", "Sandbox",
             "--app", "com.example.one", "--from", "2024-03-01T12:00:01Z", "--before", "2024-03-01T12:00:04Z",
         ]) { $0 & 63 == 63 && (1..<4).contains($0 % 5) }
 
         static let singleAndCombined: [Filter] = single + [window, all]
-        /// Of enough events each to become a request.
+        /// Conditions that enough events meet for more than one step.
         static let broad: [Filter] = single + [window]
 
         @Test(arguments: singleAndCombined, ["requeue", "discard"])
@@ -63,7 +63,7 @@ extension EndToEnd {
         }
 
         @Test(arguments: broad)
-        func `a request takes the events that its conditions fit, and no others`(filter: Filter) async throws {
+        func `a repair in steps takes the events that its conditions fit, and no others`(filter: Filter) async throws {
             let shop = try Shop()
             try await withEvents(2560) { installation, settings in
                 _ = try await installation.startWorker(for: shop)
@@ -74,8 +74,8 @@ extension EndToEnd {
                 #expect(last.text("state") == "done")
                 #expect(last.number("repaired") == "\(expected.count)")
                 #expect(
-                    try await installation.books.values("SELECT action || ' ' || events_expected FROM appstore.repairs") == [
-                        "requeue \(expected.count)"
+                    try await installation.books.values("SELECT sum(cardinality(event_ids))::text FROM appstore.audit_log") == [
+                        "\(expected.count)"
                     ]
                 )
                 let found = try await repaired(in: installation)
@@ -103,7 +103,7 @@ extension EndToEnd {
                     INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason,
                                                    notification_type, subtype, environment, bundle_id)
                     SELECT event_id, source, received_at, received_at, 1, 1,
-                           CASE event_id & 1 WHEN 0 THEN 'rejected' ELSE 'failed' END,
+                           (CASE event_id & 1 WHEN 0 THEN 'rejected' ELSE 'failed' END)::appstore.result,
                            CASE event_id & 2 WHEN 0 THEN 'wrong_bundle' ELSE 'merge_failed' END,
                            CASE event_id & 4 WHEN 0 THEN 'DID_RENEW' ELSE 'REFUND' END,
                            CASE event_id & 8 WHEN 0 THEN 'BILLING_RECOVERY' ELSE 'VOLUNTARY' END,

@@ -22,14 +22,14 @@ extension EndToEnd {
 
                 let first = rejected[0].eventID
                 try await installation.asOperator { connection in
-                    let one = try await connection.query("SELECT appstore.requeue(\(first), 'bundle was mistyped')")
+                    let one = try await connection.query("SELECT appstore.requeue_event(\(first), 'bundle was mistyped')")
                     #expect(try one[0].decode(0) == 1)
                     try await books.expectEachEventAccountedFor()
-                    let rest = try await connection.query("SELECT appstore.requeue(outcome => 'rejected', reason => 'wrong_bundle')")
+                    let rest = try await connection.query("SELECT appstore.requeue_events(result => 'rejected', reason => 'wrong_bundle')")
                     #expect(try rest[0].decode(0) == bodies.count - 1)
                 }
                 try await books.expectEachEventAccountedFor()
-                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_ready") == bodies.count)
+                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == bodies.count)
 
                 _ = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_CONCURRENCY": "1"])
                 let events = try await books.settled(bodies.count)
@@ -59,7 +59,7 @@ extension EndToEnd {
                 try await books.settled(bodies.count)
                 let before = try await books.digest()
                 try await installation.asOperator { connection in
-                    let requeued = try await connection.query("SELECT appstore.requeue(outcome => 'applied')")
+                    let requeued = try await connection.query("SELECT appstore.requeue_events(result => 'applied')")
                     #expect(try requeued[0].decode(0) == bodies.count)
                 }
                 try await books.awaitRun(2, of: bodies.count)
@@ -78,7 +78,7 @@ extension EndToEnd {
                 _ = try await ingest.client.post(body)
                 let event = try await books.settled(1)[0].eventID
                 try await installation.asOperator { connection in
-                    _ = try await connection.query("SELECT appstore.discard(\(event), 'not ours')")
+                    _ = try await connection.query("SELECT appstore.discard_event(\(event), 'not ours')")
                 }
                 let discarded = try await books.events()[0]
                 #expect((discarded.outcome, discarded.reason) == ("discarded", "not ours"))

@@ -59,7 +59,7 @@ extension EndToEnd {
                 count("ready", 11, as: "ready_events"),
                 count("waiting", 12, as: "waiting_events"),
                 count("unsettled", 13, as: "unsettled_events"),
-                count("suspects", 14, as: "suspect_events"),
+                count("isolated", 14, as: "isolated_events"),
                 count("failed", 15, as: "failed_events"),
                 age("overdue", 101.5, as: "overdue_seconds"),
                 age("oldest_unsettled", 102.5, as: "oldest_unsettled_age_seconds"),

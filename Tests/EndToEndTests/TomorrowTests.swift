@@ -27,7 +27,7 @@ extension EndToEnd {
                 #expect(try await books.values("SELECT kind FROM appstore.effects") == ["granted"])
 
                 try await installation.asOperator { connection in
-                    _ = try await connection.query("SELECT appstore.requeue(outcome => 'unhandled')")
+                    _ = try await connection.query("SELECT appstore.requeue_events(result => 'unhandled')")
                 }
                 try await books.awaitRun(2, of: 1)
                 #expect(try await books.outcomes() == ["unhandled"])
@@ -44,14 +44,14 @@ extension EndToEnd {
                 // As a version would leave it that knew none of these types.
                 try await books.execute(
                     """
-                    WITH known AS (DELETE FROM appstore.inbox_ready RETURNING event_id)
+                    WITH known AS (DELETE FROM appstore.inbox_queue RETURNING event_id)
                     INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
                     SELECT event_id, source, received_at, clock_timestamp(), 1, 1, 'unhandled', 'unknown_notification'
                     FROM appstore.inbox JOIN known USING (event_id)
                     """
                 )
                 try await installation.asOperator { connection in
-                    let requeued = try await connection.query("SELECT appstore.requeue(outcome => 'unhandled')")
+                    let requeued = try await connection.query("SELECT appstore.requeue_events(result => 'unhandled')")
                     #expect(try requeued[0].decode(0) == bodies.count)
                 }
                 _ = try await installation.startWorker(for: shop)

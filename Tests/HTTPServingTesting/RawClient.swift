@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOPosix
 
@@ -62,6 +63,15 @@ package final class RawClient {
     package func untilClosed() async throws -> String {
         while let bytes = try await input.next() { unread += String(buffer: bytes) }
         return unread
+    }
+
+    /// Waits until the server has ended the connection. A server that closes while it has bytes unread resets the connection.
+    package func untilEnded() async throws {
+        do {
+            _ = try await untilClosed()
+        } catch let error as IOError where error.errnoCode == ECONNRESET {
+            return
+        }
     }
 
     /// Closes the connection, unless the server was faster.

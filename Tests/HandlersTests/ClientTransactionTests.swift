@@ -47,21 +47,23 @@ struct ClientTransactionTests {
     }
 
     @Test func `who posted it, and when, is part of it`() throws {
-        let submission = try #require(try facts(transaction(), user: "anna").submission)
-        #expect(submission.key == Submission.Key(charge: LedgerKey(environment: .production, id: state.value.transactionID), user: "anna"))
-        #expect(submission.originalTransactionID == state.value.originalTransactionID)
-        #expect(submission.receivedAt == SignedScene.now)
+        let post = try #require(try facts(transaction(), user: "anna").posts.first)
+        let contract = LedgerKey(environment: .production, id: state.value.originalTransactionID)
+        #expect(
+            post.key == ClientPost.Key(contract: contract, user: "anna", isReceipt: false, transactionID: state.value.transactionID)
+        )
+        #expect(post.receivedAt == SignedScene.now)
     }
 
     @Test func `without a user it is only news of the charge`() throws {
         let facts = try facts(transaction(), user: nil)
-        #expect(facts.submission == nil && facts.transaction != nil)
+        #expect(facts.posts.isEmpty && facts.transaction != nil)
     }
 
     @Test func `a transaction that lacks what the books need is unhandled, and nobody's`() throws {
         let facts = try facts(transaction { $0["productId"] = nil }, user: "anna")
         #expect(facts.unhandledReason == "incomplete_transaction:productId")
-        #expect(facts.transaction == nil && facts.submission == nil && facts.effects.isEmpty)
+        #expect(facts.transaction == nil && facts.posts.isEmpty && facts.effects.isEmpty)
     }
 
     @Test func `it must be of the environment that was asked for, and say so itself`() throws {

@@ -14,7 +14,7 @@ struct RefundStatementTests {
         let older = JSONValue.timestamp(SignedScene.now.advanced(by: .seconds(-7 * 86_400)))
         let facts = try SignedScene.facts(of: SignedScene.sign(request, transaction: { $0["signedDate"] = older }))
         let statement = try #require(facts.refundStatement)
-        #expect(statement.key.id.lowercased() == request.notificationUUID.uuidString.lowercased())
+        #expect(statement.key.uuid == request.notificationUUID)
         #expect(statement.kind == .asked)
         #expect(statement.transactionID == request.transactionID)
         #expect(statement.originalTransactionID == request.originalTransactionID)

@@ -5,15 +5,18 @@ import Schema
 
 /// Databases of one test each, with the schema in them.
 package enum InboxDatabase {
-    /// - Parameter cluster: one of the test's own, with other settings than those of all tests.
-    package static func make(in cluster: TestCluster = .shared) async throws -> TestDatabase {
+    /// - Parameters:
+    ///   - cluster: one of the test's own, with other settings than those of all tests.
+    ///   - options: of CREATE DATABASE, such as a locale.
+    package static func make(in cluster: TestCluster = .shared, options: String = "") async throws -> TestDatabase {
         try await cluster.makeDatabase(
             prepare: { url in
                 let connection = try await Connection.open(ConnectionOptions(url), logger: .silent)
                 _ = try await SchemaMigrator(connection: connection, logger: .silent).migrate()
                 await connection.close()
             },
-            templateKey: "schema"
+            templateKey: "schema \(options)",
+            options: options
         )
     }
 }

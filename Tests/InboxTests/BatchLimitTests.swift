@@ -60,7 +60,7 @@ struct BatchLimitTests {
             } catch let error as PostgresError {
                 #expect(error.isConnectionLoss, "\(error)")
                 // Its server process holds the events until it has said farewell.
-                _ = try await database.lines("SELECT 'held' FROM appstore.inbox_ready FOR UPDATE")
+                _ = try await database.lines("SELECT 'held' FROM appstore.inbox_queue FOR UPDATE")
             }
         }
         #expect(sizes.withLock(\.self) == [16, 8, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3])

@@ -25,7 +25,7 @@ final class Clerk: Sendable {
     /// Events that were merged together.
     let batches = Mutex<[[Int64]]>([])
 
-    /// A queue with little patience that judges at once.
+    /// A queue with short timeouts that judges at once.
     func queue(_ pool: ConnectionPool, _ change: (inout QueueConfiguration) -> Void = { _ in }) -> InboxQueue<ClaimedEvent> {
         var configuration = QueueConfiguration()
         configuration.patience = .milliseconds(300)
@@ -57,7 +57,10 @@ final class Clerk: Sendable {
             case .touchRow: try await transaction.execute("SELECT FROM appstore.touched FOR UPDATE")
             case .apply, .slowPreparation, nil:
                 try await transaction.execute(
-                    "INSERT INTO appstore.notifications_seen VALUES ('Production', \("\(event.eventID)"), \(event.eventID))"
+                    """
+                    INSERT INTO appstore.seen_notifications (environment, notification_uuid, first_event_id)
+                    VALUES ('Production', gen_random_uuid(), \(event.eventID))
+                    """
                 )
             }
         }
@@ -67,7 +70,7 @@ final class Clerk: Sendable {
     /// Has a queue look for lost batches and take what is due until nothing waits.
     func finish(_ queue: InboxQueue<ClaimedEvent>, _ database: TestDatabase) async throws {
         let deadline = ContinuousClock.now + .seconds(120)
-        while try await database.lines("SELECT count(*)::text FROM appstore.inbox_ready") != ["0"] {
+        while try await database.lines("SELECT count(*)::text FROM appstore.inbox_queue") != ["0"] {
             try #require(ContinuousClock.now < deadline)
             _ = try await queue.lookForLostBatches()
             _ = try await queue.takeBatch()
@@ -82,7 +85,10 @@ final class Clerk: Sendable {
         let database = try await InboxDatabase.make()
         let bodies = instructions.map { [$0.rawValue] }
         try await database.withConnection(user: "appstore_ingest") { connection in
-            _ = try await connection.execute("SELECT appstore.receive(\(bodies))")
+            // A call takes at most 64 bodies.
+            for start in stride(from: 0, to: bodies.count, by: 64) {
+                _ = try await connection.execute("SELECT appstore.receive(\(Array(bodies[start..<min(start + 64, bodies.count)])))")
+            }
         }
         let pool = try database.pool(user: "appstore_worker")
         try await body(database, pool, Clerk())
@@ -97,7 +103,7 @@ extension TestDatabase {
         try await withConnection { connection in
             _ = try await connection.execute(
                 """
-                INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
+                INSERT INTO appstore.batch_markers (lane, event_ids, is_alone, marked_at)
                 VALUES (\(lane), \(ids), \(isAlone), clock_timestamp())
                 """
             )

@@ -20,7 +20,7 @@ struct InboxQueueBodyTests {
             """
         )[0]
         try await database.withConnection { connection in
-            // Nobody may delete from such a table, so for a moment it is none.
+            // No role may delete from such a table, so for a moment it is none.
             try await connection.runScript(
                 """
                 UPDATE pg_class SET relkind = 'r' WHERE oid = '\(pieces)'::regclass;
@@ -41,7 +41,7 @@ struct InboxQueueBodyTests {
 
     private static let waiting: Statement = """
         SELECT concat_ws('|', event_id, attempts, run_at > now() + interval '1 hour', last_error LIKE 'its body cannot be read: %chunk number%')
-        FROM appstore.inbox_ready
+        FROM appstore.inbox_queue
         """
 
     @Test func `one that cannot be read costs the others a claim, and is put off without an attempt`() async throws {
@@ -58,7 +58,7 @@ struct InboxQueueBodyTests {
 
     @Test func `a suspect that cannot be read is put off, too`() async throws {
         try await withDamage { database, queue in
-            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET is_suspect = (event_id = 2)") }
+            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_queue SET is_isolated = (event_id = 2)") }
             #expect(try await queue.lookForLostBatches().suspectsAreDue)
             await #expect(throws: PostgresError.self) { try await queue.takeBatch() }
             #expect(try await queue.takeBatch().retries == 1)
@@ -71,7 +71,7 @@ struct InboxQueueBodyTests {
         try await withDamage { database, queue in
             try await database.withConnection { try await $0.runScript("REVOKE SELECT ON appstore.inbox FROM appstore_worker") }
             for _ in 0..<2 { await #expect(throws: PostgresError.self) { try await queue.takeBatch() } }
-            let due = try await database.lines("SELECT count(*)::text FROM appstore.inbox_ready WHERE run_at <= now() AND attempts = 0")
+            let due = try await database.lines("SELECT count(*)::text FROM appstore.inbox_queue WHERE run_at <= now() AND attempts = 0")
             #expect(due == ["3"])
         }
     }

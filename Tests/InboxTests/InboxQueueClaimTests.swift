@@ -2,6 +2,7 @@ import Foundation
 import InboxTesting
 import Postgres
 import PostgresTesting
+import SQL
 import Synchronization
 import Testing
 
@@ -21,42 +22,48 @@ struct InboxQueueClaimTests {
         )
     }
 
-    /// Pages that a claim touches, by the plan that a worker would keep for ever: all of it, bodies included, and its locking step alone.
+    /// Pages that a claim touches, and those that reading as many bodies does, by the plans that a worker would keep for ever.
     private func pages(
         of limit: Int,
         from mark: QueuePosition,
         on connection: Connection
-    ) async throws -> (all: Int, locking: Int) {
-        let claim = ClaimedBatch.claim(limit: limit, bytes: 8 << 20, from: mark, lane: 1, bound: .seconds(30))
+    ) async throws -> (claim: Int, bodies: Int) {
+        let instant = "timestamptz '2000-01-01 00:00+00' + \(mark.runAt.microsecondsSince2000) * interval '1 microsecond'"
+        let from = mark == .start ? "'-infinity'" : instant
+        let first = max(mark.eventID, 1)
         return try await connection.withTransaction { transaction in
-            try await transaction.execute(
-                "PREPARE claim (timestamptz, bigint, bigint, bigint, text, text, bigint) AS \(unsafeRaw: claim.sql)"
+            func pages(_ file: StatementFile, _ values: [String: String]) async throws -> Int {
+                try await transaction.execute("PREPARE measured AS \(unsafeRaw: file.sql)")
+                let arguments = file.parameters.map { values[$0] ?? "NULL" }.joined(separator: ", ")
+                let plan = try await transaction.query(
+                    "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE measured (\(unsafeRaw: arguments))"
+                )
+                try await transaction.execute("DEALLOCATE measured")
+                return try Self.pages(in: plan[0].decode(0))
+            }
+            let claim = try await pages(
+                .claim,
+                [
+                    "from_run_at": from, "from_event_id": "\(mark.eventID)", "contract": "\(SchemaContract.current)", "limit": "\(limit)",
+                    "lane": "1", "bytes": "8000000",
+                ]
             )
-            let instant = "timestamptz '2000-01-01 00:00+00' + \(mark.runAt.microsecondsSince2000) * interval '1 microsecond'"
-            let from = mark == .start ? "'-infinity'" : instant
-            // In the order of the statement's binds: mark, limit, lane, bounds, bytes.
-            let plan = try await transaction.query(
-                "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE claim (\(unsafeRaw: from), \(unsafeRaw: "\(mark.eventID)"), \(unsafeRaw: "\(limit)"), 1, '30000', '24000', 8000000)"
+            let last = first + Int64(limit) - 1
+            let bodies = try await pages(
+                .readBodies,
+                [
+                    "event_ids": "'{\((first...last).map(String.init).joined(separator: ","))}'", "first_event_id": "\(first)",
+                    "last_event_id": "\(last)",
+                ]
             )
-            try await transaction.execute("DEALLOCATE claim")
-            let text: JSONText = try plan[0].decode(0)
-            return (try Self.pages(ofStep: nil, in: text), try Self.pages(ofStep: "CTE due", in: text))
+            return (claim, bodies)
         }
     }
 
-    /// Of a step of that name, or of the whole plan.
-    private static func pages(ofStep name: String?, in plan: JSONText) throws -> Int {
-        var nodes = [try JSONSerialization.jsonObject(with: Data(plan.text.utf8))]
-        while let node = nodes.popLast() {
-            if let list = node as? [Any] { nodes += list }
-            guard let object = node as? [String: Any] else { continue }
-            if object["Node Type"] != nil, name == nil || object["Subplan Name"] as? String == name {
-                let hit = try #require(object["Shared Hit Blocks"] as? Int)
-                return hit + (try #require(object["Shared Read Blocks"] as? Int))
-            }
-            nodes += object.values
-        }
-        throw CancellationError()
+    private static func pages(in plan: JSONText) throws -> Int {
+        let entries = try JSONSerialization.jsonObject(with: Data(plan.text.utf8)) as? [[String: Any]]
+        let node = try #require(entries?.first?["Plan"] as? [String: Any])
+        return try #require(node["Shared Hit Blocks"] as? Int) + #require(node["Shared Read Blocks"] as? Int)
     }
 
     @Test(arguments: ["never analyzed", "stale", "huge", "empty"])
@@ -68,9 +75,9 @@ struct InboxQueueClaimTests {
             if statistics == "stale" {
                 try await connection.runScript(
                     """
-                    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes) SELECT 90000 + n, now(), 1 FROM generate_series(1, 100) AS n;
-                    ANALYZE appstore.inbox_ready;
-                    DELETE FROM appstore.inbox_ready;
+                    INSERT INTO appstore.inbox_queue (event_id, run_at, bytes) SELECT 90000 + n, now(), 1 FROM generate_series(1, 100) AS n;
+                    ANALYZE appstore.inbox_queue;
+                    DELETE FROM appstore.inbox_queue;
                     """
                 )
             }
@@ -80,7 +87,7 @@ struct InboxQueueClaimTests {
                     INSERT INTO appstore.inbox (source, received_at, body) SELECT 'notification_v2', now(), '\\x01' FROM generate_series(1, 32000)
                     RETURNING event_id
                 )
-                INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+                INSERT INTO appstore.inbox_queue (event_id, run_at, bytes)
                 SELECT event_id, CASE WHEN event_id <= 24000 THEN now() - interval '1 hour' + event_id * interval '1 millisecond'
                                       ELSE now() + interval '1 hour' END, 1
                 FROM stored;
@@ -88,11 +95,11 @@ struct InboxQueueClaimTests {
             )
             if statistics == "empty" {
                 try await connection.runScript(
-                    "UPDATE pg_class SET relpages = 0, reltuples = 0 WHERE oid = 'appstore.inbox_ready'::regclass"
+                    "UPDATE pg_class SET relpages = 0, reltuples = 0 WHERE oid = 'appstore.inbox_queue'::regclass"
                 )
             } else if statistics == "huge" {
                 try await connection.runScript(
-                    "UPDATE pg_class SET relpages = 1e6, reltuples = 1e8 WHERE oid = 'appstore.inbox_ready'::regclass"
+                    "UPDATE pg_class SET relpages = 1e6, reltuples = 1e8 WHERE oid = 'appstore.inbox_queue'::regclass"
                 )
             }
         }
@@ -110,12 +117,12 @@ struct InboxQueueClaimTests {
                 try await database.withConnection(user: "appstore_worker") { connection in
                     for limit in [1, 100, 200, 1000] {
                         let pages = try await pages(of: limit, from: next.position, on: connection)
-                        #expect(pages.locking <= 2 * limit + 50, "claim of \(limit), going on")
+                        #expect(pages.claim <= 2 * limit + 50, "claim of \(limit), going on")
                     }
                 }
                 // The mark follows at a distance.
                 let settled = try await database.withConnection { connection in
-                    try await connection.query("SELECT run_at, event_id FROM appstore.inbox_ready ORDER BY run_at, event_id LIMIT 1")
+                    try await connection.query("SELECT run_at, event_id FROM appstore.inbox_queue ORDER BY run_at, event_id LIMIT 1")
                 }
                 let target = QueuePosition(runAt: try settled[0].decode(0), eventID: try settled[0].decode(1))
                 // What it settles meanwhile lies behind the mark, too.
@@ -126,11 +133,11 @@ struct InboxQueueClaimTests {
                     for limit in [1, 100, 200, 1000] {
                         let mark = small.memory.mark
                         let pages = try await pages(of: limit, from: mark, on: connection)
-                        #expect(pages.locking <= 2 * limit + 50, "claim of \(limit)")
+                        #expect(pages.claim <= 2 * limit + 50, "claim of \(limit)")
                         // The way down an index of three levels, and the row; these bodies are in it.
-                        #expect(pages.all <= pages.locking + 5 * limit + 50, "claim of \(limit), with its bodies")
+                        #expect(pages.bodies <= 5 * limit + 50, "bodies of \(limit) events")
                     }
-                    let unmarked = try await pages(of: 1, from: .start, on: connection).locking
+                    let unmarked = try await pages(of: 1, from: .start, on: connection).claim
                     #expect(unmarked > 52, "without the mark \(unmarked) pages: then this test shows nothing")
                 }
             }
@@ -149,7 +156,7 @@ struct InboxQueueClaimTests {
                     SELECT 'notification_v2', now(), '\\x01' FROM generate_series(1, \(count))
                     RETURNING event_id
                 )
-                INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+                INSERT INTO appstore.inbox_queue (event_id, run_at, bytes)
                 SELECT event_id, now() - interval '1 hour' + event_id * interval '1 millisecond', 1 FROM stored;
                 """
             )
@@ -164,10 +171,10 @@ struct InboxQueueClaimTests {
                 try await snapshot.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 _ = try await snapshot.query("SELECT count(*) FROM appstore.outcomes")
                 let pool = try database.pool(user: "postgres", connections: 1)
-                try await pool.withConnection { try await $0.execute("DELETE FROM appstore.inbox_ready WHERE event_id <= 19000") }
+                try await pool.withConnection { try await $0.execute("DELETE FROM appstore.inbox_queue WHERE event_id <= 19000") }
                 func read() async throws -> Int64 {
                     try await pool.withConnection { _ = try await $0.query("SELECT FROM pg_stat_force_next_flush()") }
-                    return try #require(try await database.reads()["inbox_ready"]).entries
+                    return try #require(try await database.reads()["inbox_queue"]).entries
                 }
                 let before = try await read()
                 #expect(try await self.queue(pool, batchEvents: 5).takeBatch().events == 5)
@@ -183,7 +190,7 @@ struct InboxQueueClaimTests {
     private func takeBeside(_ queue: InboxQueue<Int64>, batches: Int, on database: TestDatabase) async throws {
         try await database.withConnection { holder in
             try await holder.withTransaction { transaction in
-                _ = try await transaction.query("SELECT FROM appstore.inbox_ready WHERE event_id <= 5 FOR UPDATE")
+                _ = try await transaction.query("SELECT FROM appstore.inbox_queue WHERE event_id <= 5 FOR UPDATE")
                 for _ in 0..<batches { #expect(try await queue.takeBatch().events == 5) }
                 #expect(queue.memory.nextClaim(at: .now - .seconds(3600)).isContinuation)
             }
@@ -233,7 +240,7 @@ struct InboxQueueClaimTests {
                         INSERT INTO appstore.inbox (source, received_at, body)
                         VALUES ('notification_v2', clock_timestamp() - interval '3 seconds', '{}') RETURNING event_id, received_at
                     )
-                    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes) SELECT event_id, received_at, 2 FROM stored
+                    INSERT INTO appstore.inbox_queue (event_id, run_at, bytes) SELECT event_id, received_at, 2 FROM stored
                     """
                 )
                 // There are several looks at the queue meanwhile.
@@ -247,8 +254,7 @@ struct InboxQueueClaimTests {
 
     @Test(
         arguments: [
-            "receive(ARRAY['{}'::bytea])", "submit_transaction('{}')", "submit_receipt('{}')", "create_order('alice', 'pro.monthly')",
-            "api_create_order('alice', 'pro.monthly', NULL, NULL)",
+            "receive(ARRAY['{}'::bytea])", "store('client_transaction', ARRAY['{}'::bytea])", "create_order('alice', 'pro.monthly')",
         ]
     )
     func `what is stored is on the disk before it is answered, whatever the database's default is`(call: String) async throws {
@@ -268,7 +274,7 @@ struct InboxQueueClaimTests {
         }
     }
 
-    @Test(arguments: ["receive(ARRAY['{}'::bytea])", "submit_transaction('{}')", "submit_receipt('{}')"])
+    @Test(arguments: ["receive(ARRAY['{}'::bytea])", "store('client_transaction', ARRAY['{}'::bytea])"])
     func `what receives an event has its transaction's number before it looks at the clock`(call: String) async throws {
         let database = try await InboxDatabase.make()
         let receive: Statement = "SELECT appstore.\(unsafeRaw: call)"
@@ -336,11 +342,11 @@ struct InboxQueueClaimTests {
         // Whatever is left is to be found by each queue from its own mark.
         #expect(failures.load(ordering: .relaxed) > 0)
         for queue in queues {
-            let ready = try await database.lines("SELECT count(*)::text FROM appstore.inbox_ready")
+            let ready = try await database.lines("SELECT count(*)::text FROM appstore.inbox_queue")
             let mark = queue.memory.mark
             let visible = try await database.lines(
                 """
-                SELECT count(*)::text FROM appstore.inbox_ready WHERE (run_at, event_id) >= (\(mark.runAt), \(mark.eventID))
+                SELECT count(*)::text FROM appstore.inbox_queue WHERE (run_at, event_id) >= (\(mark.runAt), \(mark.eventID))
                 """
             )
             #expect(visible == ready)

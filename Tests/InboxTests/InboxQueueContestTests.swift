@@ -14,7 +14,7 @@ struct InboxQueueContestTests {
         let first: [Event] = [(1, ["a"]), (2, ["b", "c"]), (3, []), (4, ["a"])]
         #expect(inFlight.enter(1, with: first) == [])
         #expect(inFlight.enter(2, with: [(5, ["c"]), (6, ["d"]), (7, ["e"]), (8, [])]) == [5])
-        // What was let go is in nobody's hand, what was kept is.
+        // What was let go is locked by no session, what was kept is.
         #expect(inFlight.enter(3, with: [(9, ["d"]), (10, ["f"]), (11, ["g"]), (12, ["h"])]) == [9])
         inFlight.leave(1)
         #expect(inFlight.enter(4, with: [(13, ["a"]), (14, ["b"]), (15, ["c"]), (16, [])]) == [])
@@ -74,7 +74,7 @@ struct InboxQueueContestTests {
         #expect(second.results == [.applied: 7])
         #expect(second.isFull, "more may be due")
         #expect(
-            try await database.lines("SELECT concat_ws('|', event_id, attempts, is_suspect) FROM appstore.inbox_ready WHERE event_id > 8")
+            try await database.lines("SELECT concat_ws('|', event_id, attempts, is_isolated) FROM appstore.inbox_queue WHERE event_id > 8")
                 == ["9|0|f"]
         )
         end.finish()

@@ -53,10 +53,10 @@ struct InboxQueueErrorTests {
         // Who failed before is the first to be suspected: no probes.
         merges.withLock { $0 = [] }
         try await receive(["e", "f"], in: database)
-        try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = now() - interval '1 s'") }
+        try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_queue SET run_at = now() - interval '1 s'") }
         #expect(try await queue.takeBatch().results == [.applied: 2, .failed: 1])
         #expect(merges.withLock(\.self).dropFirst() == ["ef", "x"])
-        // Of a dozen nobody is looked for by himself: the batch is halved.
+        // In a dozen no event is looked for by itself: the batch is halved.
         try await receive(["g"] + Array(repeating: "x", count: 12), in: database)
         let report = try await queue.takeBatch()
         #expect(report.results == [.applied: 1] && report.retries == 12)
@@ -99,7 +99,7 @@ struct InboxQueueErrorTests {
             let report = try await queue.takeBatch()
             #expect(report.results == [.applied: 3])
             #expect(report.retries == 1)
-            let waiting = try await database.lines("SELECT concat_ws('|', event_id, attempts, is_suspect) FROM appstore.inbox_ready")
+            let waiting = try await database.lines("SELECT concat_ws('|', event_id, attempts, is_isolated) FROM appstore.inbox_queue")
             #expect(waiting == ["3|0|f"])
         }
     }
@@ -108,7 +108,7 @@ struct InboxQueueErrorTests {
         try await withQueue(attempts: 1) { database, queue in
             try await receive(["fine", "57014", "fine"], in: database)
             #expect(try await queue.takeBatch().results == [.applied: 2])
-            let waiting = try await database.lines("SELECT concat_ws('|', event_id, attempts, is_suspect) FROM appstore.inbox_ready")
+            let waiting = try await database.lines("SELECT concat_ws('|', event_id, attempts, is_isolated) FROM appstore.inbox_queue")
             #expect(waiting == ["2|0|t"])
             #expect(try await queue.lookForLostBatches().suspectsAreDue)
             #expect(try await queue.takeBatch().results == [.failed: 1])
@@ -133,7 +133,7 @@ struct InboxQueueErrorTests {
             try await receive(["fine", state, "fine"], in: database)
             await #expect(throws: PostgresError.self) { try await queue.takeBatch() }
             let waiting = try await database.lines(
-                "SELECT concat_ws('|', count(*), sum(attempts)) FROM appstore.inbox_ready WHERE NOT is_suspect"
+                "SELECT concat_ws('|', count(*), sum(attempts)) FROM appstore.inbox_queue WHERE NOT is_isolated"
             )
             #expect(waiting == ["3|0"])
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Inbox
 
-/// Locks that others keep, and a database that takes its time: nobody is to blame.
+/// Locks that other sessions keep, and a slow database: no event is at fault.
 struct InboxQueueLockTests {
     /// Runs `body` while another session holds a lock.
     private func holding(_ lock: Statement, in database: TestDatabase, _ body: () async throws -> Void) async throws {
@@ -20,14 +20,14 @@ struct InboxQueueLockTests {
 
     private func waiting(_ database: TestDatabase) async throws -> [String] {
         try await database.lines(
-            "SELECT concat_ws('|', event_id, attempts, deaths, is_suspect) FROM appstore.inbox_ready ORDER BY event_id"
+            "SELECT concat_ws('|', event_id, attempts, deaths, is_isolated) FROM appstore.inbox_queue ORDER BY event_id"
         )
     }
 
     @Test func `a table that is locked for long costs nobody an attempt, and makes nobody suspect`() async throws {
         try await Clerk.with(Array(repeating: .apply, count: 40)) { database, pool, clerk in
             let queue = clerk.queue(pool)
-            try await holding("LOCK TABLE appstore.notifications_seen IN ACCESS EXCLUSIVE MODE", in: database) {
+            try await holding("LOCK TABLE appstore.seen_notifications IN ACCESS EXCLUSIVE MODE", in: database) {
                 for _ in 0..<4 {
                     let report = try await queue.takeBatch()
                     #expect(report.results == [:] && report.givenUp == 0)
@@ -88,7 +88,7 @@ struct InboxQueueLockTests {
             let queue = clerk.queue(pool) { $0.mergePatience = .milliseconds(300) }
             await #expect(throws: Batch.Overdue.self) { try await queue.takeBatch() }
             // Its server process holds the events until it has noticed.
-            _ = try await database.lines("SELECT 'held' FROM appstore.inbox_ready FOR UPDATE")
+            _ = try await database.lines("SELECT 'held' FROM appstore.inbox_queue FOR UPDATE")
             let report = try await queue.lookForLostBatches()
             #expect((report.lost, report.suspects, report.deaths) == (0, 0, 0))
             #expect(try await waiting(database) == ["1|0|0|f", "2|0|0|f"])
@@ -117,7 +117,7 @@ struct InboxQueueLockTests {
                     """
                     CREATE FUNCTION appstore.dawdle() RETURNS trigger LANGUAGE plpgsql AS
                         $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$;
-                    CREATE TRIGGER dawdle AFTER INSERT ON appstore.notifications_seen FOR EACH STATEMENT EXECUTE FUNCTION appstore.dawdle();
+                    CREATE TRIGGER dawdle AFTER INSERT ON appstore.seen_notifications FOR EACH STATEMENT EXECUTE FUNCTION appstore.dawdle();
                     """
                 )
             }
@@ -176,8 +176,8 @@ struct InboxQueueLockTests {
         #expect(report.retries == 1)
         #expect(try await waiting(database) == ["9|0|0|f"])
         try await opponent.end()
-        #expect(try await database.lines("SELECT (last_error LIKE '%lock timeout%')::text FROM appstore.inbox_ready") == ["true"])
-        try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = clock_timestamp()") }
+        #expect(try await database.lines("SELECT (last_error LIKE '%lock timeout%')::text FROM appstore.inbox_queue") == ["true"])
+        try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_queue SET run_at = clock_timestamp()") }
         #expect(try await queue.takeBatch().results == [.applied: 1])
         #expect(try await database.eventsNotExactlyOnce() == [])
         await pool.close()

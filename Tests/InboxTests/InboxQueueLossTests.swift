@@ -22,7 +22,7 @@ struct InboxQueueLossTests {
             #expect(report.results == [.applied: 3])
             #expect(report.givenUp == 1)
             #expect(
-                try await database.lines("SELECT concat_ws('|', event_id, attempts, deaths, is_suspect) FROM appstore.inbox_ready")
+                try await database.lines("SELECT concat_ws('|', event_id, attempts, deaths, is_isolated) FROM appstore.inbox_queue")
                     == ["3|0|0|t"]
             )
             try await clerk.finish(queue, database)
@@ -32,7 +32,7 @@ struct InboxQueueLossTests {
             #expect(outcomes == ["1|applied|1", "2|applied|1", "3|failed|timed_out|3", "4|applied|1"])
             #expect(clerk.prepared.withLock { $0.sorted() } == [1, 2, 3, 3, 3, 3, 4])
             #expect(clerk.batches.withLock { $0 } == [[1, 2, 4]])
-            #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_in_flight") == ["0"])
+            #expect(try await database.lines("SELECT count(*)::text FROM appstore.batch_markers") == ["0"])
         }
     }
 
@@ -43,7 +43,7 @@ struct InboxQueueLossTests {
             let report = try await queue.takeBatch()
             #expect((report.events, report.givenUp) == (slow.count, slow.count))
             let waiting = try await database.lines(
-                "SELECT concat_ws('|', is_suspect, attempts, count(*)) FROM appstore.inbox_ready GROUP BY is_suspect, attempts ORDER BY is_suspect"
+                "SELECT concat_ws('|', is_isolated, attempts, count(*)) FROM appstore.inbox_queue GROUP BY is_isolated, attempts ORDER BY is_isolated"
             )
             #expect(waiting == ["f|0|2", "t|0|\(slow.count)"])
             queue.memory.suspectsAreDue = false
@@ -60,7 +60,7 @@ struct InboxQueueLossTests {
                 logger: .silent,
                 prepare: { event in
                     do {
-                        let lines = try await database.lines("SELECT concat_ws('|', event_ids, is_alone) FROM appstore.inbox_in_flight")
+                        let lines = try await database.lines("SELECT concat_ws('|', event_ids, is_alone) FROM appstore.batch_markers")
                         seen.withLock { $0 = lines }
                     } catch {
                         Issue.record(error)
@@ -71,7 +71,7 @@ struct InboxQueueLossTests {
             )
             _ = try await queue.takeBatch()
             #expect(seen.withLock(\.self) == ["{1,2}|f"])
-            #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_in_flight") == ["0"])
+            #expect(try await database.lines("SELECT count(*)::text FROM appstore.batch_markers") == ["0"])
         }
     }
 
@@ -92,12 +92,12 @@ struct InboxQueueLossTests {
             try await database.leaveMarker([1, 2], isAlone: false)
             try await database.withConnection { connection in
                 _ = try await connection.execute(
-                    "UPDATE appstore.inbox_in_flight SET server_start = server_start - interval '1 second'"
+                    "UPDATE appstore.batch_markers SET server_start = server_start - interval '1 second'"
                 )
             }
             let queue = clerk.queue(pool)
             #expect(try await queue.lookForLostBatches().suspects == 0)
-            #expect(try await database.lines("SELECT lane::text FROM appstore.inbox_in_flight") == [])
+            #expect(try await database.lines("SELECT lane::text FROM appstore.batch_markers") == [])
             #expect(try await queue.takeBatch().results == [.applied: 3])
         }
     }
@@ -111,7 +111,7 @@ struct InboxQueueLossTests {
                 try await database.leaveMarker([1], isAlone: true)
                 #expect(try await patient.lookForLostBatches().deaths == 0)
                 let waits = try await database.lines(
-                    "SELECT (run_at > now() + interval '50 minutes')::text FROM appstore.inbox_ready WHERE event_id = 1"
+                    "SELECT (run_at > now() + interval '50 minutes')::text FROM appstore.inbox_queue WHERE event_id = 1"
                 )
                 #expect(waits == ["true"], "nobody runs it before it is judged")
                 #expect(try await patient.lookForLostBatches().deaths == 0)
@@ -134,10 +134,10 @@ struct InboxQueueLossTests {
                 _ = try await queue.lookForLostBatches()
                 await #expect(throws: PostgresError.self) { try await queue.takeBatch() }
                 // Its server process holds the event until it has said farewell.
-                _ = try await database.lines("SELECT 'held' FROM appstore.inbox_ready FOR UPDATE")
+                _ = try await database.lines("SELECT 'held' FROM appstore.inbox_queue FOR UPDATE")
             }
             #expect(try await queue.lookForLostBatches().deaths == 0)
-            let waiting = try await database.lines("SELECT concat_ws('|', attempts, deaths, is_suspect) FROM appstore.inbox_ready")
+            let waiting = try await database.lines("SELECT concat_ws('|', attempts, deaths, is_isolated) FROM appstore.inbox_queue")
             #expect(waiting == ["0|0|t"])
             #expect(clerk.batches.withLock { $0 } == [[1], [1], [1]])
         }
@@ -151,7 +151,7 @@ struct InboxQueueLossTests {
                 """
                 CREATE ROLE \(role) LOGIN CONNECTION LIMIT 1 IN ROLE appstore_worker;
                 SELECT appstore.receive(ARRAY['\\x01', '\\x01', '\\x01']::bytea[]);
-                UPDATE appstore.inbox_ready SET is_suspect = true WHERE event_id = 2;
+                UPDATE appstore.inbox_queue SET is_isolated = true WHERE event_id = 2;
                 """
             )
         }
@@ -165,7 +165,7 @@ struct InboxQueueLossTests {
         #expect(try await queue.takeBatch().events == 0)
         #expect(clerk.batches.withLock { $0 } == [[1], [3]])
         #expect(queue.side.counts.failed == 1, "once it is away, nobody waits for it but the look for lost batches")
-        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_ready") == ["2"])
+        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue") == ["2"])
         await pool.close()
     }
 }

@@ -17,7 +17,7 @@ struct InboxQueueMarkerTests {
                 try await database.leaveMarker([2], isAlone: false)
                 let report = try await queue.lookForLostBatches()
                 #expect((report.deaths, report.failed, report.suspects) == (1, death == 3 ? 1 : 0, 1))
-                #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_in_flight") == ["0"])
+                #expect(try await database.lines("SELECT count(*)::text FROM appstore.batch_markers") == ["0"])
             }
             #expect(
                 try await database.lines("SELECT concat_ws('|', event_id, reason, attempts) FROM appstore.failed") == ["1|killed_worker|3"]
@@ -33,7 +33,7 @@ struct InboxQueueMarkerTests {
             try await database.leaveMarker([1], isAlone: true)
             #expect(try await queue.takeBatch().events == 0)
             for _ in 0..<2 { _ = try await queue.lookForLostBatches() }
-            #expect(try await database.lines("SELECT deaths::text FROM appstore.inbox_ready") == ["1"])
+            #expect(try await database.lines("SELECT deaths::text FROM appstore.inbox_queue") == ["1"])
             #expect(clerk.prepared.withLock { $0 } == [])
         }
     }
@@ -49,7 +49,7 @@ struct InboxQueueMarkerTests {
                 let report = try await queue.lookForLostBatches()
                 #expect((report.lost, report.suspects) == (0, 0))
             }
-            #expect(try await database.lines("SELECT (lost_at IS NOT NULL)::text FROM appstore.inbox_in_flight") == ["true"])
+            #expect(try await database.lines("SELECT (lost_at IS NOT NULL)::text FROM appstore.batch_markers") == ["true"])
             #expect(try await queue.takeBatch().results == [.applied: 1], "it does not wait meanwhile")
             try await database.leaveMarker([2], isAlone: false)
             let report = try await clerk.queue(pool) { $0.companyGrace = .seconds(3600) }.lookForLostBatches(isFirst: true)
@@ -66,7 +66,7 @@ struct InboxQueueMarkerTests {
                     CREATE TABLE public.judged (lanes int8);
                     CREATE FUNCTION public.note_judged() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
                         $$ BEGIN INSERT INTO public.judged SELECT count(*) FROM gone; RETURN NULL; END $$;
-                    CREATE TRIGGER note_judged AFTER DELETE ON appstore.inbox_in_flight REFERENCING OLD TABLE AS gone
+                    CREATE TRIGGER note_judged AFTER DELETE ON appstore.batch_markers REFERENCING OLD TABLE AS gone
                         FOR EACH STATEMENT EXECUTE FUNCTION public.note_judged();
                     """
                 )
@@ -86,7 +86,7 @@ struct InboxQueueMarkerTests {
             // One to wait for its process, one to judge.
             _ = try await queue.lookForLostBatches()
             #expect(try await queue.lookForLostBatches().deaths == 1)
-            #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_in_flight WHERE lost_at IS NOT NULL") == ["10"])
+            #expect(try await database.lines("SELECT count(*)::text FROM appstore.batch_markers WHERE lost_at IS NOT NULL") == ["10"])
         }
     }
 
@@ -94,11 +94,11 @@ struct InboxQueueMarkerTests {
         try await Clerk.with([.killConnection, .apply]) { database, pool, clerk in
             let (own, other) = (clerk.queue(pool) { $0.companyGrace = .seconds(2) }, clerk.queue(pool) { $0.companyGrace = .seconds(2) })
             await #expect(throws: PostgresError.self) { try await own.takeBatch() }
-            _ = try await database.lines("SELECT 'held' FROM appstore.inbox_ready FOR UPDATE")
+            _ = try await database.lines("SELECT 'held' FROM appstore.inbox_queue FOR UPDATE")
             #expect(try await other.lookForLostBatches().suspects == 0, "the first who looks is another")
             _ = try await own.lookForLostBatches()
-            #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_in_flight") == ["0"])
-            #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_ready WHERE is_suspect") == ["0"])
+            #expect(try await database.lines("SELECT count(*)::text FROM appstore.batch_markers") == ["0"])
+            #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_queue WHERE is_isolated") == ["0"])
         }
     }
 

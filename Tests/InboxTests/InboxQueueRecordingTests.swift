@@ -28,11 +28,31 @@ struct InboxQueueRecordingTests {
             let waiting = try await database.lines(
                 """
                 SELECT concat_ws('|', event_id, attempts, last_error LIKE '%23505%', run_at > now() + interval '1 hour')
-                FROM appstore.inbox_ready
+                FROM appstore.inbox_queue
                 """
             )
             #expect(waiting == ["2|0|t|t"])
-            try await database.withConnection { _ = try await $0.execute("DELETE FROM appstore.inbox_ready") }
+            try await database.withConnection { _ = try await $0.execute("DELETE FROM appstore.inbox_queue") }
+        }
+    }
+
+    @Test func `a worker settles only what is in the queue, and all of a batch or nothing`() async throws {
+        try await Clerk.with([.apply, .apply]) { database, pool, clerk in
+            for events in ["{1,99}", "{1,1}"] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.withConnection(user: "appstore_worker") { connection in
+                        try await connection.execute(
+                            """
+                            SELECT appstore.settle('{}', \(events)::text::bigint[], '{s,s}', '{today,today}', '{1,1}', '{1,1}',
+                                '{applied,applied}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')
+                            """
+                        )
+                    }
+                }
+                #expect(error?.sqlState?.rawValue == "55000")
+            }
+            #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue") == ["1", "2"])
+            try await clerk.finish(clerk.queue(pool), database)
         }
     }
 

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Inbox
 
-/// Events whose statements take long: found quickly, and whoever is beside them goes on.
+/// Events whose statements take long: found quickly, while the events beside them go on.
 struct InboxQueueSlowTests {
     private func waiting(_ database: TestDatabase) async throws -> [String] {
         try await database.lines(
-            "SELECT concat_ws('|', event_id, attempts, deaths, is_suspect) FROM appstore.inbox_ready ORDER BY event_id"
+            "SELECT concat_ws('|', event_id, attempts, deaths, is_isolated) FROM appstore.inbox_queue ORDER BY event_id"
         )
     }
 
@@ -72,14 +72,14 @@ struct InboxQueueSlowTests {
             #expect(try await waiting(database) == (1...25).map { "\($0)|0|0|f" })
             var limits = [queue.memory.batchLimit]
             while limits.last != 3 {
-                try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = clock_timestamp()") }
+                try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_queue SET run_at = clock_timestamp()") }
                 _ = try await queue.takeBatch()
                 limits.append(queue.memory.batchLimit)
                 try #require(limits.count < 5)
             }
             #expect(limits == [12, 6, 3])
             #expect(queue.memory.statementBound(for: 1) == .milliseconds(400), "and each time it may have been the bound")
-            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = clock_timestamp()") }
+            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_queue SET run_at = clock_timestamp()") }
             #expect(try await queue.takeBatch().retries == 3)
             let suspects = try await waiting(database).count { $0.hasSuffix("|0|0|t") }
             #expect(suspects == 3)
@@ -95,7 +95,7 @@ struct InboxQueueSlowTests {
             }
             #expect(try await queue.lookForLostBatches().suspects == 1)
             async let slow = queue.takeBatch()
-            let markers: Statement = "SELECT concat_ws('|', event_ids, is_alone) FROM appstore.inbox_in_flight"
+            let markers: Statement = "SELECT concat_ws('|', event_ids, is_alone) FROM appstore.batch_markers"
             var seen: [[String]] = []
             let deadline = ContinuousClock.now + .seconds(60)
             try await database.withConnection { observer in
@@ -126,9 +126,9 @@ struct InboxQueueSlowTests {
                 #expect(try await queue.lookForLostBatches().suspects == 1)
             }
             #expect(try await waiting(database) == ["1|0|0|t", "2|0|0|f"])
-            let later = try await database.lines("SELECT event_id::text FROM appstore.inbox_ready WHERE run_at > clock_timestamp()")
+            let later = try await database.lines("SELECT event_id::text FROM appstore.inbox_queue WHERE run_at > clock_timestamp()")
             #expect(later == ["1"], "others come first")
-            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = clock_timestamp()") }
+            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_queue SET run_at = clock_timestamp()") }
             let ended = Mutex<[[Int64]]>([])
             async let slow: Void = {
                 _ = try await queue.takeBatch()
@@ -138,7 +138,7 @@ struct InboxQueueSlowTests {
             try await database.withConnection { observer in
                 while try await observer.query(merging).isEmpty { try Task.checkCancellation() }
             }
-            // Nobody is let in, although the solitude was over before it began.
+            // No batch is let in, although the time alone was over before it began.
             _ = try await queue.takeBatch()
             ended.withLock { $0.append([2]) }
             try await slow

@@ -29,13 +29,16 @@ struct InboxQueueTests {
         return InboxQueue(pool: pool, configuration: configuration, logger: .silent, prepare: { $0 }) { events, transaction in
             for event in events {
                 try await transaction.execute(
-                    "INSERT INTO appstore.notifications_seen VALUES ('Production', \("\(event.eventID)"), \(event.eventID))"
+                    """
+                    INSERT INTO appstore.seen_notifications (environment, notification_uuid, first_event_id)
+                    VALUES ('Production', gen_random_uuid(), \(event.eventID))
+                    """
                 )
                 switch event.body.first.flatMap(Instruction.init) {
                 case .divideByZero: try await transaction.execute("SELECT 1 / 0")
                 case .killConnection: try await transaction.execute("SELECT pg_terminate_backend(pg_backend_pid())")
                 case .violateCheck:
-                    try await transaction.execute("INSERT INTO appstore.notifications_seen VALUES ('Nowhere', 'x', 1)")
+                    try await transaction.execute("INSERT INTO appstore.seen_notifications (environment) VALUES ('Nowhere')")
                 case .conflictOnce where conflicts.isFirst():
                     try await transaction.execute("DO $$ BEGIN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END $$")
                 default: break
@@ -77,7 +80,7 @@ struct InboxQueueTests {
             #expect(report.results == [.applied: 2, .rejected: 1])
             #expect(try await queue.takeBatch().events == 0)
             let lines = try await database.lines(
-                "SELECT concat_ws('|', event_id, state, outcome, reason, attempts) FROM appstore.inbox_status ORDER BY event_id"
+                "SELECT concat_ws('|', event_id, state, result, reason, attempts) FROM appstore.inbox_status ORDER BY event_id"
             )
             #expect(lines == ["1|settled|applied|1", "2|settled|rejected|junk|1", "3|settled|applied|1"])
         }
@@ -98,7 +101,7 @@ struct InboxQueueTests {
             )
             #expect(waiting == ["3|waiting|1|t|t"])
             #expect(
-                try await database.lines("SELECT notification_uuid FROM appstore.notifications_seen ORDER BY 1") == ["1", "2", "4", "5"]
+                try await database.lines("SELECT first_event_id::text FROM appstore.seen_notifications ORDER BY 1") == ["1", "2", "4", "5"]
             )
         }
     }
@@ -110,7 +113,7 @@ struct InboxQueueTests {
             #expect(try await queue.takeBatch().events == 0)
             let state = "SELECT concat_ws('|', state, attempts) FROM appstore.inbox_status" as Statement
             #expect(try await database.lines(state) == ["waiting|1"])
-            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = now()") }
+            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_queue SET run_at = now()") }
             #expect(try await database.lines(state) == ["ready|1"])
             #expect(try await queue.takeBatch().results == [.failed: 1])
             let failed = try await database.lines("SELECT concat_ws('|', reason, attempts, last_error LIKE '%22012%') FROM appstore.failed")

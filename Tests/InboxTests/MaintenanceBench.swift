@@ -7,12 +7,12 @@ import Testing
 
 /// A database with settled and waiting events, made by SQL.
 enum MaintenanceBench {
-    /// What the environment says of how much is to be done.
+    /// The number that an environment variable sets.
     static func number(_ variable: String) -> Int? {
         ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
     }
 
-    /// A cluster as in earnest where a number says how much is to be done by hand; the tests' own where nothing does, whose flushes cost nothing.
+    /// A cluster with durable commits for a measurement by hand; without a number the one of the tests, whose flushes cost nothing.
     static func cluster(byHand number: Int?) async throws -> TestCluster {
         guard number != nil else { return .shared }
         return try await TestCluster.startPrivate(settings: ["fsync": "on", "autovacuum": "on", "shared_buffers": "128MB"])
@@ -45,7 +45,18 @@ enum MaintenanceBench {
         }
     }
 
-    /// Takes one step as the worker would, or as somebody whose role has no time-outs.
+    /// Notifications that were merged so many days ago.
+    static func seen(_ count: Int, daysAgo: Int, in database: TestDatabase) async throws {
+        try await execute(
+            """
+            INSERT INTO appstore.seen_notifications (environment, notification_uuid, seen_on, first_event_id)
+            SELECT 'Production', gen_random_uuid(), (now() AT TIME ZONE 'UTC')::date - \(daysAgo), n FROM generate_series(1, \(count)) AS n
+            """,
+            in: database
+        )
+    }
+
+    /// Takes one step as the worker, or as a role without timeouts.
     static func step(
         _ task: MaintenanceTask,
         as user: String = "appstore_worker",
@@ -54,35 +65,23 @@ enum MaintenanceBench {
         try await database.withConnection(user: user) { try await task.step(on: $0) }
     }
 
-    /// Takes steps until there is nothing to do, and says what they did. Requests do not wait for their pace.
+    /// Takes steps until there is nothing to do, and returns them.
     static func finish(_ task: MaintenanceTask, in database: TestDatabase) async throws -> [MaintenanceTask.Step] {
         var steps: [MaintenanceTask.Step] = []
         while let step = try await step(task, in: database) {
             steps.append(step)
             if !step.hasMore { break }
-            if task == .repair { try await hurry(database) }
         }
         return steps
     }
 
-    /// What waits becomes due so late that it does not stand in the way, and the next step of each request is due.
-    static func hurry(_ database: TestDatabase) async throws {
-        try await execute(
-            """
-            UPDATE appstore.inbox_ready SET run_at = now() + interval '1 day';
-            UPDATE appstore.repairs SET next_step_at = now() WHERE finished_at IS NULL;
-            """,
-            in: database
-        )
-    }
-
-    /// Waits until somebody waits for a lock of this database.
+    /// Waits until a session waits for a lock of this database.
     static func awaitWaiting(_ database: TestDatabase) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         let question: Statement =
             "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         while try await database.lines(question) == ["0"] {
-            try #require(ContinuousClock.now < deadline, "nobody waits")
+            try #require(ContinuousClock.now < deadline, "no session waits")
         }
     }
 

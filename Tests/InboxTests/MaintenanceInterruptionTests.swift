@@ -25,7 +25,6 @@ struct MaintenanceInterruptionTests {
             let step = try await MaintenanceBench.step(task, in: database)
             #expect(step == lost, "what was lost is done first")
             if let step { steps.append(step) }
-            if task == .repair { try await MaintenanceBench.hurry(database) }
         }
         #expect(steps == expected)
         let (end, expectedEnd) = (try await state(of: database), try await state(of: untroubled))
@@ -60,7 +59,7 @@ struct MaintenanceInterruptionTests {
             SELECT concat_ws(' ', 'bodies', i.tableoid::regclass, count(*),
                              md5(string_agg(i.source || encode(i.body, 'hex'), ',' ORDER BY i.source, i.body))) AS line
             FROM appstore.inbox AS i GROUP BY i.tableoid
-            UNION ALL SELECT concat_ws(' ', 'waiting', count(*)) FROM appstore.inbox_ready
+            UNION ALL SELECT concat_ws(' ', 'waiting', count(*)) FROM appstore.inbox_queue
             UNION ALL
             SELECT concat_ws(' ', 'outcomes', count(*), md5(string_agg(o.event_id || '-' || o.run, ',' ORDER BY o.event_id)))
             FROM appstore.outcomes AS o
@@ -68,17 +67,15 @@ struct MaintenanceInterruptionTests {
             SELECT concat_ws(' ', 'history', count(*), md5(string_agg(h.event_id || '-' || h.run, ',' ORDER BY h.event_id, h.run)))
             FROM appstore.outcome_history AS h
             UNION ALL SELECT concat_ws(' ', 'contracts', count(*)) FROM appstore.event_contracts
+            UNION ALL SELECT concat_ws(' ', 'seen', count(*)) FROM appstore.seen_notifications
             UNION ALL
             SELECT concat_ws(' ', 'calls', c.state, c.reason, c.fallback_event_id IS NOT NULL, count(*)) FROM appstore.outbox AS c
             GROUP BY c.state, c.reason, c.fallback_event_id IS NOT NULL
-            UNION ALL SELECT concat_ws(' ', 'partition', p.partition, p.from_id, p.to_id, p.is_past) FROM appstore.inbox_partitions AS p
+            UNION ALL SELECT concat_ws(' ', 'partition', p.parent, p.partition, p.from_id, p.to_id, p.is_past) FROM appstore.inbox_partitions AS p
             UNION ALL
-            SELECT concat_ws(' ', 'table', c.relname) FROM pg_class AS c WHERE c.relkind = 'r' AND c.relname LIKE 'aged\\_inbox\\_%'
-            UNION ALL SELECT concat_ws(' ', 'check', k.partition, k.checked_to, k.kept) FROM appstore.partition_checks AS k
-            UNION ALL SELECT concat_ws(' ', 'walk', w.walk, w.event_id) FROM appstore.retention_walks AS w
-            UNION ALL
-            SELECT concat_ws(' ', 'repair', r.state, r.walked_to, r.events_repaired, r.steps, r.failures) FROM appstore.repairs AS r
-            UNION ALL SELECT concat_ws(' ', 'audit', a.action, a.filter) FROM appstore.audit_log AS a
+            SELECT concat_ws(' ', 'table', c.relname) FROM pg_class AS c WHERE c.relkind = 'r' AND c.relname LIKE 'aged\\_%'
+            UNION ALL SELECT concat_ws(' ', 'maintenance', m.task, m.event_id, m.kept) FROM appstore.maintenance_state AS m
+            UNION ALL SELECT concat_ws(' ', 'audit', a.action, a.details) FROM appstore.audit_log AS a
             ORDER BY line
             """
         )
@@ -92,9 +89,6 @@ struct MaintenanceInterruptionTests {
             in: database
         )
         switch task {
-        case .repair:
-            try await MaintenanceBench.settled(1500, result: "failed", in: database)
-            _ = try await MaintenanceBench.asOperator(database, "SELECT appstore.request_repair('requeue', '{\"outcome\": \"failed\"}')")
         case .preparePartitions:
             try await partition(database)
             try await MaintenanceBench.settled(10, result: "applied", age: "5 days", in: database)
@@ -111,10 +105,13 @@ struct MaintenanceInterruptionTests {
         case .ageRejectedOutcomes:
             try await MaintenanceBench.settled(700, result: "rejected", labels: false, age: "40 days", in: database)
             try await addRuns(database)
-        case .ageOutcomes:
+        case .ageDefaultOutcomes:
+            try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 90000000)", in: database)
             try await MaintenanceBench.settled(700, result: "applied", age: "40 days", in: database)
             try await MaintenanceBench.execute("DELETE FROM appstore.inbox", in: database)
             try await addRuns(database)
+        case .ageNotifications:
+            try await MaintenanceBench.seen(40_000, daysAgo: 300, in: database)
         case .ageCalls:
             try await addCalls(database)
         }

@@ -105,7 +105,7 @@ struct MaintenanceLiveTests {
             var idle = 0
             while idle < 3 {
                 var hasDone = false
-                for task in MaintenanceTask.allCases where task != .repair {
+                for task in MaintenanceTask.allCases {
                     do {
                         while let step = try await task.step(on: connection) {
                             hasDone = true

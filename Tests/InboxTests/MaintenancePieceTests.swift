@@ -26,13 +26,13 @@ struct MaintenancePieceTests {
         return database
     }
 
-    @Test func `a large partition is looked at piece by piece, and what was found in each is kept`() async throws {
+    @Test func `a large partition is checked in pieces, and the events to keep of each piece are kept`() async throws {
         let database = try await makeDatabase()
         let first = try await MaintenanceBench.step(.dropPartition, in: database)
         #expect(first?.did == "checked inbox_from_10000000")
         #expect(first?.rows == 1)
         #expect(
-            try await database.lines("SELECT checked_to || '|' || kept::text FROM appstore.partition_checks") == ["10010000|{10059999}"]
+            try await database.lines("SELECT event_id || '|' || kept::text FROM appstore.maintenance_state") == ["10010000|{10059999}"]
         )
         #expect(
             try await MaintenanceBench.finish(.dropPartition, in: database).map(\.did) == [
@@ -46,13 +46,13 @@ struct MaintenancePieceTests {
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 
-    @Test func `ageing goes on between the detaching of a partition and its drop, and after a death in between`() async throws {
+    @Test func `a partition that was detached is dropped after the death of the worker, and outcomes of kept bodies stay`() async throws {
         let database = try await makeDatabase()
         try await MaintenanceBench.execute("UPDATE appstore.retention SET outcomes = '35 days'", in: database)
         _ = try await MaintenanceBench.step(.dropPartition, in: database)
         #expect(try await MaintenanceBench.step(.dropPartition, in: database)?.did == "detached inbox_from_10000000")
-        // Its bodies are out of the inbox, though not of the disk.
-        #expect(try await MaintenanceBench.step(.ageOutcomes, in: database)?.rows == 499)
+        // Its bodies are out of the inbox, but still on the disk.
+        #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox") == ["3"])
         await #expect(throws: PostgresError.self) {
             try await database.withConnection(user: "appstore_worker") { connection in
                 try await connection.withTransaction { transaction in
@@ -65,7 +65,12 @@ struct MaintenancePieceTests {
             try await database.lines("SELECT to_regclass('appstore.aged_inbox_from_10000000')::text")
                 == ["appstore.aged_inbox_from_10000000"]
         )
-        #expect(try await MaintenanceBench.finish(.dropPartition, in: database).map(\.did) == ["dropped inbox_from_10000000"])
+        // Outcomes whose bodies are kept stay, too.
+        #expect(
+            try await MaintenanceBench.finish(.dropPartition, in: database).map(\.did) == [
+                "dropped inbox_from_10000000", "detached outcomes_first", "dropped outcomes_first",
+            ]
+        )
         #expect(try await database.lines("SELECT coalesce(to_regclass('appstore.aged_inbox_from_10000000')::text, 'gone')") == ["gone"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }

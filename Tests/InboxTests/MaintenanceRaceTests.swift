@@ -4,7 +4,7 @@ import Postgres
 import PostgresTesting
 import Testing
 
-/// Repairs, ageing and whoever else wants the same events at the same time.
+/// Repairs, ageing and other sessions that want the same events at the same time.
 @Suite(.timeLimit(.minutes(2)))
 struct MaintenanceRaceTests {
     /// 1,500 settled events from 10,000,000 on, of which the first 1,000 fill a partition that has aged.
@@ -27,7 +27,7 @@ struct MaintenanceRaceTests {
         let database = try await makeAged()
         try await database.withConnection(user: "appstore_operator") { connection in
             try await connection.withTransaction { transaction in
-                _ = try await transaction.query("SELECT appstore.requeue(10000007)")
+                _ = try await transaction.query("SELECT appstore.requeue_event(10000007)")
                 let error = await #expect(throws: PostgresError.self) {
                     _ = try await MaintenanceBench.step(.dropPartition, in: database)
                 }
@@ -36,7 +36,7 @@ struct MaintenanceRaceTests {
         }
         #expect(try await MaintenanceBench.step(.dropPartition, in: database)?.did == "detached inbox_from_10000000")
         #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox WHERE event_id < 10001000") == ["10000007"])
-        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_ready") == ["10000007"])
+        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue") == ["10000007"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 
@@ -48,7 +48,7 @@ struct MaintenanceRaceTests {
                     #expect(try await transaction.query("SELECT did FROM appstore.drop_aged_partition()").count == 1)
                     group.addTask {
                         do {
-                            _ = try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue(10000007)")
+                            _ = try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_event(10000007)")
                             return nil
                         } catch let error as PostgresError {
                             return error
@@ -69,7 +69,7 @@ struct MaintenanceRaceTests {
         try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 90000000)", in: database)
         try await MaintenanceBench.settled(10, result: "applied", age: "40 days", in: database)
         for event in [90_000_003, 90_000_009] {
-            #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue(\(Int64(event)))") == 1)
+            #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_event(\(Int64(event)))") == 1)
         }
         #expect(try await MaintenanceBench.finish(.ageDefaultBodies, in: database).map(\.rows).reduce(0, +) == 8)
         #expect(
@@ -85,7 +85,7 @@ struct MaintenanceRaceTests {
         try await MaintenanceBench.settled(10, result: "rejected", labels: false, age: "2 days", in: database)
         try await database.withConnection(user: "appstore_operator") { desk in
             try await desk.withTransaction { transaction in
-                _ = try await transaction.query("SELECT appstore.requeue(5)")
+                _ = try await transaction.query("SELECT appstore.requeue_event(5)")
                 let error = await #expect(throws: PostgresError.self) {
                     _ = try await MaintenanceBench.step(.ageRejectedBodies, in: database)
                 }
@@ -95,30 +95,22 @@ struct MaintenanceRaceTests {
         try await database.withConnection(user: "appstore_worker") { worker in
             try await withThrowingTaskGroup(of: Int64?.self) { group in
                 try await worker.withTransaction { transaction in
-                    let aged = try await transaction.query("SELECT deleted FROM appstore.age('rejected_bodies')")
+                    let aged = try await transaction.query("SELECT deleted FROM appstore.expire('rejected_bodies')")
                     #expect(try aged[0].decode(0, as: Int64.self) == 9)
                     group.addTask {
-                        try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue(outcome => 'rejected')")
+                        try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_events(result => 'rejected')")
                     }
                     try await MaintenanceBench.awaitWaiting(database)
                 }
                 #expect(try await group.next() == 0)
             }
         }
-        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_ready") == ["5"])
+        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue") == ["5"])
         #expect(try await database.lines("SELECT count(*)::text FROM appstore.outcomes") == ["9"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 
-    @Test func `no partition is taken out while a repair is going on`() async throws {
-        let database = try await makeAged()
-        _ = try await MaintenanceBench.asOperator(database, "SELECT appstore.request_repair('requeue', '{\"reason\": \"none\"}')")
-        #expect(try await MaintenanceBench.step(.dropPartition, in: database) == nil)
-        #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.stop_repair(1)::int::bigint") == 1)
-        #expect(try await MaintenanceBench.step(.dropPartition, in: database)?.did == "detached inbox_from_10000000")
-    }
-
-    @Test func `after many repairs a partition is looked at anew later, and nobody's way is barred`() async throws {
+    @Test func `after many repairs a partition is checked anew later, and no lock is requested`() async throws {
         let database = try await makeAged()
         try await MaintenanceBench.execute(
             """
@@ -129,7 +121,7 @@ struct MaintenanceRaceTests {
             """,
             in: database
         )
-        // Who reads the inbox would be in the way of whoever wants it for himself.
+        // A session that reads the inbox would keep the step from its lock.
         try await holding("SELECT count(*) FROM appstore.inbox", in: database) {
             let step = try await MaintenanceBench.step(.dropPartition, in: database)
             #expect(step?.did == "postponed inbox_from_10000000")
@@ -138,7 +130,7 @@ struct MaintenanceRaceTests {
         try await MaintenanceBench.execute(
             """
             UPDATE appstore.outcome_history SET replaced_at = now() - interval '1 hour';
-            UPDATE appstore.partition_checks SET not_before = now();
+            UPDATE appstore.maintenance_state SET not_before = now();
             """,
             in: database
         )
@@ -156,23 +148,6 @@ struct MaintenanceRaceTests {
         }
         #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox") == ["10"])
         #expect(try await MaintenanceBench.finish(.ageRejectedBodies, in: database).map(\.rows).reduce(0, +) == 10)
-    }
-
-    @Test func `a repair waits for whoever holds an event, which is no failure of it`() async throws {
-        let database = try await InboxDatabase.make()
-        try await MaintenanceBench.settled(1500, result: "failed", in: database)
-        _ = try await MaintenanceBench.asOperator(database, "SELECT appstore.request_repair('requeue', '{\"outcome\": \"failed\"}')")
-        let progress: Statement = "SELECT concat_ws('|', state, events_repaired, failures, error) FROM appstore.repairs"
-        try await holding("SELECT FROM appstore.outcomes WHERE event_id = 500 FOR UPDATE", in: database) {
-            for _ in 0..<2 {
-                #expect(try await MaintenanceBench.step(.repair, as: "postgres", in: database)?.rows == 0)
-                try await MaintenanceBench.hurry(database)
-            }
-            #expect(try await database.lines(progress) == ["requested|0|0|canceling statement due to lock timeout"])
-        }
-        #expect(try await MaintenanceBench.finish(.repair, in: database).map(\.rows) == [1000, 500])
-        #expect(try await database.lines(progress) == ["done|1500|0"])
-        #expect(try await database.eventsNotExactlyOnce() == [])
     }
 
     /// Lends the time in which another transaction holds what the statement locks.

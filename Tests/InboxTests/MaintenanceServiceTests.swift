@@ -7,17 +7,16 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
-/// The loop that takes the steps, while events come and go.
+/// Maintenance and a repair beside live traffic.
 struct MaintenanceServiceTests {
     /// `REPAIR_EVENTS`: how many are requeued, on a cluster as in earnest and with `REPAIR_BYTES` in each body; a million take some minutes.
     @Test(.timeLimit(.minutes(60)))
-    func `thousands of events are requeued by two workers, while fresh ones are settled at once`() async throws {
+    func `thousands of events are requeued by one call, while fresh ones are settled at once`() async throws {
         let byHand = MaintenanceBench.number("REPAIR_EVENTS")
         let count = byHand ?? 5000
         let bytes = MaintenanceBench.number("REPAIR_BYTES") ?? 1
         let database = try await InboxDatabase.make(in: try await MaintenanceBench.cluster(byHand: byHand))
         try await MaintenanceBench.settled(count, result: "failed", bodyBytes: bytes, in: database)
-        _ = try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue(outcome => 'failed', max_events => NULL)")
         let pool = try database.pool(user: "appstore_worker", connections: 4)
         let queue = InboxQueue<ClaimedEvent>(
             pool: pool,
@@ -36,6 +35,7 @@ struct MaintenanceServiceTests {
         let traffic = Traffic()
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }
+            tasks.addTask { try await requeue(in: database) }
             tasks.addTask { try await receive(bodyBytes: bytes, in: database, traffic) }
             for _ in 0..<3 { tasks.addTask { try await work(queue, traffic) } }
             tasks.addTask {
@@ -50,8 +50,7 @@ struct MaintenanceServiceTests {
         let fresh = try await database.lines("SELECT count(*)::text FROM appstore.outcomes WHERE event_id > \(count)")
         #expect(fresh == ["\(traffic.received)"])
         #expect(try await database.lines("SELECT count(*) || '|' || max(run) FROM appstore.outcome_history") == ["\(count)|1"])
-        #expect(try await database.lines("SELECT events_repaired::text FROM appstore.repairs") == ["\(count)"])
-        // A fresh event does not queue behind the repair: before it come at most the events of one step, never all of them.
+        // A fresh event does not queue behind the repair: at most the events of one step come before it.
         let overtaken = try await database.lines(
             """
             WITH marks AS (
@@ -70,13 +69,13 @@ struct MaintenanceServiceTests {
         let account = try await database.lines(
             """
             SELECT format('%s events were requeued in %s s; of %s fresh ones half were settled after %s ms, 99 %% after %s ms, all after %s ms',
-                          r.events_repaired, round(extract(epoch FROM r.finished_at - r.started_at)), count(*),
+                          r.events, round(extract(epoch FROM r.time)), count(*),
                           round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY f.seconds)),
                           round(1000 * percentile_cont(0.99) WITHIN GROUP (ORDER BY f.seconds)), round(1000 * max(f.seconds)))
-            FROM appstore.repairs AS r
+            FROM (SELECT count(*) AS events, max(replaced_at) - min(replaced_at) AS time FROM appstore.outcome_history) AS r
             CROSS JOIN (SELECT extract(epoch FROM settled_at - received_at)::float8 AS seconds
                         FROM appstore.outcomes WHERE event_id > \(count)) AS f
-            GROUP BY r.repair_id
+            GROUP BY r.events, r.time
             """
         )
         print(account.joined())
@@ -124,11 +123,19 @@ struct MaintenanceServiceTests {
         }
     }
 
-    /// Asks now and then only, so as not to be in the way.
+    /// Repairs as an operator does in psql.
+    private func requeue(in database: TestDatabase) async throws {
+        try await database.withConnection(user: "appstore_operator") { connection in
+            try await connection.execute("SET statement_timeout = 0")
+            try await connection.execute("CALL appstore.requeue_all(result => 'failed')")
+        }
+    }
+
+    /// Waits until all of these events have run again.
     private func awaitRepair(of count: Int, in database: TestDatabase) async throws {
         let deadline = ContinuousClock.now + .seconds(60 + count / 200)
         let isDone: Statement = """
-            SELECT state = 'done' AND NOT EXISTS (SELECT FROM appstore.inbox_ready WHERE event_id <= \(count)) FROM appstore.repairs
+            SELECT count(*) = \(count) FROM appstore.outcomes WHERE event_id <= \(count) AND run = 2
             """
         try await database.withConnection { connection in
             while try await connection.query(isDone)[0].decode(0, as: Bool.self) == false {

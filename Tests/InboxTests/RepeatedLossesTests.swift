@@ -48,7 +48,7 @@ struct RepeatedLossesTests {
             return try await queue.takeBatch()
         } catch is PostgresError {
             // Its server process holds the events until it has said farewell.
-            _ = try await database.lines("SELECT 'held' FROM appstore.inbox_ready FOR UPDATE")
+            _ = try await database.lines("SELECT 'held' FROM appstore.inbox_queue FOR UPDATE")
             return nil
         }
     }
@@ -64,22 +64,22 @@ struct RepeatedLossesTests {
             )
             #expect(outcomes == ["applied|1|11"])
             let waiting: Statement = """
-                SELECT concat_ws('|', event_id, attempts, deaths, is_suspect, last_error LIKE '%batch was lost%',
+                SELECT concat_ws('|', event_id, attempts, deaths, is_isolated, last_error LIKE '%batch was lost%',
                                  run_at - clock_timestamp() <= '5 s')
-                FROM appstore.inbox_ready
+                FROM appstore.inbox_queue
                 """
             #expect(try await database.lines(waiting) == ["1|0|0|t|t|t"])
             #expect(clerk.batches.withLock { $0.count { $0 == [1] } } == 3)
 
             // Its time comes: it runs once, alone, and is put off for longer.
-            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_ready SET run_at = clock_timestamp()") }
+            try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_queue SET run_at = clock_timestamp()") }
             #expect(try await queue.lookForLostBatches().suspectsAreDue)
             #expect(try await take(queue, database) == nil)
             _ = try await queue.lookForLostBatches()
             #expect(try await take(queue, database)?.retries == 1)
             #expect(clerk.batches.withLock { $0.count { $0 == [1] } } == 4)
             let delay = try await database.lines(
-                "SELECT (run_at - clock_timestamp() BETWEEN '4 s' AND '10 s')::text FROM appstore.inbox_ready"
+                "SELECT (run_at - clock_timestamp() BETWEEN '4 s' AND '10 s')::text FROM appstore.inbox_queue"
             )
             #expect(delay == ["true"])
         }

@@ -42,19 +42,19 @@ struct Books {
     func submit(_ charge: String, of contract: String = "1000", by user: String, onDay day: Double) async throws {
         try await run(
             """
-            INSERT INTO appstore.submissions (environment, transaction_id, user_id, original_transaction_id, received_at, event_id)
-            VALUES ('Production', \(charge), \(user), \(contract), \(timestamp(day)), 1)
+            INSERT INTO appstore.client_posts (environment, original_transaction_id, user_id, is_receipt, transaction_id, received_at, event_id)
+            VALUES ('Production', \(contract), \(user), false, \(charge), \(timestamp(day)), 1)
             """
         )
         try await derive("Production", charges: [charge], contracts: [contract])
     }
 
     /// A client posted a receipt with this contract in it, and named a charge of it as just made, or none.
-    func submitReceipt(of contract: String = "1000", naming charge: String = "", by user: String, onDay day: Double) async throws {
+    func submitReceipt(of contract: String = "1000", naming charge: String? = nil, by user: String, onDay day: Double) async throws {
         try await run(
             """
-            INSERT INTO appstore.receipt_submissions (environment, original_transaction_id, user_id, transaction_id, received_at, event_id)
-            VALUES ('Production', \(contract), \(user), \(charge), \(timestamp(day)), 1)
+            INSERT INTO appstore.client_posts (environment, original_transaction_id, user_id, is_receipt, transaction_id, received_at, event_id)
+            VALUES ('Production', \(contract), \(user), true, \(charge), \(timestamp(day)), 1)
             """
         )
         try await derive("Production", contracts: [contract])
@@ -68,17 +68,18 @@ struct Books {
 
     /// Apple asked (`asked`) or decided (`refunded`, `declined`) about a charge.
     func say(_ kind: String, of charge: String = "1000", onDay day: Double, reason: String? = nil) async throws {
-        let uuid = UUID().uuidString
+        let uuid = UUID()
         try await run(
             """
-            INSERT INTO appstore.refund_statements
+            INSERT INTO appstore.refund_requests
             VALUES ('Production', \(uuid), \(kind), \(charge), \(charge), \(reason), \(timestamp(day)))
             """
         )
+        try await run("SELECT appstore.derive_refund_requests('Production', ARRAY[\(charge)])")
     }
 
     private func derive(_ environment: String, charges: [String] = [], contracts: [String] = []) async throws {
-        try await run("SELECT appstore.derive_books(\(environment), \(charges), \(contracts))")
+        try await run("SELECT appstore.derive_ledger(\(environment)::appstore.environment, \(charges), \(contracts))")
     }
 }
 

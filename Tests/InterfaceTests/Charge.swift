@@ -59,7 +59,7 @@ struct Charge {
                  purchase_date, expires_date, quantity, app_account_token, in_app_ownership_type, revocation_date, revocation_reason,
                  revocation_percentage, is_upgraded, currency, price, signed_date, payload_hash, first_signed_date, first_token,
                  first_token_signed_date, first_token_hash, period_no, is_subscription)
-            SELECT \(environment), \(id), \(contract), \(lineItem), \(bundle), \(product), \(type),
+            SELECT \(environment)::appstore.environment, \(id), \(contract), \(lineItem), \(bundle), \(product), \(type),
                    \(timestamp(purchaseDay)), \(timestamp(endDay)), 1, \(laterToken ?? token), \(isShared ? "FAMILY_SHARED" : "PURCHASED"),
                    \(timestamp(revocationDay)), CASE WHEN \(revocationDay) IS NOT NULL THEN 1 END,
                    \(revocationPercentage), \(isUpgraded), 'EUR', 9990, \(timestamp(signedDay)), \(hash), \(timestamp(signedDay)), \(token),

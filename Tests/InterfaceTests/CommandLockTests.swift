@@ -2,12 +2,14 @@ import Foundation
 import InboxTesting
 import Postgres
 import PostgresTesting
+import Synchronization
 import Testing
 
 /// Commands and posts that meet a merge: neither waits for the other in a circle, of which PostgreSQL would end one.
 @Suite(.timeLimit(.minutes(2)))
 struct CommandLockTests {
-    /// Has two sessions run into a row that a third one holds, the first before the second, and lets them go.
+    /// Has two sessions run into a row that a third one holds, the first before the second, and lets them go. A session that gives way,
+    /// without a wait, is repeated, as the worker and the interface do; a deadlock, which PostgreSQL detects, is an error.
     private func meet(
         at row: Statement,
         in books: Books,
@@ -17,19 +19,26 @@ struct CommandLockTests {
         let options = try ConnectionOptions(books.database.url())
         let holder = try await Connection.open(options, logger: .silent)
         let observer = try await Connection.open(options, logger: .silent)
+        let runs = Runs()
         try await holder.runScript("BEGIN")
         _ = try await holder.query(row)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (position, body) in [first, second].enumerated() {
                 group.addTask {
+                    defer { runs.state.withLock { $0.ended += 1 } }
                     let connection = try await Connection.open(options, logger: .silent)
-                    try await connection.runScript("BEGIN")
-                    try await body(connection)
-                    try await connection.runScript("COMMIT")
+                    while try await Self.givesWay({ try await Self.transact(connection, body) }) {
+                        _ = runs.state.withLock { $0.gaveWay.insert(position) }
+                        try await Task.sleep(for: .milliseconds(10))
+                    }
                     await connection.close()
                 }
                 let waiting: Statement = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-                while try await observer.query(waiting).count <= position { try Task.checkCancellation() }
+                while try await observer.query(waiting).count + runs.state.withLock({ $0.gaveWay.count }) <= position,
+                    runs.state.withLock({ $0.ended }) == 0
+                {
+                    try await Task.sleep(for: .milliseconds(5))
+                }
             }
             try await holder.runScript("COMMIT")
             try await group.waitForAll()
@@ -38,16 +47,47 @@ struct CommandLockTests {
         await observer.close()
     }
 
+    /// What two sessions have done so far.
+    private final class Runs: Sendable {
+        struct State {
+            var gaveWay: Set<Int> = []
+            var ended = 0
+        }
+
+        let state = Mutex(State())
+    }
+
+    private static func transact(_ connection: Connection, _ body: (Connection) async throws -> Void) async throws {
+        try await connection.runScript("BEGIN")
+        do {
+            try await body(connection)
+            try await connection.runScript("COMMIT")
+        } catch {
+            try await connection.runScript("ROLLBACK")
+            throw error
+        }
+    }
+
+    private static func givesWay(_ body: () async throws -> Void) async throws -> Bool {
+        do {
+            try await body()
+            return false
+        } catch let error as PostgresError where error.message == "another transaction holds rows that this one needs" {
+            return true
+        }
+    }
+
     @Test func `an order that is made while its Sandbox purchase comes in`() async throws {
         try await Books.with { books in
             let order = UUID()
+            let key = try await books.database.makeAPIKey()
             let charge = Charge("1006", onDay: 3, token: order).with { ($0.environment, $0.contract) = ("Sandbox", "1006") }
             try await books.put(charge)
             try await meet(at: "SELECT FROM appstore.transactions FOR UPDATE", in: books) { worker in
                 _ = try await worker.execute(charge.statement)
-                _ = try await worker.execute("SELECT appstore.derive_books('Sandbox', ARRAY['1006'], '{}')")
+                _ = try await worker.execute("SELECT appstore.derive_ledger('Sandbox', ARRAY['1006'], '{}')")
             } second: { api in
-                _ = try await api.execute("SELECT appstore.api_create_order('alice', 'pro.monthly', \(order), NULL)")
+                _ = try await api.execute("SELECT appstore.api_create_order(\(key), 'alice', 'pro.monthly', \(order), NULL)")
             }
             let orders = try await books.lines("SELECT concat_ws('|', environment, user_id) FROM appstore.orders ORDER BY environment")
             #expect(orders == ["Production|alice", "Sandbox|alice"])
@@ -56,11 +96,11 @@ struct CommandLockTests {
 
     @Test func `a period of the one who is forgotten that is refunded`() async throws {
         try await ForgetScene.with { books in
-            try await meet(at: "SELECT FROM appstore.orders WHERE trade_no = '1001' FOR UPDATE", in: books) { operator_ in
+            try await meet(at: "SELECT FROM appstore.orders WHERE transaction_id = '1001' FOR UPDATE", in: books) { operator_ in
                 _ = try await operator_.execute("SELECT appstore.forget(\(ForgetScene.name))")
             } second: { worker in
                 _ = try await worker.execute(Charge("1001", onDay: 30).with { $0.revocationDay = 31 }.statement)
-                _ = try await worker.execute("SELECT appstore.derive_books('Production', ARRAY['1001'], '{}')")
+                _ = try await worker.execute("SELECT appstore.derive_ledger('Production', ARRAY['1001'], '{}')")
             }
             #expect(try await ForgetScene.tables(in: books) == [])
         }
@@ -68,9 +108,9 @@ struct CommandLockTests {
 
     @Test func `a charge that the one who is forgotten posts again`() async throws {
         try await ForgetScene.with { books in
-            try await meet(at: "SELECT FROM appstore.submissions FOR UPDATE", in: books) { worker in
-                _ = try await worker.execute("SELECT FROM appstore.submissions FOR UPDATE")
-                _ = try await worker.execute("SELECT appstore.derive_books('Production', '{}', ARRAY['1000'])")
+            try await meet(at: "SELECT FROM appstore.client_posts FOR UPDATE", in: books) { worker in
+                _ = try await worker.execute("SELECT FROM appstore.client_posts FOR UPDATE")
+                _ = try await worker.execute("SELECT appstore.derive_ledger('Production', '{}', ARRAY['1000'])")
             } second: { operator_ in
                 _ = try await operator_.execute("SELECT appstore.forget(\(ForgetScene.name))")
             }
@@ -82,12 +122,14 @@ struct CommandLockTests {
         try await Books.with { books in
             try await books.put(Charge("coins", "Consumable", "1000", onDay: 0), Charge("2000", onDay: 0).with { $0.contract = "2000" })
             try await books.run("SELECT appstore.link_owner('Production', '1000', 'alice', 'she wrote to us')", as: "appstore_operator")
-            try await meet(at: "SELECT FROM appstore.member_contracts WHERE contract_id = '2000' FOR UPDATE", in: books) { worker in
-                _ = try await worker.execute("SELECT appstore.derive_books('Production', ARRAY['1000', '2000'], '{}')")
+            try await meet(at: "SELECT FROM appstore.contracts WHERE original_transaction_id = '2000' FOR UPDATE", in: books) { worker in
+                _ = try await worker.execute("SELECT appstore.derive_ledger('Production', ARRAY['1000', '2000'], '{}')")
             } second: { another in
-                _ = try await another.execute("SELECT appstore.derive_books('Production', '{}', ARRAY['1000', '2000'])")
+                _ = try await another.execute("SELECT appstore.derive_ledger('Production', '{}', ARRAY['1000', '2000'])")
             }
-            let contracts = try await books.lines("SELECT concat_ws('|', contract_id, user_id) FROM appstore.member_contracts ORDER BY 1")
+            let contracts = try await books.lines(
+                "SELECT concat_ws('|', original_transaction_id, user_id) FROM appstore.contracts ORDER BY 1"
+            )
             #expect(contracts == ["1000|alice", "2000"])
         }
     }
@@ -104,7 +146,7 @@ struct CommandLockTests {
                     try await connection.runScript("BEGIN ISOLATION LEVEL \(level); SELECT appstore.\(command); COMMIT")
                 }
             }
-            #expect(error?.message == "what others commit meanwhile must be seen: call this in READ COMMITTED, not in \(level)")
+            #expect(error?.message == "this must see what other transactions commit meanwhile: call it in READ COMMITTED, not in \(level)")
         }
     }
 }

@@ -35,7 +35,7 @@ struct ConsumptionRequestTests {
             }
             #expect(try await books.requests() == ["1000 answered asked 1 due 1.5"])
             let audit = try await books.lines(
-                "SELECT concat_ws(' ', actor, action, filter->>'environment', filter->>'transaction_id') FROM appstore.audit_log ORDER BY audit_id"
+                "SELECT concat_ws(' ', actor, action, details->>'environment', details->>'transaction_id') FROM appstore.audit_log ORDER BY audit_id"
             )
             #expect(audit == ["appstore_backend", "appstore_operator"].map { $0 + " consumption_answered Production 1000" })
             try await books.say("declined", onDay: 36_000)
@@ -61,7 +61,7 @@ struct ConsumptionRequestTests {
         ("'Production', '4711'", "Apple has not asked about transaction '4711' in Production"),
         ("'Production', NULL", "Apple has not asked about transaction NULL in Production"),
         ("'Sandbox', '1000'", "Apple has not asked about transaction '1000' in Sandbox"),
-        ("'production', '1000'", "environment 'production' is neither Production nor Sandbox"),
+        ("'production', '1000'", "invalid input value for enum"),
     ])
     func `what nobody asked cannot be answered`(arguments: String, message: String) async throws {
         try await Books.with { books in

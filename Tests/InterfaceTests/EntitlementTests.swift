@@ -104,7 +104,10 @@ struct EntitlementTests {
             try await books.makeOrder(token, user: "anna", product: "season")
             try await books.put(charge)
             #expect(try await books.entitlements(onDay: 71) == ["anna season no duration_unknown ends"])
-            try await books.run("INSERT INTO appstore.products VALUES ('season', 'stadium', 90)", as: "appstore_operator")
+            try await books.run(
+                "INSERT INTO appstore.products VALUES ('com.example.app', 'season', 'stadium', 90)",
+                as: "appstore_operator"
+            )
             #expect(try await books.entitlements(onDay: 159.9) == ["anna stadium yes active 160 ends"])
             #expect(try await books.entitlements(onDay: 160) == ["anna stadium no expired 160 ends"])
             try await books.run("UPDATE appstore.products SET days = NULL")
@@ -118,7 +121,7 @@ struct EntitlementTests {
         try await Books.with { books in
             try await books.makeOrder(token, user: "anna", product: "season")
             try await books.put(Charge("season", "Non-Renewing Subscription", "3000", onDay: 70, token: token))
-            try await books.run("INSERT INTO appstore.products VALUES ('season', 'season', 90)")
+            try await books.run("INSERT INTO appstore.products VALUES ('com.example.app', 'season', 'season', 90)")
             let zones = ["UTC", "Europe/Berlin", "America/New_York"]
             for zone in zones {
                 let seconds = try await books.database.withConnection { connection in
@@ -135,7 +138,9 @@ struct EntitlementTests {
 
     @Test func `a product gives what the shop's table says, each for its own time`() async throws {
         try await withSubscriber { books in
-            try await books.run("INSERT INTO appstore.products VALUES ('pro.monthly', 'sync', NULL), ('pro.monthly', 'export', NULL)")
+            for entitlement in ["sync", "export"] {
+                try await books.run("INSERT INTO appstore.products VALUES ('com.example.app', 'pro.monthly', \(entitlement), NULL)")
+            }
             #expect(
                 try await books.entitlements(onDay: 1) == ["anna export yes active 30 renews?", "anna sync yes active 30 renews?"]
             )
@@ -150,7 +155,7 @@ struct EntitlementTests {
                 Charge("1000", onDay: 0)
             )
             try await books.submit("4000", of: "4000", by: "anna", onDay: 0)
-            #expect(try await books.lines("SELECT contract_id FROM appstore.member_contracts ORDER BY 1") == ["1000", "4000"])
+            #expect(try await books.lines("SELECT original_transaction_id FROM appstore.contracts ORDER BY 1") == ["1000", "4000"])
             #expect(try await books.entitlements(onDay: 1) == [])
         }
     }

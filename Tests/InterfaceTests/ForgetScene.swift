@@ -27,8 +27,9 @@ enum ForgetScene {
             try await books.run("SELECT appstore.link_owner('Production', '1000', \(name), 'she wrote to us')", as: "appstore_operator")
             try await books.run(
                 """
-                INSERT INTO appstore.effects (environment, kind, effect_key, event_id, occurred_at, original_transaction_id, user_id)
-                VALUES ('Production', 'granted', '1000/51000', 1, now(), '1000', \(name)), ('Production', 'granted', '2000/52000', 2, now(), '2000', 'bob')
+                INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, user_id)
+                VALUES (gen_random_uuid(), 'Production', 'granted', '1000/51000', 1, now(), '1000', \(name)),
+                       (gen_random_uuid(), 'Production', 'granted', '2000/52000', 2, now(), '2000', 'bob')
                 """
             )
             try await books.run(
@@ -41,11 +42,11 @@ enum ForgetScene {
                                  ('client_transaction', '{"user":"alice@example.com"}'), ('client_transaction', 'no JSON')) AS b (source, body)
                     RETURNING *
                 ), waiting AS (
-                    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes) SELECT event_id, now(), 1 FROM stored WHERE event_id IN (4, 5)
+                    INSERT INTO appstore.inbox_queue (event_id, run_at, bytes) SELECT event_id, now(), 1 FROM stored WHERE event_id IN (4, 5)
                 )
                 INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, environment,
                                                original_transaction_id)
-                SELECT event_id, source, received_at, now(), 1, 1, CASE WHEN event_id < 3 THEN 'applied' ELSE 'rejected' END, 'x',
+                SELECT event_id, source, received_at, now(), 1, 1, (CASE WHEN event_id < 3 THEN 'applied' ELSE 'rejected' END)::appstore.result, 'x',
                        CASE WHEN event_id < 3 THEN 'Production' END,
                        CASE event_id WHEN 1 THEN '1000' WHEN 2 THEN '2000' END
                 FROM stored WHERE event_id NOT IN (4, 5)
@@ -55,11 +56,12 @@ enum ForgetScene {
         }
     }
 
+    /// Forgets and returns the alias; empty when there was nothing to forget.
     static func forget(_ user: String = name, note: String = "request 7 of the DPO", in books: Books) async throws -> String {
         let rows = try await books.database.withConnection(user: "appstore_operator") { connection in
-            try await connection.query("SELECT appstore.forget(\(user), \(note))")
+            try await connection.query("SELECT alias FROM appstore.forget(\(user), \(note))")
         }
-        return try rows.first?.decode(0, as: String.self) ?? ""
+        return try rows.first?.decode(0, as: String?.self) ?? ""
     }
 
     /// The tables in which a word stands anywhere.
@@ -82,7 +84,7 @@ enum ForgetScene {
         let question: Statement =
             "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND \(backend) = ANY (pg_blocking_pids(pid))"
         while try await books.lines(question) == ["0"] {
-            try #require(ContinuousClock.now < deadline, "nobody waits")
+            try #require(ContinuousClock.now < deadline, "no session waits")
         }
     }
 

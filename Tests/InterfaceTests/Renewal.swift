@@ -17,12 +17,14 @@ struct Renewal {
     var statement: Statement {
         let autoRenewStatus: Int32? = willRenew.map { $0 ? 1 : 0 }
         return """
-            INSERT INTO appstore.subscriptions (environment, original_transaction_id, status, product_id, auto_renew_status,
-                                                grace_period_expires_date, signed_date, fact_hash)
-            VALUES (\(environment), \(contract), \(status), \(product), \(autoRenewStatus), \(timestamp(graceEndDay)),
+            INSERT INTO appstore.contracts (environment, original_transaction_id, renewal_status, renewal_product_id, auto_renew_status,
+                                            grace_period_expires_date, renewal_signed_date, renewal_hash)
+            VALUES (\(environment)::appstore.environment, \(contract), \(status), \(product), \(autoRenewStatus), \(timestamp(graceEndDay)),
                     \(timestamp(signedDay)), \([UInt8](arrayLiteral: 1)))
             ON CONFLICT (environment, original_transaction_id) DO UPDATE
-            SET status = excluded.status, auto_renew_status = excluded.auto_renew_status, signed_date = excluded.signed_date,
+            SET renewal_status = excluded.renewal_status, renewal_product_id = excluded.renewal_product_id,
+                auto_renew_status = excluded.auto_renew_status, renewal_signed_date = excluded.renewal_signed_date,
+                renewal_hash = excluded.renewal_hash,
                 grace_period_expires_date = excluded.grace_period_expires_date
             """
     }

@@ -21,15 +21,15 @@ struct StateDigestTests {
             { books in
                 try await books.run(
                     """
-                    INSERT INTO appstore.refund_statements VALUES ('Production', 'uuid-1', 'asked', '2000', '2000', NULL, \(timestamp(4)))
+                    INSERT INTO appstore.refund_requests VALUES ('Production', '00000000-0000-4000-8000-000000000001', 'asked', '2000', '2000', NULL, \(timestamp(4)))
                     """
                 )
             },
             { books in
                 try await books.run(
                     """
-                    INSERT INTO appstore.effects (environment, kind, effect_key, event_id, occurred_at)
-                    VALUES ('Production', 'granted', '2000', 7, \(timestamp(3)))
+                    INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at)
+                    VALUES (gen_random_uuid(), 'Production', 'granted', '2000', 7, \(timestamp(3)))
                     """
                 )
             },
@@ -57,16 +57,16 @@ struct StateDigestTests {
         "UPDATE appstore.transactions SET storefront = '' WHERE transaction_id = '1001'",
         "UPDATE appstore.transactions SET signed_date = signed_date + interval '1 microsecond' WHERE transaction_id = '1001'",
         "UPDATE appstore.transactions SET order_no = NULL WHERE transaction_id = '1001'",
-        "UPDATE appstore.subscriptions SET status = 3",
-        "UPDATE appstore.subscriptions SET eligible_win_back_offer_ids = '[]'",
-        "UPDATE appstore.refund_statements SET reason = ''",
-        "UPDATE appstore.orders SET user_id = 'dora' WHERE trade_no = '1001'",
-        "UPDATE appstore.claims SET effective_at = effective_at + interval '1 microsecond'",
-        "UPDATE appstore.member_contracts SET access_until = 'infinity'",
-        "UPDATE appstore.member_contracts SET product_type = NULL",
+        "UPDATE appstore.contracts SET renewal_status = 3",
+        "UPDATE appstore.contracts SET eligible_win_back_offer_ids = '[]'",
+        "UPDATE appstore.refund_requests SET reason = ''",
+        "UPDATE appstore.orders SET user_id = 'dora' WHERE transaction_id = '1001'",
+        "UPDATE appstore.ownership_claims SET effective_at = effective_at + interval '1 microsecond'",
+        "UPDATE appstore.contracts SET access_until = 'infinity'",
+        "UPDATE appstore.contracts SET product_type = NULL",
         "DELETE FROM appstore.effects",
         "UPDATE appstore.effects SET kind = 'extended'",
-        "UPDATE appstore.refund_statements SET environment = 'Sandbox'",
+        "UPDATE appstore.refund_requests SET environment = 'Sandbox'",
     ])
     func `whatever a business column says shows in the digest`(change: String) async throws {
         try await play(steps) { books in
@@ -80,9 +80,8 @@ struct StateDigestTests {
         try await play(steps) { books in
             let before = try await books.digest()
             for change in [
-                "UPDATE appstore.orders SET created_at = now() + interval '1 day', ordered_at = ordered_at + interval '1 day'",
-                "UPDATE appstore.member_contracts SET created_at = now() + interval '1 day'",
-                "UPDATE appstore.transactions SET named_no = NULL",
+                "UPDATE appstore.orders SET ordered_at = ordered_at + interval '1 day'",
+                "UPDATE appstore.transactions SET left_contract = '9'",
                 "UPDATE appstore.effects SET event_id = 8, recorded_at = now(), user_id = 'dora', order_no = gen_random_uuid()",
             ] {
                 try await books.run("\(unsafeRaw: change)")
@@ -97,8 +96,8 @@ struct StateDigestTests {
             try await Books.with { books in
                 try await books.run(
                     """
-                    INSERT INTO appstore.effects (environment, kind, effect_key, event_id, occurred_at)
-                    SELECT 'Production', v.kind, v.key, 1, now() FROM (VALUES \(unsafeRaw: rows)) AS v (kind, key)
+                    INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at)
+                    SELECT gen_random_uuid(), 'Production', v.kind, v.key, 1, now() FROM (VALUES \(unsafeRaw: rows)) AS v (kind, key)
                     """
                 )
                 digests.insert(try await books.digest())
@@ -137,9 +136,13 @@ struct StateDigestTests {
     @Test func `the parts say where two databases differ`() async throws {
         try await play(steps) { books in
             let before = try await books.parts()
-            try await books.run("UPDATE appstore.claims SET user_id = 'dora'")
+            try await books.run("UPDATE appstore.ownership_claims SET user_id = 'dora'")
             let after = try await books.parts()
-            #expect(Set(before).symmetricDifference(after).compactMap { $0.split(separator: " ").first } == ["claims", "claims"])
+            #expect(
+                Set(before).symmetricDifference(after).compactMap { $0.split(separator: " ").first } == [
+                    "ownership_claims", "ownership_claims",
+                ]
+            )
             #expect(before.count == 8)
         }
     }
@@ -150,7 +153,7 @@ struct StateDigestTests {
                 try await connection.runScript(
                     """
                     CREATE FUNCTION pg_temp.change() RETURNS text LANGUAGE sql VOLATILE AS
-                        $$ UPDATE appstore.claims SET user_id = 'dora' RETURNING 'changed' $$
+                        $$ UPDATE appstore.ownership_claims SET user_id = 'dora' RETURNING 'changed' $$
                     """
                 )
                 let rows = try await connection.query(
@@ -169,7 +172,7 @@ struct StateDigestTests {
 
 extension Books {
     fileprivate func digest(_ environment: String = "Production") async throws -> String {
-        try await lines("SELECT appstore.state_digest(\(environment))").joined()
+        try await lines("SELECT appstore.state_digest(\(environment)::appstore.environment)").joined()
     }
 
     fileprivate func parts() async throws -> [String] {

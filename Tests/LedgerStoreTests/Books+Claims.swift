@@ -6,18 +6,18 @@ import Postgres
 
 extension Books {
     /// That `user` posted the charge so many days after 2026-01-01, with the charge's fact.
-    func submission(of charge: Facts.Charge, by user: String, onDay day: Double, eventID: Int64) throws -> EventFacts {
+    func posted(_ charge: Facts.Charge, by user: String, onDay day: Double, eventID: Int64) throws -> EventFacts {
         Facts.event(
             eventID,
             transaction: try charge.fact(),
-            submission: try Facts.submission(of: charge, by: user, receivedAt: Facts.day(day), eventID: eventID)
+            post: try Facts.post(of: charge, by: user, receivedAt: Facts.day(day), eventID: eventID)
         )
     }
 
     /// Merges it as a batch of its own and says why the charge is not the submitter's, if it is not.
     @discardableResult
     func submit(_ charge: Facts.Charge, by user: String, onDay day: Double, eventID: Int64 = 1) async throws -> OwnershipDoubt? {
-        let event = try submission(of: charge, by: user, onDay: day, eventID: eventID)
+        let event = try posted(charge, by: user, onDay: day, eventID: eventID)
         return BatchFold([event]).ownershipDoubt(of: event, after: try await merge([event]))
     }
 
@@ -30,16 +30,13 @@ extension Books {
         eventID: Int64
     ) -> EventFacts {
         let contracts = Dictionary(grouping: receipts, by: \.originalTransactionID)
-        let submissions = user.map { user in
+        let posts = user.map { user in
             contracts.map { contract, charges in
                 let ownNamed = named.flatMap { named in charges.contains { $0.key.id == named } ? named : nil }
-                return Facts.receiptSubmission(contract, by: user, naming: ownNamed ?? "", onDay: day, eventID: eventID)
+                return Facts.receiptPost(contract, by: user, naming: ownNamed, onDay: day, eventID: eventID)
             }
         }
-        let namedCharge = user.flatMap { user in
-            named.map { Submission.Key(charge: LedgerKey(environment: .production, id: $0), user: user) }
-        }
-        return Facts.receiptEvent(eventID, receipts: receipts, submissions: submissions ?? [], namedCharge: namedCharge)
+        return Facts.receiptEvent(eventID, receipts: receipts, posts: posts ?? [])
     }
 
     /// Merges it as a batch of its own and says why the charge that it names is not the poster's, if it is not.
@@ -53,18 +50,19 @@ extension Books {
         let linkedAt = PostgresTimestamp(millisecondsSince1970: Facts.day(day))
         try await database.withConnection { connection in
             _ = try await connection.execute(
-                "SELECT appstore.record_owner_link(\(environment), \(contract), \(user), \(linkedAt), 'operator', NULL)"
+                "SELECT appstore.record_owner_link(\(environment)::appstore.environment, \(contract), \(user), \(linkedAt), 'operator', NULL)"
             )
         }
     }
 
-    /// Claims: `contract evidence user day`, oldest first.
+    /// Claims: `contract kind user day`, oldest first.
     func claims(_ environment: String = "Production") async throws -> [String] {
         try await database.lines(
             """
-            SELECT concat_ws(' ', original_transaction_id, split_part(evidence, ':', 1), user_id,
+            SELECT concat_ws(' ', original_transaction_id, kind, user_id,
                              round(extract(epoch FROM effective_at - '2026-01-01 00:00+00') / 86400, 2)::float8)
-            FROM appstore.claims WHERE environment = \(environment) ORDER BY original_transaction_id, effective_at, evidence
+            FROM appstore.ownership_claims WHERE environment = \(environment)::appstore.environment
+            ORDER BY original_transaction_id, effective_at, kind, source_id
             """
         )
     }

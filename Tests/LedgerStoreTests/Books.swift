@@ -42,19 +42,24 @@ struct Books {
         return try await pool.withTransaction { try await BookKeeper.merge(fold, in: $0) }
     }
 
+    /// Merges them as one batch, and records their effects.
+    func mergeWithEffects(_ events: [EventFacts]) async throws -> MergeAnswer {
+        try await pool.withTransaction { try await BookKeeper.merge(BatchFold(events), in: $0) }
+    }
+
     func createOrder(_ no: UUID, user: String, product: String = "pro.monthly", bundle: String? = nil) async throws {
         try await database.withConnection(user: "appstore_backend") { connection in
             _ = try await connection.execute("SELECT appstore.create_order(\(user), \(product), \(no), \(bundle as String?))")
         }
     }
 
-    /// Orders: `trade_no user status`, with `token` or `period` for what their number is; pending ones first.
+    /// Orders: `transaction_id user status`, with `token` or `period` for what their number is; pending ones first.
     func orders(_ environment: String = "Production") async throws -> [String] {
         try await database.lines(
             """
-            SELECT concat_ws(' ', coalesce(trade_no, '-'), coalesce(user_id, '-'), status,
-                             CASE WHEN no = period_no THEN 'period' ELSE 'token' END, reason)
-            FROM appstore.orders WHERE environment = \(environment) ORDER BY trade_no NULLS FIRST, no
+            SELECT concat_ws(' ', coalesce(transaction_id, '-'), coalesce(user_id, '-'), status,
+                             CASE WHEN order_no = period_no THEN 'period' ELSE 'token' END, reason)
+            FROM appstore.orders WHERE environment = \(environment)::appstore.environment ORDER BY transaction_id NULLS FIRST, order_no
             """
         )
     }
@@ -63,9 +68,9 @@ struct Books {
     func contracts(_ environment: String = "Production") async throws -> [String] {
         try await database.lines(
             """
-            SELECT concat_ws(' ', contract_id, coalesce(user_id, '-'), current_transaction_id,
+            SELECT concat_ws(' ', original_transaction_id, coalesce(user_id, '-'), current_transaction_id,
                              round(extract(epoch FROM access_until - '2026-01-01 00:00+00') / 86400, 2)::float8)
-            FROM appstore.member_contracts WHERE environment = \(environment) ORDER BY contract_id
+            FROM appstore.contracts WHERE environment = \(environment)::appstore.environment ORDER BY original_transaction_id
             """
         )
     }
@@ -75,13 +80,13 @@ struct Books {
         var lines: [String] = []
         for (table, hidden, order) in [
             ("transactions", "'{left_contract}'", "environment, transaction_id"),
-            ("subscriptions", "'{}'", "environment, original_transaction_id"),
-            ("legacy_renewals", "'{}'", "environment, original_transaction_id, bundle_id"),
-            ("submissions", "'{}'", "environment, transaction_id, user_id"),
-            ("receipt_submissions", "'{}'", "environment, original_transaction_id, user_id, transaction_id"),
-            ("refund_statements", "'{}'", "environment, notification_uuid"),
-            ("orders", "'{created_at,ordered_at}'", "environment, no"), ("claims", "'{}'", "environment, evidence"),
-            ("member_contracts", "'{created_at}'", "environment, contract_id"),
+            ("v1_renewals", "'{}'", "environment, original_transaction_id, bundle_id"),
+            ("client_posts", "'{}'", "environment, original_transaction_id, user_id, is_receipt, transaction_id"),
+            ("refund_requests", "'{left_transaction_id}'", "environment, notification_uuid"),
+            ("consumption_obligations", "'{}'", "environment, transaction_id"),
+            ("orders", "'{ordered_at}'", "environment, order_no"),
+            ("ownership_claims", "'{}'", "environment, original_transaction_id, kind, source_id"),
+            ("contracts", "'{}'", "environment, original_transaction_id"),
         ] {
             lines += try await database.lines(
                 """

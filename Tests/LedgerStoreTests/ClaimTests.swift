@@ -63,8 +63,8 @@ struct ClaimTests {
     @Test func `two who post it in one batch each get their own answer`() async throws {
         try await Books.with { books in
             let events = [
-                try books.submission(of: charge, by: "berta", onDay: 2, eventID: 1),
-                try books.submission(of: charge, by: "anna", onDay: 1, eventID: 2),
+                try books.posted(charge, by: "berta", onDay: 2, eventID: 1),
+                try books.posted(charge, by: "anna", onDay: 1, eventID: 2),
             ]
             let (fold, answer) = (BatchFold(events), try await books.merge(events))
             #expect(events.map { fold.ownershipDoubt(of: $0, after: answer) } == [.conflict, nil])
@@ -124,6 +124,17 @@ struct ClaimTests {
             )
             #expect(try await books.contracts() == ["1000 berta 1002 90"])
             #expect(try await books.submit(Facts.Charge("1002", onDay: 60, token: first), by: "anna", onDay: 60) == .conflict)
+        }
+    }
+
+    @Test(arguments: [["anna", "berta"], ["berta", "anna"]])
+    func `of two links of one instant both are kept, and the later command counts`(users: [String]) async throws {
+        try await Books.with { books in
+            try await books.merge(charge)
+            for user in users { try await books.link("1000", to: user, onDay: 40) }
+            #expect(try await books.database.lines("SELECT user_id FROM appstore.owner_links ORDER BY link_id") == users)
+            #expect(try await books.claims() == ["1000 link \(users[1]) 40"])
+            #expect(try await books.contracts() == ["1000 \(users[1]) 1000 30"])
         }
     }
 

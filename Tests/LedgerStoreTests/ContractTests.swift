@@ -111,7 +111,7 @@ struct ContractTests {
             let upgrade = Facts.Charge("1001", onDay: 10).with { $0.product = "max.monthly" }
             for charge in upgradeFirst ? [upgrade, yearly] : [yearly, upgrade] { try await books.merge(charge) }
             #expect(try await books.contracts() == ["1000 - 1001 40"])
-            #expect(try await books.database.lines("SELECT product_id FROM appstore.member_contracts") == ["max.monthly"])
+            #expect(try await books.database.lines("SELECT product_id FROM appstore.contracts") == ["max.monthly"])
         }
     }
 
@@ -130,7 +130,7 @@ struct ContractTests {
         try await Books.with { books in
             let lifetime = Facts.Charge(product: "lifetime", "1000", type: .nonConsumable, onDay: 0)
             try await books.merge(lifetime)
-            let access: Statement = "SELECT access_until::text FROM appstore.member_contracts"
+            let access: Statement = "SELECT access_until::text FROM appstore.contracts"
             #expect(try await books.database.lines(access) == ["infinity"])
             try await books.merge(lifetime.with { ($0.signedDay, $0.revocationDay) = (9, 8) })
             #expect(try await books.contracts() == ["1000 - 1000 8"])

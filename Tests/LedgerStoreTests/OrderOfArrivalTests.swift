@@ -114,7 +114,7 @@ struct OrderOfArrivalTests {
                 case .charge(let charge): batch += try books.events([charge])
                 case .renewal(let renewal): batch += try books.events([], [renewal])
                 case .post(let charge, let user, let day, let eventID):
-                    batch.append(try books.submission(of: charge, by: user, onDay: day, eventID: eventID))
+                    batch.append(try books.posted(charge, by: user, onDay: day, eventID: eventID))
                 case .refund(let statement):
                     batch.append(Facts.event(Int64.random(in: 1...(.max)), refundStatement: statement))
                 case .receipt(let receipts, let user, let named, let day, let eventID):

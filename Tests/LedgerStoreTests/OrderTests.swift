@@ -130,7 +130,7 @@ struct OrderTests {
             try await books.merge(charge.with { $0.signedDay = 1 })
             #expect(try await books.orders() == ["1000 - paid period"])
             let number = OrderNumber.ofPeriod(environment: .production, originalTransactionID: "1000", webOrderLineItemID: "51000")
-            #expect(try await books.database.lines("SELECT no::text FROM appstore.orders") == [number.uuidString.lowercased()])
+            #expect(try await books.database.lines("SELECT order_no::text FROM appstore.orders") == [number.uuidString.lowercased()])
             #expect(try await books.database.lines("SELECT order_no::text FROM appstore.transactions") == [number.uuidString.lowercased()])
         }
     }

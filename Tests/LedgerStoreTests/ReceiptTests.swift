@@ -75,7 +75,7 @@ struct ReceiptTests {
             let grace = try Facts.legacyRenewal("1000", onDay: 31, isInBillingRetry: true, graceUntilDay: 46)
             try await books.merge([Facts.receiptEvent(3, renewals: [grace])])
             #expect(try await books.contracts() == ["1000 - 1000 46"])
-            let status = try await books.database.lines("SELECT concat_ws(' ', status, will_renew) FROM appstore.member_contracts")
+            let status = try await books.database.lines("SELECT concat_ws(' ', status, will_renew) FROM appstore.contracts")
             #expect(status == ["4 t"])
             // Apple's word that the contract was revoked is stronger, even when it is older.
             try await books.merge(renewals: [Facts.subscription("1000", signedDate: Facts.day(20), status: .revoked)])
@@ -102,11 +102,12 @@ struct ReceiptTests {
             for index in order { try await books.merge([events[index]]) }
             #expect(try await books.contracts() == ["1000 - 1000 40"])
             let told = try await books.database.lines(
-                "SELECT concat_ws(' ', status, will_renew) FROM appstore.member_contracts"
+                "SELECT concat_ws(' ', status, will_renew) FROM appstore.contracts"
             )
             #expect(told == ["4 t"])
+            let key = try await books.database.makeAPIKey()
             let shown = try await books.database.lines(
-                "SELECT concat_ws(' ', will_renew, in_billing_retry) FROM appstore.api_subscription('Production', '1000', NULL)"
+                "SELECT concat_ws(' ', will_renew, in_billing_retry) FROM appstore.api_subscription(\(key), 'Production', '1000')"
             )
             #expect(shown == ["t t"])
         }
@@ -115,7 +116,7 @@ struct ReceiptTests {
     @Test func `of a contract without any charge nobody knows whose word counts`() async throws {
         try await Books.with { books in
             try await books.merge([Facts.receiptEvent(1, renewals: [try Facts.legacyRenewal("1000", onDay: 5)])])
-            let line = "SELECT concat_ws(' ', contract_id, product_id, status, will_renew) FROM appstore.member_contracts" as Statement
+            let line = "SELECT concat_ws(' ', original_transaction_id, product_id, status, will_renew) FROM appstore.contracts" as Statement
             #expect(try await books.database.lines(line) == ["1000"])
             try await books.merge(charge)
             #expect(try await books.database.lines(line) == ["1000 pro.monthly t"])
@@ -150,7 +151,7 @@ struct ReceiptTests {
             for (day, willRenew, expected) in [(4.0, false, ""), (6, false, "f"), (5, true, "f")] {
                 let renewal = try Facts.legacyRenewal("1000", onDay: day, willRenew: willRenew)
                 try await books.merge([Facts.receiptEvent(Int64(day), renewals: [renewal])])
-                let lines = try await books.database.lines("SELECT concat_ws('', will_renew) FROM appstore.member_contracts")
+                let lines = try await books.database.lines("SELECT concat_ws('', will_renew) FROM appstore.contracts")
                 #expect(lines == [expected], "day \(day)")
             }
         }

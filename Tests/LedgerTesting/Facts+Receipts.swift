@@ -64,17 +64,18 @@ extension Facts {
     }
 
     /// That the app of `user` posted a receipt with the contract in it on that day.
-    package static func receiptSubmission(
+    package static func receiptPost(
         _ contract: String,
         by user: String,
-        naming transactionID: String = "",
+        naming transactionID: String? = nil,
         onDay day: Double,
         eventID: Int64
-    ) -> ReceiptSubmission {
-        ReceiptSubmission(
-            key: ReceiptSubmission.Key(
+    ) -> ClientPost {
+        ClientPost(
+            key: ClientPost.Key(
                 contract: LedgerKey(environment: .production, id: contract),
                 user: user,
+                isReceipt: true,
                 transactionID: transactionID
             ),
             receivedAt: timestamp(Facts.day(day)),
@@ -87,8 +88,7 @@ extension Facts {
         _ id: Int64,
         receipts: [ReceiptFact] = [],
         renewals: [LegacyRenewalFact] = [],
-        submissions: [ReceiptSubmission] = [],
-        namedCharge: Submission.Key? = nil,
+        posts: [ClientPost] = [],
         calls: [OutboundCall] = []
     ) -> EventFacts {
         EventFacts(
@@ -97,8 +97,7 @@ extension Facts {
             notificationUUID: nil,
             receipts: receipts,
             legacyRenewals: renewals,
-            receiptSubmissions: submissions,
-            namedCharge: namedCharge,
+            posts: posts,
             calls: calls
         )
     }

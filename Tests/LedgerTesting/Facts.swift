@@ -103,8 +103,8 @@ package enum Facts {
     }
 
     /// That `user` posted the charge, so many milliseconds after 1970.
-    package static func submission(of charge: Charge, by user: String, receivedAt: Int64, eventID: Int64) throws -> Submission {
-        Submission(of: try charge.fact(), user: user, receivedAt: timestamp(receivedAt), eventID: eventID)
+    package static func post(of charge: Charge, by user: String, receivedAt: Int64, eventID: Int64) throws -> ClientPost {
+        ClientPost(of: try charge.fact(), user: user, receivedAt: timestamp(receivedAt), eventID: eventID)
     }
 
     package static func refundStatement(
@@ -116,7 +116,7 @@ package enum Facts {
     ) throws -> RefundStatement {
         RefundStatement(
             kind,
-            key: LedgerKey(environment: charge.environment, id: uuid),
+            key: NotificationKey(environment: charge.environment, uuid: UUID(notification: uuid)),
             of: try charge.fact(),
             reason: reason,
             signedDate: timestamp(signedDate)
@@ -129,17 +129,17 @@ package enum Facts {
         uuid: String? = nil,
         transaction: TransactionFact? = nil,
         subscription: SubscriptionFact? = nil,
-        submission: Submission? = nil,
+        post: ClientPost? = nil,
         refundStatement: RefundStatement? = nil,
         effects: [Effect] = []
     ) -> EventFacts {
         EventFacts(
             eventID: id,
             environment: transaction?.key.environment ?? .production,
-            notificationUUID: uuid ?? "uuid-\(id)",
+            notificationUUID: UUID(notification: uuid ?? "uuid-\(id)"),
             transaction: transaction,
             subscription: subscription,
-            submission: submission,
+            posts: post.map { [$0] } ?? [],
             refundStatement: refundStatement,
             effects: effects
         )

@@ -21,9 +21,10 @@ struct BatchFoldTests {
             movedSubscriptions: Set(fold.subscriptions.keys),
             movedReceipts: Set(fold.transactions.filter { $0.value.receipt != nil }.keys),
             movedLegacyRenewals: Set(fold.legacyRenewals.keys),
+            movedRefundStatements: Set(fold.refundStatements.keys),
             firstEvents: fold.notifications,
             effectEvents: fold.effects.mapValues(\.eventID),
-            receiptSubmissions: fold.receiptSubmissions.mapValues(\.eventID)
+            posts: fold.posts.mapValues { MergeAnswer.KnownPost(owner: nil, firstEventID: $0.eventID) }
         )
     }
 
@@ -94,9 +95,9 @@ struct BatchFoldTests {
     }
 
     @Test func `a receipt that only says whose it is, is applied once`() {
-        let submission = Facts.receiptSubmission("1000", by: "anna", onDay: 1, eventID: 1)
-        let again = Facts.receiptSubmission("1000", by: "anna", onDay: 2, eventID: 2)
-        let events = [Facts.receiptEvent(1, submissions: [submission]), Facts.receiptEvent(2, submissions: [again])]
+        let post = Facts.receiptPost("1000", by: "anna", onDay: 1, eventID: 1)
+        let again = Facts.receiptPost("1000", by: "anna", onDay: 2, eventID: 2)
+        let events = [Facts.receiptEvent(1, posts: [post]), Facts.receiptEvent(2, posts: [again])]
         let fold = BatchFold(events)
         #expect(events.map { fold.result(of: $0, after: answerOfEmptyBooks(fold)) } == [.applied, .superseded])
     }
@@ -113,13 +114,13 @@ struct BatchFoldTests {
     }
 
     @Test func `doubts are about the charge that was named`() {
-        let key = Submission.Key(charge: LedgerKey(environment: .production, id: "1001"), user: "anna")
-        let event = Facts.receiptEvent(1, namedCharge: key)
+        let post = Facts.receiptPost("1000", by: "anna", naming: "1001", onDay: 1, eventID: 1)
+        let event = Facts.receiptEvent(1, posts: [Facts.receiptPost("2000", by: "anna", onDay: 1, eventID: 1), post])
         let fold = BatchFold([event])
-        #expect(fold.claimedCharges == [key])
+        #expect(event.namingPost == post)
         #expect(fold.ownershipDoubt(of: event, after: MergeAnswer()) == .unknown)
         for (owner, doubt) in [("anna", nil), ("berta", OwnershipDoubt.conflict)] as [(String, OwnershipDoubt?)] {
-            let answer = MergeAnswer(submissions: [key: MergeAnswer.SubmittedCharge(owner: owner, firstEventID: nil)])
+            let answer = MergeAnswer(posts: [post.key: MergeAnswer.KnownPost(owner: owner, firstEventID: 1)])
             #expect(fold.ownershipDoubt(of: event, after: answer) == doubt)
         }
     }

@@ -48,7 +48,8 @@ struct RefundStatementTests {
         )
         let fold = BatchFold([event])
         let key = try #require(event.notificationKey)
-        #expect(fold.result(of: event, after: MergeAnswer(firstEvents: [key: 7])) == .applied)
+        #expect(fold.result(of: event, after: MergeAnswer(movedRefundStatements: [key], firstEvents: [key: 7])) == .applied)
+        #expect(fold.result(of: event, after: MergeAnswer(firstEvents: [key: 7])) == .superseded)
         #expect(fold.result(of: event, after: MergeAnswer(firstEvents: [key: 3])) == .duplicate)
     }
 }

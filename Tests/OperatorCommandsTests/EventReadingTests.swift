@@ -54,7 +54,7 @@ struct EventReadingTests {
         let text = explanation.text
         #expect(text.contains("DID_CHANGE_RENEWAL_STATUS: renewal was turned on or off"))
         #expect(text.contains("a shared secret vouches for it") && text.contains("characters of a receipt"))
-        #expect(text.contains("charge \(shelf.transactions[1].transactionID) of contract") && text.contains("will_renew v1:"))
+        #expect(text.contains("charge \(shelf.transactions[1].transactionID) of contract") && text.contains("will_renew "))
         let json = explanation.json
         #expect(json.word("source") == "notification_v1")
         guard case .object(let facts)? = json["facts"], case .array(let receipts)? = facts["receipts"],
@@ -125,8 +125,7 @@ extension BooksExcerpt {
         contract: nil,
         claims: [],
         ownerLinks: [],
-        submissions: [],
-        receiptSubmissions: [],
+        posts: [],
         orders: [],
         effects: [],
         refundStatements: [],

@@ -44,7 +44,7 @@ struct FileBodiesTests {
         let other = [
             #"{"signedPayload":"YQ.YQ.YQ","notification_type":"CANCEL","password":""}"#, #"{"signedPayload":"a.b","password":"p"}"#,
         ]
-        let reason = "a notification V1 without its shared secret, as the inbox keeps it: use appstore.requeue with its event"
+        let reason = "a notification V1 without its shared secret, as the inbox keeps it: use appstore.requeue_event with its event"
         #expect(
             try await read((bodies + blanked + other).joined(separator: "\n")) == [
                 "1 V1 \(bodies[0])", "2 V1 \(bodies[1])", "3 \(reason)", "4 \(reason)", "5 \(reason)", "6 \(other[0])",

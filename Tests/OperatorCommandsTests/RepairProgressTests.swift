@@ -1,31 +1,69 @@
 import Testing
 
 @testable import Commands
+@testable import Postgres
 
+/// A repair in steps, and what the command line prints of it.
 struct RepairProgressTests {
-    private func progress(_ state: String, _ repaired: Int, of expected: Int = 1_000_000, error: String? = nil) -> RepairProgress {
-        RepairProgress(repair: 7, state: state, expected: expected, repaired: repaired, error: error)
-    }
-
-    @Test func `a bar says how far it has come, how fast, and what is left`() {
+    @Test func `a bar shows the part that is done, the rate and the time left`() {
         #expect(
-            progress("running", 250_000).bar(width: 20, after: .seconds(100))
+            RepairProgress(expected: 1_000_000, repaired: 250_000).bar(width: 20, after: .seconds(100))
                 == "[#####---------------] 25 % 250000 of 1000000, 2500/s, about 5 min left"
         )
-        #expect(progress("requested", 0).bar(width: 4, after: .seconds(9)) == "[----] 0 % 0 of 1000000, waiting for a worker")
-        #expect(progress("running", 0).words(after: .zero) == "0 of 1000000")
+        #expect(RepairProgress(expected: 1_000_000, repaired: 0).words(after: .seconds(9)) == "0 of 1000000")
+        #expect(RepairProgress(expected: 1_000_000, repaired: 5000).words(after: .zero) == "5000 of 1000000")
     }
 
-    @Test func `it is full when the request is done, and not before`() {
-        #expect(progress("running", 1_000_001).percent == 99)
-        #expect(progress("done", 999_990).percent == 100)
-        #expect(progress("stopped", 10, of: 0).percent == 0)
-        #expect(progress("done", 5, of: 5).words(after: .seconds(3)) == "5 of 5, done")
-        #expect(progress("failed", 5, error: "no space").words(after: .seconds(3)) == "5 of 1000000, failed (no space)")
+    @Test func `the bar is not full before the end, and holds more events than were expected`() {
+        #expect(RepairProgress(expected: 1_000_000, repaired: 1_000_001).percent == 99)
+        #expect(RepairProgress(expected: 0, repaired: 10).percent == 0)
+        #expect(RepairProgress(expected: 5, repaired: 7).words(after: .seconds(1)).hasSuffix("about 0 s left"))
     }
 
-    @Test(arguments: [("requested", false), ("running", false), ("done", true), ("stopped", true), ("failed", true)])
-    func `a request is over when nobody carries it on`(state: String, isOver: Bool) {
-        #expect(progress(state, 1).isOver == isOver)
+    /// Answers of the database, one after the other.
+    private final class Script {
+        var answers: [Result<RepairStep, PostgresError>]
+        private(set) var asked: [String?] = []
+        private(set) var pauses: [Duration] = []
+        private(set) var reported: [Int] = []
+
+        init(_ answers: [Result<RepairStep, PostgresError>]) { self.answers = answers }
+
+        func run() async throws -> Int {
+            try await SteppedRepair(
+                step: { progress in
+                    self.asked.append(progress)
+                    return try self.answers.removeFirst().get()
+                },
+                pause: { self.pauses.append($0) },
+                report: { step, _ in self.reported.append(step.repaired) }
+            ).run()
+        }
+    }
+
+    private func answer(_ repaired: Int, _ progress: String, isDone: Bool = false) -> Result<RepairStep, PostgresError> {
+        .success(RepairStep(repaired: repaired, isDone: isDone, pause: .milliseconds(800), progress: progress))
+    }
+
+    @Test func `each step begins where the last one ended, after the pause that it returned`() async throws {
+        let script = Script([answer(1000, "a"), answer(1000, "b"), answer(1500, "c", isDone: true)])
+        #expect(try await script.run() == 1500)
+        #expect(script.asked == [nil, "a", "b"])
+        #expect(script.pauses == [.milliseconds(800), .milliseconds(800)])
+        #expect(script.reported == [1000], "the second step only waited")
+    }
+
+    @Test func `a step that another transaction was in the way of is repeated later`() async throws {
+        let conflict = PostgresError(.sql, "canceling statement due to lock timeout", sqlState: .lockNotAvailable)
+        let script = Script([answer(1000, "a"), .failure(conflict), answer(1200, "b", isDone: true)])
+        #expect(try await script.run() == 1200)
+        #expect(script.asked == [nil, "a", "a"])
+        #expect(script.pauses == [.milliseconds(800), SteppedRepair.lockPause])
+    }
+
+    @Test func `any other error ends the repair`() async throws {
+        let script = Script([answer(1000, "a"), .failure(PostgresError(.connectionLost, "the server has gone"))])
+        await #expect(throws: PostgresError.self) { _ = try await script.run() }
+        #expect(script.asked == [nil, "a"])
     }
 }

@@ -7,6 +7,8 @@ import LivesTesting
 import Postgres
 import PostgresTesting
 import Randomness
+import StoreSimulator
+import StoreSimulator
 
 /// A database that takes events and commands of many histories side by side, in a random order.
 struct BookHall {
@@ -23,13 +25,16 @@ struct BookHall {
     let workers: ConnectionPool
     let shop: ConnectionPool
 
-    static func open() async throws -> BookHall {
-        let database = try await InboxDatabase.make()
-        // Whoever waits for each other shall find out soon.
+    /// - Parameter options: of CREATE DATABASE, such as a locale.
+    static func open(options: String = "") async throws -> BookHall {
+        let database = try await InboxDatabase.make(options: options)
+        // Deadlocks are to be found soon.
         try await database.withConnection { connection in
             _ = try await connection.execute("ALTER DATABASE \(identifier: database.name) SET deadlock_timeout = '20ms'")
             for (product, days) in days {
-                _ = try await connection.execute("INSERT INTO appstore.products VALUES (\(product), \(product), \(Int32(days)))")
+                _ = try await connection.execute(
+                    "INSERT INTO appstore.products VALUES (\(HistoryAuthor.app.bundleID), \(product), \(product), \(Int32(days)))"
+                )
             }
         }
         return BookHall(
@@ -97,7 +102,7 @@ struct BookHall {
                 try await connection.execute("LOCK TABLE appstore.transactions IN SHARE MODE")
                 _ = try await connection.execute(
                     """
-                    SELECT appstore.record_owner_link(\(link.environment.rawValue), \(link.contract), \(link.user), \(linkedAt), 'tests',
+                    SELECT appstore.record_owner_link(\(link.environment.rawValue)::appstore.environment, \(link.contract), \(link.user), \(linkedAt), 'tests',
                                                       NULL)
                     """
                 )
@@ -110,9 +115,9 @@ struct BookHall {
         try await database.lines(
             """
             SELECT environment || ' ' || part || ' ' || digest
-            FROM (VALUES ('Production'), ('Sandbox')) AS e (environment) CROSS JOIN LATERAL appstore.state_digest_parts(environment)
+            FROM unnest(enum_range(NULL::appstore.environment)) AS e (environment) CROSS JOIN LATERAL appstore.state_digest_parts(environment)
             UNION ALL
-            SELECT environment || ' ' || appstore.state_digest(environment) FROM (VALUES ('Production'), ('Sandbox')) AS e (environment)
+            SELECT environment || ' ' || appstore.state_digest(environment) FROM unnest(enum_range(NULL::appstore.environment)) AS e (environment)
             """
         )
     }

@@ -7,17 +7,15 @@ struct CoreBooks {
     private var transactions: [LedgerKey: TransactionRegister] = [:]
     private var subscriptions: [LedgerKey: SubscriptionFact] = [:]
     private var legacyRenewals: [LegacyRenewalFact.Key: LegacyRenewalFact] = [:]
-    private var submissions: [Submission.Key: Submission] = [:]
-    private var receiptSubmissions: [ReceiptSubmission.Key: ReceiptSubmission] = [:]
-    private var refundStatements: [LedgerKey: RefundStatement] = [:]
+    private var posts: [Ledger.ClientPost.Key: Ledger.ClientPost] = [:]
+    private var refundStatements: [NotificationKey: RefundStatement] = [:]
     private var effects: Set<EffectKey> = []
 
     mutating func merge(_ fold: BatchFold) {
         for (key, register) in fold.transactions { transactions[key, default: register].join(register) }
         for (key, fact) in fold.subscriptions { subscriptions[key, default: fact].join(fact) }
         for (key, fact) in fold.legacyRenewals { legacyRenewals[key, default: fact].join(fact) }
-        for (key, submission) in fold.receiptSubmissions { receiptSubmissions[key, default: submission].join(submission) }
-        for (key, submission) in fold.submissions { submissions[key, default: submission].join(submission) }
+        for (key, post) in fold.posts { posts[key, default: post].join(post) }
         for (key, statement) in fold.refundStatements { refundStatements[key, default: statement].join(statement) }
         effects.formUnion(fold.effects.keys)
     }
@@ -44,30 +42,24 @@ struct CoreBooks {
                 versions(of: fact.version, "stated_at", "fact_hash")
             )
         }
-        lines += receiptSubmissions.map { key, submission in
-            BookLine.text(
-                "receipt_submission",
+        lines += posts.map { key, post in
+            let named = key.transactionID ?? ""
+            return BookLine.text(
+                key.isReceipt ? "receipt_submission" : "submission",
                 key.contract.environment.rawValue,
-                "\(key.contract.id) \(key.user) \(key.transactionID)",
-                [("received_at", text(submission.receivedAt)), ("event_id", String(submission.eventID))]
-            )
-        }
-        lines += submissions.map { key, submission in
-            BookLine.text(
-                "submission",
-                key.charge.environment.rawValue,
-                "\(key.charge.id) \(key.user)",
+                key.isReceipt ? "\(key.contract.id) \(key.user) \(named)" : "\(named) \(key.user)",
                 [
-                    ("contract", submission.originalTransactionID), ("received_at", text(submission.receivedAt)),
-                    ("event_id", String(submission.eventID)),
+                    ("contract", key.isReceipt ? nil : key.contract.id), ("received_at", text(post.receivedAt)),
+                    ("event_id", String(post.eventID)),
                 ]
             )
         }
         lines += effects.map { "effect \($0.environment.rawValue) \($0.kind.rawValue) \($0.subject)" }
         lines += refundStatements.map { key, statement in
-            line(
+            BookLine.text(
                 "refund",
-                key,
+                key.environment.rawValue,
+                key.uuid.text,
                 [
                     ("kind", statement.kind.rawValue), ("transaction_id", statement.transactionID),
                     ("contract", statement.originalTransactionID), ("reason", statement.reason),

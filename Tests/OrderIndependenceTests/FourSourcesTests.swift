@@ -69,7 +69,7 @@ struct FourSourcesTests {
             .receipt(
                 ReceiptPost(receipt: receipt, app: notification.app, user: "anna", transactionID: dated.value.transactionID)
             ),
-            .post(ClientPost(transaction: dated.value, signedDate: dated.signedDate, app: notification.app, user: "anna")),
+            .post(LivesTesting.ClientPost(transaction: dated.value, signedDate: dated.signedDate, app: notification.app, user: "anna")),
         ]
         return contents.enumerated().map { index, content in
             LifeEvent(id: Int64(index) + 1, receivedAt: made.advanced(by: .seconds(Int64(index))), content: content)
@@ -89,9 +89,9 @@ extension TestDatabase {
         _ = try await withConnection { connection in
             try await connection.execute(
                 """
-                TRUNCATE appstore.transactions, appstore.subscriptions, appstore.legacy_renewals, appstore.orders, appstore.claims,
-                         appstore.member_contracts, appstore.effects, appstore.submissions, appstore.receipt_submissions,
-                         appstore.refund_statements, appstore.notifications_seen, appstore.event_contracts
+                TRUNCATE appstore.transactions, appstore.v1_renewals, appstore.orders, appstore.ownership_claims,
+                         appstore.contracts, appstore.effects, appstore.client_posts,
+                         appstore.refund_requests, appstore.seen_notifications, appstore.event_contracts
                 """
             )
         }

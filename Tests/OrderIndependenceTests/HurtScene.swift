@@ -40,7 +40,7 @@ struct HurtScene {
     /// What the customer's app hands over of a notification's transaction, so long after the purchase.
     mutating func post(_ notification: SimulatedNotification, by user: String, after delay: Duration) throws -> LifeEvent {
         guard let dated = notification.state?.transaction else { throw NothingToPost() }
-        let post = ClientPost(transaction: dated.value, signedDate: dated.signedDate, app: notification.app, user: user)
+        let post = LivesTesting.ClientPost(transaction: dated.value, signedDate: dated.signedDate, app: notification.app, user: user)
         return event(.post(post), at: dated.value.purchaseDate.advanced(by: delay))
     }
 
@@ -70,7 +70,7 @@ struct HurtScene {
         try await hall.database.lines(
             """
             SELECT concat_ws(' ', environment, coalesce(user_id, '-'), status, CASE WHEN will_renew THEN 'renews' ELSE 'ends' END)
-            FROM appstore.member_contracts ORDER BY environment, contract_id
+            FROM appstore.contracts ORDER BY environment, original_transaction_id
             """
         )
     }
@@ -83,7 +83,7 @@ struct HurtScene {
     /// Until when each contract gives access.
     func access() async throws -> [Int64] {
         try await hall.database.lines(
-            "SELECT (extract(epoch FROM access_until) * 1000)::bigint::text FROM appstore.member_contracts ORDER BY contract_id"
+            "SELECT (extract(epoch FROM access_until) * 1000)::bigint::text FROM appstore.contracts ORDER BY original_transaction_id"
         ).compactMap(Int64.init)
     }
 

@@ -64,7 +64,7 @@ extension Mutation {
     private static let renewals = [
         Mutation(
             rule: "of one instant what is signed of a renewal counts",
-            way: .function("legacy_counts", says: "l.stated_at >= s.signed_date", insteadOf: "l.stated_at > s.signed_date")
+            way: .function("v1_counts", says: "l.stated_at >= s.renewal_signed_date", insteadOf: "l.stated_at > s.renewal_signed_date")
         ),
         Mutation(
             rule: "what only a shared secret vouches for takes no access away",
@@ -83,7 +83,7 @@ extension Mutation {
         ),
         Mutation(
             rule: "no grace against a revocation that Apple signed",
-            way: .function("access_until", says: "false", insteadOf: "coalesce(s.status = 5, false)")
+            way: .function("access_until", says: "false", insteadOf: "coalesce(s.renewal_status = 5, false)")
         ),
     ]
 
@@ -101,7 +101,7 @@ extension Mutation {
         Mutation(
             rule: "what another app's secret vouches for counts for nothing",
             way: .function(
-                "derive_books",
+                "derive_contracts",
                 says: "ORDER BY l.stated_at DESC LIMIT 1",
                 insteadOf: "AND l.bundle_id = (current.charge).bundle_id"
             )
@@ -116,7 +116,7 @@ extension Mutation {
         Mutation(
             rule: "a posted receipt claims a purchase of the last 72 hours only",
             way: .function(
-                "claims_of",
+                "contract_claims",
                 says: "AND NOT EXISTS (SELECT FROM appstore.transactions",
                 insteadOf: """
                     AND s.received_at <= charge.purchase_date + interval '72 hours'
@@ -126,15 +126,15 @@ extension Mutation {
         ),
         Mutation(
             rule: "a posted receipt claims no charge that its JWS calls a renewal",
-            way: .function("claims_of", says: "", insteadOf: "AND t.transaction_reason IS DISTINCT FROM 'RENEWAL'")
+            way: .function("contract_claims", says: "", insteadOf: "AND t.transaction_reason IS DISTINCT FROM 'RENEWAL'")
         ),
         Mutation(
             rule: "a posted receipt claims no charge that begins when another one ends",
-            way: .function("claims_of", says: "AND false", insteadOf: "AND before.transaction_id <> s.transaction_id")
+            way: .function("contract_claims", says: "AND false", insteadOf: "AND before.transaction_id <> s.transaction_id")
         ),
         Mutation(
             rule: "what is restored is nobody's",
-            way: .function("claims_of", says: "false", insteadOf: "stated.effective_at <= s.received_at")
+            way: .function("contract_claims", says: "false", insteadOf: "stated.effective_at <= s.received_at")
         ),
     ]
 

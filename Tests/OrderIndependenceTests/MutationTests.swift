@@ -13,13 +13,13 @@ import Testing
 /// 3. `TransactionRegister.join` takes the highest date for the first: `transaction …: first_signed_date is …, not …`
 /// 4. `SubscriptionFact.join` takes the fact that comes last: `subscription …: fact_hash is …, not …`
 /// 5. The status is no part of `SubscriptionFact`'s version: `subscription …: fact_hash is …, not …`
-/// 6. `Submission.join` takes the post received last: `submission …: event_id is …, not …; received_at is …`
+/// 6. `ClientPost.join` takes the post received last: `submission …: event_id is …, not …; received_at is …`
 /// 7. `RefundStatement.join` takes the statement signed last: `refund …: signed_date is …, not …`
 /// 8. A grant is keyed by the charge and not by its period: `missing: effect … granted …`
 /// 9. `TransactionMerge` lets arrival decide between facts of one instant: `contract …: access_until is …, not …` (BooksTests alone)
 /// 10. `TransactionMerge` keeps the token that came first: `not expected: claim … order:…` (BooksTests alone)
 /// 11. `SubscriptionMerge` takes the fact that comes last: `contract …: status is 1, not 5; …` (BooksTests alone)
-/// 12. `SubmissionMerge` takes the post processed last: `claim … client:…: user_id is …, not …` (BooksTests alone)
+/// 12. `ClientPostMerge` takes the post processed last: `claim … client:…: user_id is …, not …` (BooksTests alone)
 @Suite(.serialized) struct MutationTests {
     /// The same lives each time, so that this does not depend on luck.
     static let seed: UInt64 = 20_260_101

@@ -76,7 +76,7 @@ struct SignedBodies {
                     SELECT * FROM unnest(\(stored.map(\.id)), \(stored.map(\.source)), \(stored.map(\.receivedAt)), \(stored.map(\.body)))
                     RETURNING event_id, octet_length(body) AS bytes
                 )
-                INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+                INSERT INTO appstore.inbox_queue (event_id, run_at, bytes)
                 SELECT stored.event_id, '2020-01-01'::timestamptz + turn.delay * interval '1 second', stored.bytes
                 FROM stored JOIN unnest(\(stored.map(\.id)), \(delays)) AS turn (event_id, delay) USING (event_id)
                 """

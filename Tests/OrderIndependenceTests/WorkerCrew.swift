@@ -95,7 +95,7 @@ struct WorkerCrew {
     /// Looks again and again until every event has its outcome.
     private func untilEmpty(_ meanwhile: () async throws -> Void) async throws {
         let deadline = ContinuousClock.now + .seconds(120)
-        while try await hall.shop.withConnection({ try await $0.query("SELECT FROM appstore.inbox_ready LIMIT 1") }).count > 0 {
+        while try await hall.shop.withConnection({ try await $0.query("SELECT FROM appstore.inbox_queue LIMIT 1") }).count > 0 {
             guard ContinuousClock.now < deadline else { throw NeverEmpty() }
             try await meanwhile()
             await breathe()

@@ -3,7 +3,7 @@ import Postgres
 import PostgresTesting
 import Testing
 
-/// Rows that change again and again leave old versions, which nobody may remove while a snapshot is held.
+/// Rows that change again and again leave old versions, which vacuum may not remove while a snapshot is held.
 struct HeldSnapshotTests {
     /// Merges one renewal after the other of the same customer, and returns what the last ten read.
     private func reads(of merges: Int, in database: TestDatabase) async throws -> [String: TableReads] {
@@ -20,20 +20,29 @@ struct HeldSnapshotTests {
         return try await merge(merges - 9...merges)
     }
 
-    @Test func `a merge reads no more because of them`() async throws {
+    /// A renewal of a contract is derived in one statement, unless posts or a register of Notifications V1 hang on the contract, too.
+    @Test(arguments: [(false, Int64(2)), (true, 6)])
+    func `a merge reads no more because of them`(isContested: Bool, lookups: Int64) async throws {
         let database = try await PlanScene.make()
         try await PlanScene.fill(1...100, in: database)
         let reads = try await database.withConnection { connection in
-            try await connection.withTransaction { transaction in
+            if !isContested {
+                try await connection.runScript("TRUNCATE appstore.client_posts, appstore.v1_renewals")
+            }
+            return try await connection.withTransaction { transaction in
                 try await transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 _ = try await transaction.query("SELECT count(*) FROM appstore.transactions")
                 return try await self.reads(of: 400, in: database)
             }
         }
         for (table, reads) in reads {
-            // The versions on one page share an index entry; with one each it would be hundreds for each merge.
-            #expect(reads.entries <= 10 * 40, "\(reads.entries) entries of \(table) for ten merges")
-            #expect(reads.pages <= 10 * 60, "\(reads.pages) pages of \(table) for ten merges")
+            // The versions on one page share an index entry; with one each it would be many hundreds for each merge. A contract's row is written
+            // twice in a merge, by its register and by its derivation: each look-up meets the entries of 800 versions, forty on a page.
+            let (entries, pages) = table == "contracts" ? (25 * lookups, 30 * lookups) : (40, 60)
+            #expect(reads.entries <= 10 * entries, "\(reads.entries) entries of \(table) for ten merges")
+            #expect(reads.pages <= 10 * pages, "\(reads.pages) pages of \(table) for ten merges")
         }
+        let found = try await database.lines("SELECT is_contested::text FROM appstore.contracts WHERE original_transaction_id = '7'")
+        #expect(found == ["\(isContested)"])
     }
 }

@@ -1,4 +1,5 @@
 import Inbox
+import OpenSSL
 import Postgres
 import Testing
 
@@ -14,31 +15,30 @@ extension PlanCase {
         },
         .statement("consumption_answered", as: "appstore_backend") { "SELECT appstore.consumption_answered('Production', \("\($0)"))" },
         .statement("api_create_order", as: "appstore_api") {
-            "SELECT result FROM appstore.api_create_order(\("user \($0)"), 'p', NULL::uuid, NULL::text)"
+            "SELECT result FROM appstore.api_create_order(\(keyHash($0)), \("user \($0)"), 'p', NULL::uuid, NULL::text)"
         },
         .statement("api_link_owner", as: "appstore_api") {
-            "SELECT appstore.api_link_owner('Production', \("\($0)"), \("newer user \($0)"), ARRAY['b'], 1)"
+            "SELECT appstore.api_link_owner(\(keyHash($0)), 'Production', \("\($0)"), \("newer user \($0)"))"
         },
     ]
 
     static let asking: [PlanCase] = [
-        .statement("api_key", as: "appstore_api") { "SELECT key_id FROM appstore.api_key(sha256(\(Array("\($0)".utf8))))" },
-        .statement("api_event", as: "appstore_api") { "SELECT outcome FROM appstore.api_event(\(Int64($0)), false)" },
-        .statement("api_event with its submission", as: "appstore_api") { "SELECT submission FROM appstore.api_event(\(Int64($0)), true)" },
-        .statement("api_entitlements", as: "appstore_api") {
-            "SELECT active FROM appstore.api_entitlements('Production', \("user \($0)"), NULL::text[])"
+        .statement("api_key", as: "appstore_api") { "SELECT key_id FROM appstore.api_key(\(keyHash($0)))" },
+        .statement("api_event", as: "appstore_api") { "SELECT result FROM appstore.api_event(\(keyHash($0)), \(Int64($0)), false)" },
+        .statement("api_event with its submission", as: "appstore_api") {
+            "SELECT submission FROM appstore.api_event(\(keyHash($0)), \(Int64($0)), true)"
         },
-        .statement("api_entitlements of an app", as: "appstore_api") {
-            "SELECT active FROM appstore.api_entitlements('Production', \("user \($0)"), ARRAY['b'])"
+        .statement("api_entitlements", as: "appstore_api") {
+            "SELECT active FROM appstore.api_entitlements(\(keyHash($0)), 'Production', \("user \($0)"))"
         },
         .statement("api_subscription", as: "appstore_api") {
-            "SELECT active FROM appstore.api_subscription('Production', \("\($0)"), ARRAY['b'])"
+            "SELECT active FROM appstore.api_subscription(\(keyHash($0)), 'Production', \("\($0)"))"
         },
         .statement("api_receipt_charges", as: "appstore_api") {
-            "SELECT owner FROM appstore.api_receipt_charges('Production', \(["\($0)"]), \("user \($0)"), ARRAY['b'])"
+            "SELECT owner FROM appstore.api_receipt_charges(\(keyHash($0)), 'Production', \(["\($0)"]), \("user \($0)"))"
         },
         .statement("api_receipt_question", as: "appstore_api") {
-            "SELECT is_open FROM appstore.api_receipt_question(\("2 \($0)"))"
+            "SELECT is_open FROM appstore.api_receipt_question(\(keyHash($0)), \("2 \($0)"))"
         },
         .statement("entitlements of a user", as: "appstore_backend") {
             "SELECT active FROM appstore.entitlements WHERE environment = 'Production' AND user_id = \("user \($0)")"
@@ -50,40 +50,29 @@ extension PlanCase {
     ]
 
     static let repairing: [PlanCase] = [
-        .statement("requeue of an event", as: "appstore_operator") { "SELECT appstore.requeue(\(Int64($0)))" },
+        .statement("requeue of an event", as: "appstore_operator") { "SELECT appstore.requeue_event(\(Int64($0)))" },
         .statement("discard of an event", as: "appstore_operator") {
-            "SELECT appstore.discard(\(Int64(PlanScene.waiting + $0)), 'by test')"
+            "SELECT appstore.discard_event(\(Int64(PlanScene.waiting + $0)), 'by test')"
         },
-        PlanCase("requeue step", as: "appstore_worker", of: 1000, entries: 8, pages: 20, before: request("requeue"), warmUps: 0) {
-            pool,
-            _ in
-            try await take(.repair, in: pool)
+        PlanCase("requeue step", as: "appstore_operator", of: 1000, entries: 8, pages: 20, warmUps: 0) { pool, _ in
+            try await take(1000, by: step("requeue", note: nil), in: pool)
         },
-        PlanCase("discard step", as: "appstore_worker", of: 1000, entries: 8, pages: 20, before: request("discard"), warmUps: 0) {
-            pool,
-            _ in
-            try await take(.repair, in: pool)
+        PlanCase("discard step", as: "appstore_operator", of: 1000, entries: 8, pages: 20, warmUps: 0) { pool, _ in
+            try await take(1000, by: step("discard", note: "by test"), in: pool)
         },
         // An incident: what is looked for came in last.
-        PlanCase("requeue by outcome", as: "appstore_operator", of: 1000, entries: 8, pages: 20, before: incident(1), warmUps: 0) {
+        PlanCase("requeue by result", as: "appstore_operator", of: 1000, entries: 8, pages: 20, before: incident(1), warmUps: 0) {
             pool,
             _ in
-            try await take(1000, by: "SELECT appstore.requeue(outcome => 'unhandled')", in: pool)
+            try await take(1000, by: "SELECT appstore.requeue_events(result => 'unhandled')", in: pool)
         },
         PlanCase("count by outcome", as: "appstore_operator", of: 1000, entries: 8, pages: 20, before: incident(2), warmUps: 0) {
             pool,
             _ in
-            try await take(1000, by: "SELECT appstore.requeue(outcome => 'unhandled', dry_run => true)", in: pool)
+            try await take(1000, by: "SELECT appstore.requeue_events(result => 'unhandled', dry_run => true)", in: pool)
         },
         PlanCase("discard by outcome", as: "appstore_operator", of: 1000, entries: 8, pages: 40, warmUps: 0) { pool, _ in
-            try await take(1000, by: "SELECT appstore.discard('by test', outcome => 'unhandled')", in: pool)
-        },
-        // It counts every outcome that fits.
-        PlanCase("request_repair", as: "appstore_operator", of: 1000, entries: 8, whole: ["outcomes"], before: incident(3), warmUps: 0) {
-            pool,
-            _ in
-            let repair: Statement = "SELECT appstore.request_repair('discard', '{\"outcome\": \"unhandled\"}', 'by test')"
-            _ = try await pool.withConnection { try await $0.query(repair) }
+            try await take(1000, by: "SELECT appstore.discard_events('by test', result => 'unhandled')", in: pool)
         },
         // It counts up to ten thousand of a kind.
         PlanCase(
@@ -91,15 +80,23 @@ extension PlanCase {
             as: "appstore_worker",
             entries: 31_000,
             pages: 10_000,
-            before: "VACUUM appstore.inbox_ready"
+            before: "VACUUM appstore.inbox_queue"
         ) { pool, _ in
             _ = try await pool.withConnection { try await $0.query("SELECT ready FROM appstore.inbox_statistics()") }
         },
-        // Notes are looked for line by line, and last errors in what waits; reasons in the two thousand events that were discarded before.
-        .statement("forget", as: "appstore_operator", entries: 2500, whole: ["audit_log", "inbox_ready"]) {
-            "SELECT appstore.forget(\("user \($0)"))"
-        },
+        .statement("forget", as: "appstore_operator") { "SELECT alias FROM appstore.forget(\("user \($0)"))" },
     ]
+
+    /// The hash of a customer's key, which covers everything.
+    static func keyHash(_ customer: Int) -> [UInt8] { Digest.sha256(Array("\(customer)".utf8)) }
+
+    /// The next thousand of all events that failed.
+    private static func step(_ action: String, note: String?) -> Statement {
+        """
+        SELECT s.events FROM appstore.repair_step(
+            \(action), jsonb_populate_record(NULL::appstore.repair_filter, '{"result": "failed"}'), \(note)) AS s
+        """
+    }
 
     /// A repair that takes, or counts, that many events.
     private static func take(_ count: Int64, by statement: Statement, in pool: ConnectionPool) async throws {
@@ -115,15 +112,6 @@ extension PlanCase {
         """
     }
 
-    /// A repair of all events that failed, of which a step can be taken at once.
-    private static func request(_ action: String) -> String {
-        """
-        DELETE FROM appstore.repairs;
-        INSERT INTO appstore.repairs (action, filter, note, requested_at, requested_by, events_expected, last_event_id, next_step_at)
-        VALUES ('\(action)', '{"outcome": "failed"}', 'by test', now(), 'by_test', 0, 10000000, now());
-        """
-    }
-
     static let ageing: [PlanCase] = [
         PlanCase("age rejected bodies", as: "appstore_worker", of: 500, entries: 10) { pool, _ in
             try await take(.ageRejectedBodies, in: pool)
@@ -134,7 +122,7 @@ extension PlanCase {
         PlanCase("age bodies in the net", as: "appstore_worker", of: 500, entries: 10) { pool, _ in
             try await take(.ageDefaultBodies, in: pool)
         },
-        PlanCase("age outcomes", as: "appstore_worker", of: 500, entries: 10) { pool, _ in try await take(.ageOutcomes, in: pool) },
+        PlanCase("age outcomes", as: "appstore_worker", of: 500, entries: 10) { pool, _ in try await take(.ageDefaultOutcomes, in: pool) },
         PlanCase("prepare partitions", as: "appstore_worker") { pool, _ in try await take(.preparePartitions, in: pool) },
         // The last: it takes the bodies of all customers.
         PlanCase(
@@ -143,7 +131,7 @@ extension PlanCase {
             of: 20_000,
             entries: 3,
             pages: 5,
-            before: "DELETE FROM appstore.repairs",
+            before: "UPDATE appstore.retention SET bodies = '30 days'",
             warmUps: 0
         ) { pool, _ in
             try await take(.dropPartition, in: pool)

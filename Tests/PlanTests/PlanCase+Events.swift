@@ -14,8 +14,15 @@ extension PlanCase {
             let bodies = keys.map { Array("body \($0)".utf8) }
             try await pool.withConnection { _ = try await $0.query("SELECT appstore.receive(\(bodies))") }
         },
-        .statement("submit_transaction", as: "appstore_api") { "SELECT appstore.submit_transaction(\(Array("body \($0)".utf8)))" },
+        .statement("api_submit_transaction", as: "appstore_api") {
+            "SELECT appstore.api_submit_transaction(\(keyHash($0)), \(post(by: $0)))"
+        },
     ]
+
+    /// What a customer's app posts.
+    static func post(by customer: Int) -> [UInt8] {
+        Array(#"{"environment":"Production","bundleIds":null,"user":"user \#(customer)"}"#.utf8)
+    }
 
     /// Whole batches, of which a third fails and waits again; and a batch that was lost, whose events run alone.
     static let settling = [
@@ -58,15 +65,15 @@ extension PlanCase {
             INSERT INTO appstore.inbox (source, received_at, body)
             SELECT 'notification_v2', now(), '\\x01' FROM generate_series(1, 60) RETURNING *
         ), ready AS (
-            INSERT INTO appstore.inbox_ready (event_id, run_at, bytes) SELECT event_id, received_at, 1 FROM stored RETURNING event_id
+            INSERT INTO appstore.inbox_queue (event_id, run_at, bytes) SELECT event_id, received_at, 1 FROM stored RETURNING event_id
         )
-        INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
+        INSERT INTO appstore.batch_markers (lane, event_ids, is_alone, marked_at)
         SELECT -min(event_id), array_agg(event_id), false, clock_timestamp() FROM ready;
         """
 
     private static let noLostBatch = """
-        DELETE FROM appstore.inbox_in_flight;
-        UPDATE appstore.inbox_ready SET is_suspect = false WHERE is_suspect;
+        DELETE FROM appstore.batch_markers;
+        UPDATE appstore.inbox_queue SET is_isolated = false WHERE is_isolated;
         """
 
     static let merging = [
@@ -109,12 +116,7 @@ extension PlanCase {
             ($0.signedDay, $0.revocationDay) = (2, 2)
         }
         var event = try event(customer, charge, .refunded)
-        event.submission = try Facts.submission(
-            of: charge,
-            by: "another user \(customer)",
-            receivedAt: Facts.day(2),
-            eventID: Int64(customer)
-        )
+        event.posts = [try Facts.post(of: charge, by: "another user \(customer)", receivedAt: Facts.day(2), eventID: Int64(customer))]
         event.refundStatement = try Facts.refundStatement(.asked, of: charge, uuid: "ask \(customer)", signedDate: Facts.day(2))
         return event
     }

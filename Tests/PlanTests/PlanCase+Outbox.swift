@@ -14,7 +14,7 @@ extension PlanCase {
             let store = OutboxStore(pool: pool)
             for call in try await lease(keys.count, from: store) { try await store.release(call) }
         },
-        PlanCase("age_calls", as: "appstore_worker", of: 50, before: aged) { pool, _ in
+        PlanCase("expire_calls", as: "appstore_worker", of: 50, before: aged) { pool, _ in
             let rows = try await pool.withConnection { try await MaintenanceTask.ageCalls.step(on: $0)?.rows } ?? 0
             guard rows >= 3 else { throw WrongCount(found: rows) }
         },

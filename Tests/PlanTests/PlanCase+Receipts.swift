@@ -12,7 +12,9 @@ extension PlanCase {
         PlanCase("merge of receipts", as: "appstore_worker", of: 50, entries: 60, pages: 180) { pool, keys in
             try await merge(keys.map { try receipt(of: $0) }, in: pool)
         },
-        .statement("submit_receipt", as: "appstore_api") { "SELECT appstore.submit_receipt(\(Array("body \($0)".utf8)))" },
+        .statement("api_submit_receipt", as: "appstore_api") {
+            "SELECT appstore.api_submit_receipt(\(keyHash($0)), \(post(by: $0)))"
+        },
         PlanCase("lease of calls", as: "appstore_worker", of: 10, before: due) { pool, keys in
             let leased = try await pool.withConnection { connection in
                 try await connection.query(OutboxStore.lease("verify_receipt", of: ["a", "b"], atMost: keys.count, for: .seconds(120)))
@@ -42,8 +44,7 @@ extension PlanCase {
             eventID,
             receipts: [known, later].map { $0.receipt(.signedReceipt, onDay: 62) },
             renewals: [try Facts.legacyRenewal(contract, onDay: 62)],
-            submissions: [Facts.receiptSubmission(contract, by: "another user \(customer)", naming: later.id, onDay: 62, eventID: eventID)],
-            namedCharge: Submission.Key(charge: LedgerKey(environment: .production, id: later.id), user: "another user \(customer)"),
+            posts: [Facts.receiptPost(contract, by: "another user \(customer)", naming: later.id, onDay: 62, eventID: eventID)],
             calls: [OutboundCall(kind: "verify_receipt", key: "asked \(customer)", bundleID: "b", eventID: eventID)]
         )
     }

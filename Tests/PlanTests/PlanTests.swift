@@ -16,7 +16,7 @@ struct PlanTests {
 
     /// Tables whose rows are settings and progress: as few with ten million events as with ten.
     static let small: Set<String> = [
-        "inbox_in_flight", "partition_checks", "products", "repairs", "retention", "retention_walks", "schema_migrations",
+        "batch_markers", "fence", "maintenance_state", "products", "retention", "schema_history",
     ]
 
     @Test(arguments: Statistics.allCases)

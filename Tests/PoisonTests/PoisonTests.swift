@@ -26,7 +26,7 @@ struct PoisonTests {
             defer { warden.close() }
             try await body(database)
             try await Deadline.wait(for: "every event's outcome") {
-                try await database.lines("SELECT count(*)::text FROM appstore.inbox_ready") == ["0"]
+                try await database.lines("SELECT count(*)::text FROM appstore.inbox_queue") == ["0"]
             }
         }
         #expect(try await database.eventsNotExactlyOnce() == [])

@@ -17,7 +17,7 @@ package struct TestDatabase: Sendable {
         "postgresql://\(user)@127.0.0.1:\(cluster.port)/\(name)"
     }
 
-    /// Drops the database with whoever is connected to it. Not needed for correctness: the whole cluster is thrown away.
+    /// Drops the database and ends the sessions in it. Not needed for correctness: the whole cluster is thrown away.
     package func drop() async throws {
         let statement: Statement = "DROP DATABASE \(identifier: name) WITH (FORCE)"
         try await cluster.started().withConnection { connection in _ = try await connection.execute(statement) }
@@ -26,8 +26,10 @@ package struct TestDatabase: Sendable {
 
 extension TestCluster {
     /// Makes an empty database.
-    package func makeDatabase() async throws -> TestDatabase {
-        try await makeDatabase(copying: "template0")
+    ///
+    /// - Parameter options: of CREATE DATABASE, such as a locale.
+    package func makeDatabase(options: String = "") async throws -> TestDatabase {
+        try await makeDatabase(copying: "template0", options: options)
     }
 
     /// Makes a database that is a copy of a template.
@@ -35,9 +37,11 @@ extension TestCluster {
     /// - Parameters:
     ///   - prepare: Fills the template, given its URL as superuser; called once per process and key. It must close its connections.
     ///   - templateKey: What the template is called.
+    ///   - options: of the template's CREATE DATABASE, such as a locale, which its copies inherit.
     package func makeDatabase(
         prepare: @escaping @Sendable (_ url: String) async throws -> Void,
-        templateKey: String
+        templateKey: String,
+        options: String = ""
     ) async throws -> TestDatabase {
         let template = templates.withLock { templates in
             let once = templates[templateKey] ?? Once<String>()
@@ -47,7 +51,7 @@ extension TestCluster {
         _ = try await started()
         let name = try await template.value {
             try await self.templateTurn.withConnection { _ in
-                let database = try await self.makeDatabase()
+                let database = try await self.makeDatabase(options: options)
                 try await prepare(database.url())
                 return database.name
             }
@@ -63,9 +67,9 @@ extension TestCluster {
         return value
     }
 
-    private func makeDatabase(copying template: String) async throws -> TestDatabase {
+    private func makeDatabase(copying template: String, options: String = "") async throws -> TestDatabase {
         let name = "test_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
-        let statement: Statement = "CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template)"
+        let statement: Statement = "CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template) \(unsafeRaw: options)"
         try await started().withConnection { connection in _ = try await connection.execute(statement) }
         return TestDatabase(name: name, cluster: self)
     }

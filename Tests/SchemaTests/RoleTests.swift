@@ -12,20 +12,26 @@ struct RoleTests {
         case storeBody = "INSERT INTO appstore.inbox (source, received_at, body) VALUES ('notification_v2', now(), '\\x01')"
         case changeBody = "UPDATE appstore.inbox SET body = '\\x02'"
         case dropBody = "DELETE FROM appstore.inbox"
-        case claim = "SELECT FROM appstore.inbox_ready FOR UPDATE SKIP LOCKED"
+        case claim = "SELECT FROM appstore.inbox_queue FOR UPDATE SKIP LOCKED"
+        case emptyQueue = "DELETE FROM appstore.inbox_queue"
+        case changeRun = "UPDATE appstore.inbox_queue SET run = 7"
         case settle =
+            "SELECT appstore.settle('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
+        case writeOutcome =
             "INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result) VALUES (1, 's', now(), now(), 1, 1, 'applied')"
         case unsettle = "DELETE FROM appstore.outcomes"
         case readOutcomes = "SELECT FROM appstore.outcomes"
         case readStatus = "SELECT FROM appstore.inbox_status"
         case readBooks = "SELECT FROM appstore.orders"
+        case answerCall = "UPDATE appstore.outbox SET state = 'answered'"
+        case forgetNotifications = "DELETE FROM appstore.seen_notifications"
         case changeBooks = "UPDATE appstore.transactions SET price = 0"
         case forgetEffects = "DELETE FROM appstore.effects"
         case changeAudit = "DELETE FROM appstore.audit_log"
-        case requeue = "SELECT appstore.requeue(outcome => 'failed')"
-        case requeueInside = "SELECT appstore.requeue_settled('{}', NULL, NULL)"
+        case requeue = "SELECT appstore.requeue_events(result => 'failed')"
+        case repairInside = "SELECT appstore.repair_outcomes('requeue', '{}', now(), '0', NULL, NULL)"
         case createOrder = "SELECT appstore.create_order('user', 'product')"
-        case derive = "SELECT appstore.derive_books('Production', '{}', '{}')"
+        case derive = "SELECT appstore.derive_ledger('Production', '{}', '{}')"
         case timeline = "SELECT appstore.timeline('Production', '1')"
         case readEntitlements = "SELECT FROM appstore.entitlements"
         case readRequests = "SELECT FROM appstore.consumption_requests"
@@ -33,14 +39,15 @@ struct RoleTests {
         // The right is asked for before the first row is.
         case answerRequest = "SELECT appstore.consumption_answered('Production', '1') WHERE false"
         case digest = "SELECT appstore.state_digest('Production')"
-        case requestRepair = "SELECT appstore.stop_repair(1) WHERE false"
-        case carryOutRepair = "SELECT appstore.repair_step()"
-        case age = "SELECT appstore.age('rejected_bodies')"
+        case repairInSteps = "SELECT appstore.repair_step('discard', ROW('failed', NULL, NULL, NULL, NULL, NULL, NULL, NULL), 'x')"
+        case repairAll = "CALL appstore.requeue_all(result => 'failed')"
+        case age = "SELECT appstore.expire('rejected_bodies')"
+        case ageNotifications = "SELECT appstore.expire_notifications()"
         case dropPartition = "SELECT appstore.drop_aged_partition()"
         case preparePartitions = "SELECT appstore.prepare_partitions()"
-        case putBack = "SELECT appstore.put_back('{}', now(), 'somebody', '0')"
+        case storeAnySource = "SELECT appstore.store('verify_receipt', '{}')"
         case changeAges = "UPDATE appstore.retention SET bodies = '90 days'"
-        case readRepairs = "SELECT FROM appstore.repairs"
+        case readMaintenance = "SELECT FROM appstore.maintenance_state"
         case forget = "SELECT appstore.forget('nobody')"
         case makeTable = "CREATE TABLE appstore.mine ()"
         case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
@@ -53,20 +60,22 @@ struct RoleTests {
             "appstore_worker",
             [
                 .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readBooks, .changeBooks, .derive, .readUnmatched,
-                .carryOutRepair, .age, .dropPartition, .preparePartitions, .readRepairs,
+                .age, .ageNotifications, .dropPartition, .preparePartitions,
             ]
         ),
         (
             "appstore_operator",
             [
                 .readOutcomes, .readStatus, .readBooks, .requeue, .timeline, .readEntitlements, .readRequests, .readUnmatched,
-                .answerRequest, .requestRepair, .changeAges, .readRepairs, .forget,
-                .digest,
+                .answerRequest, .repairInSteps, .repairAll, .changeAges, .readMaintenance, .forget, .digest,
             ]
         ),
         (
             "appstore_viewer",
-            [.readOutcomes, .readStatus, .readBooks, .timeline, .readEntitlements, .readRequests, .readUnmatched, .digest, .readRepairs]
+            [
+                .readOutcomes, .readStatus, .readBooks, .timeline, .readEntitlements, .readRequests, .readUnmatched, .digest,
+                .readMaintenance,
+            ]
         ),
         ("appstore_backend", [.createOrder, .readEntitlements, .readRequests, .answerRequest]),
     ]
@@ -106,7 +115,7 @@ struct RoleTests {
         #expect(found == value)
     }
 
-    @Test(arguments: ["appstore_owner", "appstore_ingest", "appstore_worker", "appstore_operator", "appstore_backend", "appstore_api"])
+    @Test(arguments: ["appstore_ingest", "appstore_worker", "appstore_operator", "appstore_backend", "appstore_api"])
     func `whoever calls our functions sees what others commit meanwhile, whatever the database's default is`(role: String) async throws {
         let database = try await InboxDatabase.make()
         let name = try await database.lines("SELECT quote_ident(current_database())")[0]

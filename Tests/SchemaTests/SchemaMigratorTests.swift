@@ -1,130 +1,107 @@
-import Foundation
 import InboxTesting
-import Migrations
 import Postgres
 import PostgresTesting
+import SQL
 import Schema
 import Testing
 
 struct SchemaMigratorTests {
-    private func migrate(_ database: TestDatabase, _ migrations: [Migration] = Migration.all, user: String = "postgres") async throws
-        -> [String]
-    {
-        try await database.withConnection(user: user) { connection in
-            try await SchemaMigrator(connection: connection, migrations: migrations, logger: .silent).migrate()
-        }
+    /// What a second run must leave as it is: every object, by its OID and the transaction that wrote it.
+    private static let catalogue: Statement = """
+        SELECT c.oid || ' ' || c.xmin FROM pg_class AS c WHERE c.relnamespace = 'appstore'::regnamespace
+        UNION ALL SELECT p.oid || ' ' || p.xmin FROM pg_proc AS p WHERE p.pronamespace = 'appstore'::regnamespace
+        ORDER BY 1
+        """
+
+    @Test func `two runs at once make the schema once`() async throws {
+        let database = try await TestCluster.shared.makeDatabase()
+        async let first = database.migrate()
+        async let second = database.migrate()
+        let changes = try await [first, second]
+        #expect(changes.count { $0.isEmpty } == 1)
+        #expect(changes.compactMap(\.created) == [SchemaManifest().version])
+        #expect(try await database.differences().isEmpty)
     }
 
-    @Test func `two runs at once apply each migration once`() async throws {
+    @Test func `a second run changes nothing`() async throws {
         let database = try await TestCluster.shared.makeDatabase()
-        async let first = migrate(database)
-        async let second = migrate(database)
-        let applied = try await first + second
-        #expect(applied == Migration.all.map(\.name))
-        #expect(try await migrate(database).isEmpty)
+        let first = try await database.migrate()
+        #expect(first.description == "The schema is made, in version \(SchemaManifest().version).")
+        let before = try await database.lines(Self.catalogue)
+        let second = try await database.migrate()
+        #expect(second.isEmpty && second.description == "The schema is current.")
+        #expect(before.count > 100)
+        #expect(try await database.lines(Self.catalogue) == before)
+    }
+
+    @Test func `what is made is what the program was built to make`() async throws {
+        let database = try await InboxDatabase.make()
+        let expected = SchemaManifest().fingerprint.split(separator: "\n").dropFirst().map(String.init)
+        let found = try await database.fingerprint()
+        #expect(Set(expected) == Set(found), "deploy/schema --write renews sql/fingerprint.txt")
+    }
+
+    @Test func `the schema is the same in a database with an ICU collation`() async throws {
+        let database = try await InboxDatabase.make()
+        let other = try await TestCluster.shared.makeDatabase(options: "LOCALE_PROVIDER icu ICU_LOCALE 'en-US'")
+        try await other.migrate()
+        #expect(try await other.fingerprint() == database.fingerprint())
+        #expect(try await other.migrate().isEmpty)
     }
 
     @Test func `a database that is newer than the program is left alone`() async throws {
         let database = try await InboxDatabase.make()
-        try await database.withConnection { connection in
-            _ = try await connection.execute("INSERT INTO appstore.schema_migrations (version, name) VALUES (9999, 'tomorrow')")
-        }
-        let error = await #expect(throws: SchemaError.self) { try await migrate(database) }
+        try await database.run("INSERT INTO appstore.schema_history (version, name, is_breaking) VALUES (9999, 'tomorrow', false)")
+        let before = try await database.lines(Self.catalogue)
+        let error = await #expect(throws: SchemaError.self) { try await database.migrate() }
         #expect(error?.code == .databaseIsNewer)
+        #expect(try await database.lines(Self.catalogue) == before)
     }
 
-    @Test func `an older schema with events in it comes to the new one without losing any`() async throws {
+    @Test func `a schema that no release has made is left alone`() async throws {
         let database = try await TestCluster.shared.makeDatabase()
-        _ = try await migrate(database, Array(Migration.all.prefix(1)))
-        try await database.withConnection(user: "appstore_ingest") { connection in
-            _ = try await connection.execute("SELECT appstore.receive(\([[UInt8]]([[1], [2]])))")
-        }
-        #expect(try await migrate(database) == Migration.all.dropFirst().map(\.name))
-        #expect(
-            try await database.lines("SELECT event_id || '|' || state FROM appstore.inbox_status ORDER BY event_id") == [
-                "1|ready", "2|ready",
-            ]
-        )
+        try await database.run("CREATE SCHEMA appstore; CREATE TABLE appstore.schema_migrations (version integer)")
+        let error = await #expect(throws: SchemaError.self) { try await database.migrate() }
+        #expect(error?.code == .unknownSchema)
     }
 
-    @Test func `books that an older schema kept are completed`() async throws {
-        let database = try await TestCluster.shared.makeDatabase()
-        _ = try await migrate(database, Array(Migration.all.prefix(4)))
-        let order = UUID()
-        try await database.withConnection { connection in
-            _ = try await connection.execute(
-                """
-                INSERT INTO appstore.transactions (
-                    environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type, purchase_date,
-                    in_app_ownership_type, app_account_token, signed_date, payload_hash, first_signed_date, first_token,
-                    first_token_signed_date, first_token_hash, period_no, is_subscription)
-                VALUES ('Production', '1000', '1000', 'com.example.app', 'lifetime', 'Non-Consumable', now(), 'PURCHASED', \(order), now(),
-                        '\\x01', now(), \(order), now(), '\\x01', \(UUID()), false)
-                """
-            )
-            _ = try await connection.execute("SELECT appstore.create_order('anna', 'lifetime', \(order))")
-        }
-        #expect(try await database.lines("SELECT contract_id FROM appstore.member_contracts").isEmpty)
-        _ = try await migrate(database)
-        let books = """
-            SELECT concat_ws(' ', o.status, o.user_id, c.evidence = 'order:' || o.no, m.user_id, m.product_id, m.access_until, e.active)
-            FROM appstore.orders AS o JOIN appstore.claims AS c ON c.original_transaction_id = o.origin_no
-            JOIN appstore.member_contracts AS m ON m.contract_id = o.origin_no
-            JOIN appstore.entitlements AS e ON e.user_id = o.user_id
-            """
-        #expect(try await database.lines("\(unsafeRaw: books)") == ["paid anna t anna lifetime infinity t"])
+    @Test func `a database of another encoding than UTF8 is refused`() async throws {
+        let database = try await TestCluster.shared.makeDatabase(options: "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
+        let error = await #expect(throws: SchemaError.self) { try await database.migrate() }
+        #expect(error?.code == .wrongEncoding)
+        #expect(error?.description.contains("TEMPLATE template0") == true)
     }
 
-    @Test func `refunds that an older schema kept have their keys in whole seconds, and one of each`() async throws {
-        let database = try await TestCluster.shared.makeDatabase()
-        _ = try await migrate(database, Array(Migration.all.prefix(22)))
-        try await database.withConnection { connection in
-            _ = try await connection.execute(
-                """
-                INSERT INTO appstore.effects (environment, kind, effect_key, effect_id, event_id, occurred_at, transaction_id)
-                OVERRIDING SYSTEM VALUE
-                SELECT 'Production', e.kind, e.id || '/' || e.ms, e.n, e.n, to_timestamp(e.ms / 1000.0), e.id
-                FROM (VALUES (1, 'refunded', '1000', 1767225600123), (2, 'refunded', '1000', 1767225600900),
-                             (3, 'refunded', '1001', 1767225600000), (4, 'revoked', '1000', 1767225600123),
-                             (5, 'refunded', '1000', 1767225601000)) AS e (n, kind, id, ms)
-                """
-            )
-            _ = try await connection.execute(
-                """
-                INSERT INTO appstore.effects (environment, kind, effect_key, effect_id, event_id, occurred_at, transaction_id)
-                OVERRIDING SYSTEM VALUE
-                VALUES ('Production', 'granted', '1000', 6, 6, '2026-01-01 00:00:00.123+00', '1000')
-                """
-            )
-        }
-        _ = try await migrate(database)
-        let effects = "SELECT concat_ws(' ', effect_id, kind, effect_key) FROM appstore.effects ORDER BY effect_id"
-        #expect(
-            try await database.lines("\(unsafeRaw: effects)") == [
-                "1 refunded 1000/1767225600000", "3 refunded 1001/1767225600000", "4 revoked 1000/1767225600000",
-                "5 refunded 1000/1767225601000", "6 granted 1000",
-            ]
-        )
-    }
-
-    @Test func `the owner alone can migrate once the roles are there`() async throws {
+    @Test func `a member of the owner can migrate once the roles are there`() async throws {
         _ = try await InboxDatabase.make()
         let database = try await TestCluster.shared.makeDatabase()
-        try await database.withConnection { connection in
-            _ = try await connection.execute("GRANT CREATE ON DATABASE \(identifier: database.name) TO appstore_owner")
-        }
-        #expect(try await migrate(database, user: "appstore_owner").count == Migration.all.count)
+        try await database.run(
+            """
+            CREATE ROLE schema_tests_deployer LOGIN IN ROLE appstore_owner;
+            GRANT CREATE ON DATABASE \(database.name) TO appstore_owner;
+            """
+        )
+        #expect(try await database.migrate(user: "schema_tests_deployer").created != nil)
+        let error = await #expect(throws: PostgresError.self) { try await database.migrate(user: "appstore_viewer") }
+        #expect(error?.message.contains("appstore_owner") == true)
     }
 
-    @Test func `every file of the migrations is compiled in, under its own number`() throws {
-        #expect(Migration.all.map(\.version) == Array(1...Migration.all.count))
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../sql/migrations")
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-        #expect(files == Migration.all.map { $0.name + ".sql" })
-        for migration in Migration.all {
-            #expect(
-                migration.name.hasPrefix("m" + String(repeating: "0", count: 4 - "\(migration.version)".count) + "\(migration.version)_")
-            )
+    @Test func `a table that is in use for long makes migrate give up within seconds and tell who uses it`() async throws {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection(user: "appstore_viewer") { viewer in
+            try await viewer.withTransaction { transaction in
+                _ = try await transaction.query("SELECT FROM appstore.inbox_status")
+                let start = ContinuousClock.now
+                let error = await #expect(throws: SchemaError.self) {
+                    try await database.migrate(SchemaManifest().defining(""), lockTimeout: .milliseconds(200))
+                }
+                #expect(error?.code == .locked)
+                #expect(error?.description.contains("appstore_viewer") == true, "\(error?.description ?? "")")
+                #expect(ContinuousClock.now - start < .seconds(8))
+                // It left the queue: the next user does not wait behind it.
+                #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_status") == ["0"])
+            }
         }
+        #expect(try await database.migrate(SchemaManifest().defining("")).isRedefined)
     }
 }

@@ -24,7 +24,7 @@ struct ContractTests {
             #expect(try link.json()["user"]?.text == "ann")
             #expect(try await api.exchange("GET", "/v1/subscriptions/70", key: key).json()["user"]?.text == "ann")
             let links = try await api.database.lines("SELECT user_id || ' ' || actor || ' ' || note FROM appstore.owner_links")
-            #expect(links == ["ann appstore_api by the shop, key \(key.id)"])
+            #expect(links == ["ann appstore_api key \(key.id)"])
         }
     }
 
@@ -89,7 +89,7 @@ struct ContractTests {
                 try await connection.execute(
                     "UPDATE appstore.transactions SET product_type = 'Non-Consumable', is_subscription = false, expires_date = NULL"
                 )
-                try await connection.execute("SELECT appstore.derive_books('Production', ARRAY['70'], ARRAY['70'])")
+                try await connection.execute("SELECT appstore.derive_ledger('Production', ARRAY['70'], ARRAY['70'])")
                 try await connection.execute("SELECT appstore.link_owner('Production', '70', 'ann')")
             }
             let json = try await api.exchange("GET", "/v1/users/ann/entitlements", key: key).json()

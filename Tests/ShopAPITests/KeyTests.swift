@@ -53,7 +53,7 @@ struct KeyTests {
         }
         let kept = try await database.lines("SELECT encode(key_hash, 'hex') FROM appstore.api_keys")
         #expect(kept == [key.hash.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()])
-        let audit = try await database.lines("SELECT action || ' ' || note || ' ' || filter::text || actor FROM appstore.audit_log")
+        let audit = try await database.lines("SELECT action || ' ' || note || ' ' || details::text || actor FROM appstore.audit_log")
         #expect(audit.count == 1)
         #expect(audit.first?.hasPrefix("make_api_key shop ") == true)
     }
@@ -103,8 +103,8 @@ struct KeyTests {
             """
         )
         let own = [
-            "api_create_order", "api_entitlements", "api_event", "api_key", "api_link_owner", "api_receipt_charges", "api_receipt_question",
-            "api_subscription", "submit_receipt", "submit_transaction",
+            "admits", "api_create_order", "api_entitlements", "api_event", "api_key", "api_link_owner", "api_receipt_charges",
+            "api_receipt_question", "api_submit_receipt", "api_submit_transaction", "api_subscription",
         ]
         #expect(functions == own)
         let readable = try await database.lines(
@@ -114,8 +114,10 @@ struct KeyTests {
               AND (CASE WHEN c.relkind = 'S' THEN has_sequence_privilege('appstore_api', c.oid, 'USAGE, SELECT, UPDATE')
                         ELSE has_table_privilege('appstore_api', c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE')
                           OR has_any_column_privilege('appstore_api', c.oid, 'SELECT, INSERT, UPDATE') END)
+            ORDER BY c.relname
             """
         )
-        #expect(readable == [])
+        // What a daemon asks of the schema itself.
+        #expect(readable == ["fence", "schema_history"])
     }
 }

@@ -14,7 +14,7 @@ struct OrderTests {
     private static func body(_ user: String = "ann", _ product: String = "pro.monthly", app: String? = nil, no: String? = no) -> String {
         var members = [#""user":"\#(user)""#, #""product":"\#(product)""#]
         if let app { members.append(#""bundleId":"\#(app)""#) }
-        if let no { members.append(#""no":"\#(no)""#) }
+        if let no { members.append(#""orderNo":"\#(no)""#) }
         return "{" + members.joined(separator: ",") + "}"
     }
 
@@ -24,7 +24,7 @@ struct OrderTests {
             let first = try await api.exchange("POST", "/v1/orders", key: key, json: Self.body(app: "com.example.tides"))
             #expect(first.status == 201)
             let order = try first.json()
-            #expect(order["no"]?.text == Self.no)
+            #expect(order["orderNo"]?.text == Self.no)
             #expect((order["user"]?.text, order["product"]?.text) == ("ann", "pro.monthly"))
             #expect((order["bundleId"]?.text, order["status"]?.text) == ("com.example.tides", "pending"))
             let again = try await api.exchange(
@@ -35,7 +35,7 @@ struct OrderTests {
             )
             #expect(again.status == 200)
             #expect(try again.json() == order)
-            #expect(try await api.database.lines("SELECT no || user_id FROM appstore.orders") == [Self.no + "ann"])
+            #expect(try await api.database.lines("SELECT order_no || user_id FROM appstore.orders") == [Self.no + "ann"])
         }
     }
 
@@ -58,7 +58,7 @@ struct OrderTests {
             for _ in 1...3 {
                 let answer = try await api.exchange("POST", "/v1/orders", key: key, json: Self.body(no: nil))
                 #expect(answer.status == 201)
-                numbers.insert(try answer.json()["no"]?.text ?? "")
+                numbers.insert(try answer.json()["orderNo"]?.text ?? "")
             }
             #expect(numbers.count == 3)
         }
@@ -119,7 +119,12 @@ struct OrderTests {
             member: "user"
         ),
         Mistake(json: #"{"user":"a","product":["p"]}"#, problem: "invalid-member", member: "product"),
-        Mistake(json: #"{"user":"a","product":"p","no":"7"}"#, problem: "invalid-member", member: "no"),
+        Mistake(json: #"{"user":"a","product":"p","orderNo":"7"}"#, problem: "invalid-member", member: "orderNo"),
+        Mistake(
+            json: #"{"user":"a","product":"p","orderNo":"6F1C9A52-0d7e-5d7b-9c55-6a2f3a1f8e01"}"#,
+            problem: "invalid-member",
+            member: "orderNo"
+        ),
         Mistake(json: #"{"user":"a","product":"p","bundleId":{}}"#, problem: "invalid-member", member: "bundleId"),
         Mistake(json: #"{"user":"a","product":"p","bundleID":"b"}"#, problem: "unknown-member"),
         Mistake(json: #"{"user":"a","product":"p","environment":"Sandbox"}"#, problem: "unknown-member"),

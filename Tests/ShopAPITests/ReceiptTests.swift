@@ -24,11 +24,12 @@ struct ReceiptTests {
     ) async throws -> RawResponse {
         let key = try await api.makeKey([.submitReceipts], apps: apps)
         async let answer = api.exchange("POST", "/v1/receipts?wait=10", key: key, json: json)
-        try await api.database.settle(api.database.awaitEvent(), result, reason: reason)
+        let app = apps?.first ?? "com.example.tides"
+        try await api.database.settle(api.database.awaitEvent(), result, reason: reason, app: app)
         return try await answer
     }
 
-    /// Three contracts: ann's, bob's and nobody's.
+    /// Three contracts: ann's, bob's and one without an owner.
     private func addCharges(_ api: RunningAPI) async throws {
         for (charge, user) in [("70", "ann"), ("80", "bob"), ("90", nil)] {
             try await api.database.addCharge(charge)
@@ -57,7 +58,7 @@ struct ReceiptTests {
                 bundleIDs: ["com.example.tides"]
             )
             #expect(try ClientReceipt(body: try #require(rows.first).decode("body")) == expected)
-            #expect(try await api.database.lines("SELECT event_id::text FROM appstore.inbox_ready") == [event])
+            #expect(try await api.database.lines("SELECT event_id::text FROM appstore.inbox_queue") == [event])
         }
     }
 
@@ -72,7 +73,7 @@ struct ReceiptTests {
             let answer = try await settled(api, result, reason: reason, json: json)
             #expect(answer.status == 200)
             let object = try answer.json()
-            #expect((object["outcome"]?.text, object["state"]?.text, object["user"]?.text) == (result, "settled", "ann"))
+            #expect((object["result"]?.text, object["state"]?.text, object["user"]?.text) == (result, "settled", "ann"))
             #expect(object["reason"]?.text == reason)
             let charges = (object["transactions"]?.elements ?? []).map { charge in
                 let words = ["transactionId", "originalTransactionId", "productId", "owner"].map { charge[$0]?.text ?? "" }

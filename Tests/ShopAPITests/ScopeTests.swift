@@ -158,6 +158,6 @@ struct ScopeTests {
     private static func order(_ api: RunningAPI, app: String) async throws -> UUID {
         let key = try await api.makeKey(apps: [app])
         let answer = try await api.exchange("POST", "/v1/orders", key: key, json: order)
-        return try #require(UUID(uuidString: try answer.json()["no"]?.text ?? ""))
+        return try #require(UUID(uuidString: try answer.json()["orderNo"]?.text ?? ""))
     }
 }

@@ -39,7 +39,7 @@ struct TransactionTests {
                 bundleIDs: ["com.example.tides"]
             )
             #expect(submission == expected)
-            #expect(try await api.database.lines("SELECT event_id::text FROM appstore.inbox_ready") == [event])
+            #expect(try await api.database.lines("SELECT event_id::text FROM appstore.inbox_queue") == [event])
         }
     }
 
@@ -51,7 +51,7 @@ struct TransactionTests {
             let answer = try await settled(api, result)
             #expect(answer.status == 200)
             let json = try answer.json()
-            #expect((json["outcome"]?.text, json["state"]?.text, json["user"]?.text) == (result, "settled", "ann"))
+            #expect((json["result"]?.text, json["state"]?.text, json["user"]?.text) == (result, "settled", "ann"))
             let entitlements = json["entitlements"]?.elements ?? []
             #expect(entitlements.map { $0["entitlement"]?.text } == ["pro.monthly"])
             #expect(entitlements.first?["active"] == .bool(true))
@@ -62,7 +62,7 @@ struct TransactionTests {
     @Test func `without a user nobody's entitlements are told`() async throws {
         try await RunningAPI.run { api in
             let json = try await settled(api, "applied", user: false).json()
-            #expect(json["outcome"]?.text == "applied")
+            #expect(json["result"]?.text == "applied")
             #expect((json["user"], json["entitlements"]) == (nil, nil))
         }
     }

@@ -11,7 +11,7 @@ struct ClientRefusalTests {
             let event = try await office.receive(client: body)
             #expect(try await office.outcome(of: event) == "rejected \(reason)")
             #expect(try await office.labels(of: event) == labels)
-            #expect(try await office.count(of: "transactions", "submissions", "orders", "effects") == [0, 0, 0, 0])
+            #expect(try await office.count(of: "transactions", "client_posts", "orders", "effects") == [0, 0, 0, 0])
         }
     }
 

@@ -19,7 +19,7 @@ struct ClientTransactionTests {
                 let event = try await step()
                 #expect(try await office.outcome(of: event) == "applied")
             }
-            #expect(try await office.count(of: "transactions", "orders", "effects", "submissions") == [1, 1, 1, 1])
+            #expect(try await office.count(of: "transactions", "orders", "effects", "client_posts") == [1, 1, 1, 1])
             #expect(try await office.database.lines("SELECT user_id FROM appstore.orders") == ["anna"])
 
             let again = try await office.receive(client: post.body())
@@ -89,7 +89,7 @@ struct ClientTransactionTests {
         try await Office.with { office in
             let event = try await office.receive(client: post.body(post.jws { $0["purchaseDate"] = nil }))
             #expect(try await office.outcome(of: event) == "unhandled incomplete_transaction:purchaseDate")
-            #expect(try await office.count(of: "transactions", "submissions", "effects") == [0, 0, 0])
+            #expect(try await office.count(of: "transactions", "client_posts", "effects") == [0, 0, 0])
         }
     }
 
@@ -99,7 +99,7 @@ struct ClientTransactionTests {
         try await Office.with { office in
             let event = try await office.receive(client: post.body(post.jws { $0["signedDate"] = tomorrow }))
             #expect(try await office.outcome(of: event) == "none")
-            let waiting = try await office.database.lines("SELECT attempts || ' ' || last_error FROM appstore.inbox_ready")
+            let waiting = try await office.database.lines("SELECT attempts || ' ' || last_error FROM appstore.inbox_queue")
             #expect(waiting == ["1 signed_in_the_future in signedPayload"])
             #expect(try await office.count(of: "transactions") == [0])
         }

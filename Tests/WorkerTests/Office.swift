@@ -14,7 +14,7 @@ struct Office {
     let database: TestDatabase
     private let queue: InboxQueue<EventProcessor.Prepared>
 
-    /// - Parameter legacy: whether questions to Apple are written down; nobody asks them here.
+    /// - Parameter legacy: whether questions to Apple are written down; they are not asked here.
     static func with(legacy: LegacySettings = .local, _ body: (Office) async throws -> Void) async throws {
         let database = try await InboxDatabase.make()
         let pool = try database.pool(user: "appstore_worker")
@@ -44,7 +44,7 @@ struct Office {
                     INSERT INTO appstore.inbox (source, received_at, body) VALUES (\(source), \(receivedAt), \(body))
                     RETURNING event_id
                 )
-                INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+                INSERT INTO appstore.inbox_queue (event_id, run_at, bytes)
                 SELECT stored.event_id, clock_timestamp(), \(Int32(body.count)) FROM stored
                 RETURNING event_id
                 """

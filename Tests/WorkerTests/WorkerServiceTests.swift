@@ -107,6 +107,30 @@ struct WorkerServiceTests {
         #expect(beginnings.load(ordering: .relaxed) == 1, "its batch was not given up to make room for the other")
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [(8, 2), (0, 6)])
+    func `after a small batch the next claim waits, so that events that come one by one share a batch`(
+        smallBatch: Int,
+        batches: Int
+    ) async throws {
+        let merges = Atomic(0)
+        var configuration = WorkerService.Configuration(concurrency: 1)
+        configuration.smallBatch = smallBatch
+        configuration.smallBatchPause = .seconds(2) ... .seconds(2)
+        try await run(
+            configuration,
+            merge: { _ in merges.add(1, ordering: .relaxed) },
+            during: {
+                for number in 1...6 {
+                    try await receive("event \(number)")
+                    // With the pause, all others come within it.
+                    if number == 1 || smallBatch == 0 { try await database.awaitOutcomes(number) }
+                }
+                try await database.awaitOutcomes(6)
+            }
+        )
+        #expect(merges.load(ordering: .relaxed) == batches)
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `a worker that ends says which of its batches were lost by nobody's fault`() async throws {
         var configuration = WorkerService.Configuration(concurrency: 1)
@@ -125,15 +149,15 @@ struct WorkerServiceTests {
             whileEnding: { end.finish() },
             during: {
                 for await _ in lost { break }
-                let markers = try await database.lines("SELECT count(*)::text FROM appstore.inbox_in_flight")
+                let markers = try await database.lines("SELECT count(*)::text FROM appstore.batch_markers")
                 #expect(markers == ["1"])
             }
         )
-        #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_in_flight") == ["0"])
+        #expect(try await database.lines("SELECT count(*)::text FROM appstore.batch_markers") == ["0"])
     }
 
     @Test(.timeLimit(.minutes(2))) func `looks that fail are said once, and when they succeed again`() async throws {
-        try await database.withConnection { _ = try await $0.execute("ALTER TABLE appstore.inbox_in_flight RENAME TO away") }
+        try await database.withConnection { _ = try await $0.execute("ALTER TABLE appstore.batch_markers RENAME TO away") }
         let (lines, line) = AsyncStream.makeStream(of: String.self)
         var logger = Logger(label: "test") { _ in LineHandler { line.yield($0) } }
         logger.logLevel = .debug
@@ -148,7 +172,7 @@ struct WorkerServiceTests {
                     said.append(line)
                     if said.count == 4 {
                         try await database.withConnection {
-                            _ = try await $0.execute("ALTER TABLE appstore.away RENAME TO inbox_in_flight")
+                            _ = try await $0.execute("ALTER TABLE appstore.away RENAME TO batch_markers")
                         }
                     }
                     if line.hasPrefix("notice") { break }

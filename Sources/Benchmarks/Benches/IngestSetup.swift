@@ -50,7 +50,7 @@ struct IngestSetup: Sendable {
                     INSERT INTO appstore.inbox (source, received_at, body) VALUES ('notification_v2', clock_timestamp(), :body::bytea)
                     RETURNING event_id, received_at, octet_length(body) AS bytes
                 )
-                INSERT INTO appstore.inbox_ready (event_id, run_at, bytes) SELECT event_id, received_at, bytes FROM stored;
+                INSERT INTO appstore.inbox_queue (event_id, run_at, bytes) SELECT event_id, received_at, bytes FROM stored;
                 """,
             clients: connections,
             seconds: seconds,
@@ -74,10 +74,10 @@ struct IngestSetup: Sendable {
             let rows = try await connection.query(
                 """
                 SELECT count(*) AS events FROM appstore.inbox AS i
-                WHERE EXISTS (SELECT FROM appstore.inbox_ready AS r WHERE r.event_id = i.event_id AND r.bytes = octet_length(i.body))
+                WHERE EXISTS (SELECT FROM appstore.inbox_queue AS r WHERE r.event_id = i.event_id AND r.bytes = octet_length(i.body))
                 """
             )
-            try await connection.runScript("TRUNCATE appstore.inbox, appstore.inbox_ready")
+            try await connection.runScript("TRUNCATE appstore.inbox, appstore.inbox_queue")
             return Int(try rows.first?.decode("events", as: Int64.self) ?? 0)
         }
     }

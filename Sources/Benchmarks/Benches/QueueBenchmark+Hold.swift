@@ -1,3 +1,4 @@
+import Inbox
 import Postgres
 
 extension QueueBenchmark {
@@ -17,7 +18,7 @@ extension QueueBenchmark {
         cluster: BenchmarkCluster,
         environment: BenchmarkEnvironment
     ) async throws -> (Comparison, [BenchmarkReport.Detail]) {
-        try await cluster.vacuum(Self.database, table: "appstore.inbox_ready")
+        try await cluster.vacuum(Self.database, table: "appstore.inbox_queue")
         try await cluster.copyDatabase(Self.database, as: Self.copy)
         environment.progress("settling for \(seconds) s under one snapshot")
         let (figures, others) = try await withDrain(of: Self.database, cluster) { held in
@@ -59,7 +60,7 @@ extension QueueBenchmark {
         guard let end else { throw BenchmarkError(.wrongResult, "fewer than \(count) events were settled") }
         let statistics = try await cluster.withConnection(to: Self.database) { connection in
             let start = SteadyClock.now()
-            _ = try await connection.query("SELECT FROM appstore.inbox_statistics()")
+            _ = try await connection.query(InboxStatistics.statement)
             return SteadyClock.now() - start
         }
         return [

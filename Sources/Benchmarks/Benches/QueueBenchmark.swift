@@ -65,7 +65,7 @@ package struct QueueBenchmark: Sendable {
                 isOwn ? try await own(cluster) : try await yardstick.measure(seconds: yardstickSeconds)
             }
             environment.progress("round \(round + 1) of \(rounds): \(measured) \(run.rate.figureText) events/s")
-            try await cluster.vacuum(database, table: isOwn ? "appstore.inbox_ready" : "queue")
+            try await cluster.vacuum(database, table: isOwn ? "appstore.inbox_queue" : "queue")
             return run
         }
     }

@@ -68,10 +68,16 @@ package struct ReceiptBenchmark: Sendable {
     /// Far in the future: no receipt is made later.
     private static let receivedAt = Timestamp(millisecondsSince1970: 4_000_000_000_000)
 
+    /// What the key is found by with which the receipts are posted.
+    private static let keyHash = [UInt8](repeating: 7, count: 32)
+
     private func store(_ bodies: [[UInt8]], in database: String, of cluster: BenchmarkCluster, program: String) async throws {
         try await cluster.makeDatabase(database, program: program)
         try await cluster.withConnection(to: database) { connection in
-            for body in bodies { try await connection.execute("SELECT FROM appstore.submit_receipt(\(body))") }
+            try await connection.execute(
+                "SELECT appstore.make_api_key(\(Self.keyHash), 'benchmark', NULL, '{Production}', ARRAY['receipts:submit'])"
+            )
+            for body in bodies { try await connection.execute("SELECT FROM appstore.api_submit_receipt(\(Self.keyHash), \(body))") }
             try await connection.execute("VACUUM ANALYZE")
         }
     }
@@ -125,7 +131,7 @@ package struct ReceiptBenchmark: Sendable {
         DECLARE
             v_table text;
         BEGIN
-            FOREACH v_table IN ARRAY ARRAY['transactions', 'legacy_renewals', 'receipt_submissions', 'orders', 'member_contracts', 'claims',
+            FOREACH v_table IN ARRAY ARRAY['transactions', 'v1_renewals', 'client_posts', 'orders', 'contracts', 'claims',
                                            'effects', 'event_contracts', 'outbox', 'outcomes'] LOOP
                 EXECUTE format('CREATE TRIGGER bench_note AFTER INSERT OR UPDATE OR DELETE ON appstore.%I
                                 FOR EACH STATEMENT EXECUTE FUNCTION bench_note()', v_table);

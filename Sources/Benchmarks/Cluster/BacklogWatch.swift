@@ -6,7 +6,7 @@ struct BacklogWatch: Sendable {
 
     /// The event that is settled last, or nearly so: the greatest that is ready now.
     func target() async throws -> Int64 {
-        let rows = try await connection.query("SELECT max(event_id) AS last FROM appstore.inbox_ready WHERE run_at <= clock_timestamp()")
+        let rows = try await connection.query("SELECT max(event_id) AS last FROM appstore.inbox_queue WHERE run_at <= clock_timestamp()")
         return try rows.first?.decode("last", as: Int64?.self) ?? 0
     }
 
@@ -31,7 +31,7 @@ struct BacklogWatch: Sendable {
     func awaitSettled(_ target: Int64, by worker: Daemon, atMost limit: Duration) async throws {
         let end = ContinuousClock.now + limit
         // The claim goes by time, which is the order of ids here: nothing but the primary key is asked for nearly all of the time.
-        while try await exists("SELECT EXISTS (SELECT FROM appstore.inbox_ready WHERE event_id = \(target)) AS found") {
+        while try await exists("SELECT EXISTS (SELECT FROM appstore.inbox_queue WHERE event_id = \(target)) AS found") {
             try worker.check()
             if ContinuousClock.now >= end { return }
             try await Task.sleep(for: .milliseconds(20))
@@ -45,7 +45,7 @@ struct BacklogWatch: Sendable {
 
     /// Whether the event and all before it are settled, those included that a worker has put off.
     private func isSettled(_ target: Int64) async throws -> Bool {
-        try await !exists("SELECT EXISTS (SELECT FROM appstore.inbox_ready WHERE event_id <= \(target)) AS found")
+        try await !exists("SELECT EXISTS (SELECT FROM appstore.inbox_queue WHERE event_id <= \(target)) AS found")
     }
 
     /// What was recorded since an instant: when the last of it, and how often each result.

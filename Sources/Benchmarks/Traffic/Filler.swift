@@ -36,13 +36,13 @@ enum Filler {
                                                notification_uuid, environment, bundle_id, transaction_id, original_transaction_id)
                 SELECT s.event_id, 'notification_v2', s.received_at, clock_timestamp(), 1, 1, 'applied',
                        CASE s.event_id % 2 WHEN 0 THEN 'DID_RENEW' ELSE 'DID_CHANGE_RENEWAL_STATUS' END,
-                       gen_random_uuid()::text, 'Production', 'com.example.bench', (100000000000000 + s.event_id / 2 * 2)::text,
+                       gen_random_uuid(), 'Production', 'com.example.bench', (100000000000000 + s.event_id / 2 * 2)::text,
                        (100000000000000 + s.event_id / 12 * 12)::text
                 FROM stored AS s
                 RETURNING event_id, environment, notification_uuid
             )
-            INSERT INTO appstore.notifications_seen (environment, notification_uuid, first_event_id)
-            SELECT environment, notification_uuid, event_id FROM settled
+            INSERT INTO appstore.seen_notifications (environment, notification_uuid, first_event_id)
+            SELECT environment::appstore.environment, notification_uuid, event_id FROM settled
             """
         )
         for insertion in SettledBooks.insertions(after: last) { try await connection.execute(insertion) }
@@ -63,12 +63,12 @@ enum Filler {
                         FROM generate_series(1, \(Int64(min(step, count - start)))) AS n
                         RETURNING event_id, received_at, octet_length(body) AS bytes
                     )
-                    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+                    INSERT INTO appstore.inbox_queue (event_id, run_at, bytes)
                     SELECT s.event_id, s.received_at + \(Int64(waitSeconds)) * interval '1 second', s.bytes FROM stored AS s
                     """
                 )
             }
-            try await connection.execute("VACUUM ANALYZE appstore.inbox_ready")
+            try await connection.execute("VACUUM ANALYZE appstore.inbox_queue")
         }
     }
 

@@ -7,7 +7,7 @@ import Postgres
 enum SettledBooks {
     /// The tables that grow with settled events, but for the inbox itself.
     static let tables = [
-        "outcomes", "notifications_seen", "transactions", "orders", "subscriptions", "member_contracts", "claims", "effects",
+        "outcomes", "seen_notifications", "transactions", "orders", "contracts", "ownership_claims", "effects",
     ]
     .map { "appstore.\($0)" }
 
@@ -33,46 +33,41 @@ enum SettledBooks {
             INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, web_order_line_item_id, bundle_id,
                 product_id, product_type, subscription_group_identifier, purchase_date, original_purchase_date, expires_date, quantity,
                 app_account_token, in_app_ownership_type, storefront, storefront_id, transaction_reason, currency, price,
-                app_transaction_id, signed_date, payload_hash, first_signed_date, first_token, first_token_signed_date, first_token_hash,
-                period_no, is_subscription, order_no, named_no)
+                app_transaction_id, signed_date, payload_hash, first_signed_date, first_token, period_no, is_subscription, order_no)
             SELECT 'Production', c.id, c.contract, c.id, 'com.example.bench', 'pro.monthly', 'Auto-Renewable Subscription', '21000000',
                    c.paid_at, c.paid_at, c.paid_at + interval '30 days', 1, c.token, 'PURCHASED', 'DEU', '143443',
                    CASE WHEN c.is_first THEN 'PURCHASE' ELSE 'RENEWAL' END, 'EUR', 9990, c.contract, c.paid_at,
-                   sha256(convert_to(c.id, 'UTF8')), c.paid_at, c.token, CASE WHEN c.token IS NOT NULL THEN c.paid_at END,
-                   CASE WHEN c.token IS NOT NULL THEN sha256(convert_to(c.id, 'UTF8')) END, c.period, true, c.order_no, c.token
+                   sha256(convert_to(c.id, 'UTF8')), c.paid_at, c.token, c.period, true, c.order_no
             FROM charge AS c WHERE c.event_id > \(event)
             """,
             """
-            INSERT INTO appstore.orders (environment, no, user_id, product_id, bundle_id, ordered_at, status, period_no, trade_no,
-                origin_no, web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
+            INSERT INTO appstore.orders (environment, order_no, user_id, product_id, bundle_id, ordered_at, status, period_no, transaction_id,
+                original_transaction_id, web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
             SELECT 'Production', c.order_no, c.user_id, CASE WHEN c.order_no = c.token THEN 'pro.monthly' END,
                    CASE WHEN c.order_no = c.token THEN 'com.example.bench' END, CASE WHEN c.order_no = c.token THEN c.paid_at END, 'paid',
                    c.period, c.id, c.contract, c.id, 'pro.monthly', c.paid_at, 1, 9990, 'EUR'
             FROM charge AS c WHERE c.event_id > \(event)
             """,
             """
-            INSERT INTO appstore.effects (environment, kind, effect_key, event_id, occurred_at, original_transaction_id, transaction_id,
-                product_id, order_no, user_id)
-            SELECT 'Production', 'granted', c.id, c.event_id, c.paid_at, c.contract, c.id, 'pro.monthly', c.order_no, c.user_id
+            INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id,
+                transaction_id, product_id, order_no, user_id)
+            SELECT md5('effect ' || c.event_id)::uuid, 'Production', 'granted', c.id, c.event_id, c.paid_at, c.contract, c.id, 'pro.monthly', c.order_no, c.user_id
             FROM charge AS c WHERE c.event_id > \(event)
             """,
             """
-            INSERT INTO appstore.subscriptions (environment, original_transaction_id, status, product_id, auto_renew_product_id,
-                auto_renew_status, renewal_date, renewal_price, currency, app_account_token, signed_date, fact_hash)
-            SELECT 'Production', c.contract, 1, 'pro.monthly', 'pro.monthly', 1, c.paid_until, 9990, 'EUR', c.token, c.paid_at,
-                   sha256(convert_to(c.contract, 'UTF8'))
-            FROM charge AS c WHERE c.is_first AND c.event_id > \(event)
-            """,
-            """
-            INSERT INTO appstore.member_contracts (environment, contract_id, user_id, bundle_id, product_id, product_type, status,
-                will_renew, started_at, current_transaction_id, current_period_start, current_period_end, access_until)
+            INSERT INTO appstore.contracts (environment, original_transaction_id, user_id, bundle_id, product_id, product_type, status,
+                will_renew, started_at, current_transaction_id, current_period_start, current_period_end, access_until, owner_since,
+                renewal_status, renewal_product_id, auto_renew_product_id, auto_renew_status, renewal_date, renewal_price, renewal_currency,
+                renewal_app_account_token, renewal_signed_date, renewal_hash)
             SELECT 'Production', c.contract, c.user_id, 'com.example.bench', 'pro.monthly', 'Auto-Renewable Subscription', 1, true,
-                   c.paid_at, c.last, c.paid_until - interval '30 days', c.paid_until, c.paid_until
+                   c.paid_at, c.last, c.paid_until - interval '30 days', c.paid_until, c.paid_until,
+                   CASE WHEN c.token IS NOT NULL THEN c.paid_at END, 1, 'pro.monthly', 'pro.monthly', 1, c.paid_until, 9990, 'EUR', c.token,
+                   c.paid_at, sha256(convert_to(c.contract, 'UTF8'))
             FROM charge AS c WHERE c.is_first AND c.event_id > \(event)
             """,
             """
-            INSERT INTO appstore.claims (environment, evidence, original_transaction_id, user_id, effective_at)
-            SELECT 'Production', 'order:' || c.token, c.contract, c.user_id, c.paid_at
+            INSERT INTO appstore.ownership_claims (environment, original_transaction_id, kind, source_id, user_id, effective_at)
+            SELECT 'Production', c.contract, 'order', c.token, c.user_id, c.paid_at
             FROM charge AS c WHERE c.is_first AND c.token IS NOT NULL AND c.event_id > \(event)
             """,
         ]

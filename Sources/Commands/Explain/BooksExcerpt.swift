@@ -18,9 +18,8 @@ struct BooksExcerpt {
     /// Who owned the contract from when, latest first.
     let claims: [JSONObject]
     let ownerLinks: [JSONObject]
-    let submissions: [JSONObject]
-    /// Who posted receipts with the contract in them.
-    let receiptSubmissions: [JSONObject]
+    /// Whose apps posted transactions of the contract, or receipts that hold it.
+    let posts: [JSONObject]
     /// The orders that the charge names or points to.
     let orders: [JSONObject]
     /// Those that the event has or would have, and those that are recorded under it.
@@ -34,9 +33,9 @@ struct BooksExcerpt {
     static func read(_ subject: ExplainedSubject, in transaction: Transaction) async throws -> BooksExcerpt {
         let answers = try await transaction.pipeline([
             BooksQuery.transaction(subject), BooksQuery.subscription(subject), BooksQuery.contract(subject), BooksQuery.claims(subject),
-            BooksQuery.ownerLinks(subject), BooksQuery.submissions(subject), BooksQuery.orders(subject), BooksQuery.effects(subject),
+            BooksQuery.ownerLinks(subject), BooksQuery.posts(subject), BooksQuery.orders(subject), BooksQuery.effects(subject),
             BooksQuery.refundStatements(subject), BooksQuery.firstEvent(subject), BooksQuery.receiptHalves(subject),
-            BooksQuery.legacyRenewals(subject), BooksQuery.receiptSubmissions(subject), BooksQuery.calls(subject),
+            BooksQuery.legacyRenewals(subject), BooksQuery.calls(subject),
         ])
         return BooksExcerpt(
             transaction: try answers[0].first?.register(),
@@ -47,13 +46,12 @@ struct BooksExcerpt {
             contract: try answers[2].first?.object(),
             claims: try answers[3].objects(),
             ownerLinks: try answers[4].objects(),
-            submissions: try answers[5].objects(),
-            receiptSubmissions: try answers[12].objects(),
+            posts: try answers[5].objects(),
             orders: try answers[6].objects(),
             effects: try answers[7].objects(),
             refundStatements: try answers[8].objects(),
             firstEvent: try answers[9].first?.decode("first_event_id"),
-            calls: try answers[13].objects()
+            calls: try answers[12].objects()
         )
     }
 }

@@ -39,7 +39,7 @@ struct ExplainCommand: AsyncParsableCommand {
             legacy: settings.legacy
         )
         let connection = try await Connection.open(
-            try ConnectionOptions(settings.database, command: "explain"),
+            try ConnectionOptions(settings.database, command: "explain", role: "appstore_worker"),
             logger: try Logger.service("explain", reader)
         )
         let explanation = try await Explanation.read(event, from: connection, processor: processor)

@@ -27,7 +27,7 @@ extension Explanation {
             let event = row.word("event_id").flatMap { Int64($0) }
             return ExplainedEffect(
                 kind: row.word("kind") ?? "",
-                key: row.word("effect_key") ?? "",
+                key: row.word("subject") ?? "",
                 event: event,
                 isOwn: event == record.eventID,
                 row: row

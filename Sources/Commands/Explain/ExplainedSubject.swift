@@ -9,7 +9,7 @@ struct ExplainedSubject {
     let environment: String
     var transactionID: String?
     var contractID: String?
-    var notificationUUID: String?
+    var notificationUUID: UUID?
     var effects: [EffectKey] = []
     /// The charges that receipts in it tell of.
     var receiptCharges: [String] = []
@@ -33,7 +33,7 @@ struct ExplainedSubject {
             self.environment = environment
             transactionID = labels.word("transaction_id")
             contractID = labels.word("original_transaction_id")
-            notificationUUID = labels.word("notification_uuid")
+            notificationUUID = labels.word("notification_uuid").flatMap { UUID(uuidString: $0) }
         }
     }
 }

@@ -15,7 +15,7 @@ extension Explanation {
             lines += standings.subscription.map { ["  " + Self.standing($0)] } ?? []
         }
         lines += legacyFactLines
-        if let submission = facts.submission { lines.append("\(submission.key.user) posts charge \(submission.key.charge.id) as his own") }
+        if let key = facts.namingPost?.key, !key.isReceipt { lines.append("\(key.user) posts charge \(key.transactionID ?? "")") }
         if let statement = facts.refundStatement {
             lines.append("refund of charge \(statement.transactionID) \(statement.kind.rawValue) at \(statement.signedDate)")
         }
@@ -50,7 +50,7 @@ extension Explanation {
         guard let books else { return [] }
         var lines: [String] = []
         if let contract = books.contract {
-            lines.append("contract \(contract.word("contract_id") ?? "") of \(contract.word("user_id") ?? "nobody yet")")
+            lines.append("contract \(contract.word("original_transaction_id") ?? "") of \(contract.word("user_id") ?? "no known user")")
             lines += Self.members(
                 contract,
                 ["product_id", "status", "will_renew", "current_transaction_id", "current_period_end", "access_until"]
@@ -58,24 +58,21 @@ extension Explanation {
         }
         for claim in books.claims {
             lines.append(
-                "claim \(claim.word("evidence") ?? ""): \(claim.word("user_id") ?? "") from \(claim.word("effective_at") ?? "")"
+                "claim \(claim.word("kind") ?? ""):\(claim.word("source_id") ?? ""): \(claim.word("user_id") ?? "") from \(claim.word("effective_at") ?? "")"
             )
         }
         for order in books.orders {
-            lines.append("order \(order.word("no") ?? "") of \(order.word("user_id") ?? "nobody yet")")
-            lines += Self.members(order, ["status", "reason", "product_id", "paid_product_id", "trade_no", "origin_no", "paid_at"])
-        }
-        for submission in books.submissions {
-            lines.append(
-                "submission of charge \(submission.word("transaction_id") ?? "") by \(submission.word("user_id") ?? "")"
-                    + " at \(submission.word("received_at") ?? "") in event \(submission.word("event_id") ?? "")"
+            lines.append("order \(order.word("order_no") ?? "") of \(order.word("user_id") ?? "no known user")")
+            lines += Self.members(
+                order,
+                ["status", "reason", "product_id", "paid_product_id", "transaction_id", "original_transaction_id", "paid_at"]
             )
         }
-        for submission in books.receiptSubmissions {
-            let named = submission.word("transaction_id") ?? ""
+        for post in books.posts {
+            let what = post.word("is_receipt") == "true" ? "receipt" : "transaction"
             lines.append(
-                "receipt posted by \(submission.word("user_id") ?? "")\(named.isEmpty ? "" : " for charge \(named)")"
-                    + " at \(submission.word("received_at") ?? "") in event \(submission.word("event_id") ?? "")"
+                "\(what) posted by \(post.word("user_id") ?? "")\(post.word("transaction_id").map { " for charge \($0)" } ?? "")"
+                    + " at \(post.word("received_at") ?? "") in event \(post.word("event_id") ?? "")"
             )
         }
         for statement in books.refundStatements {

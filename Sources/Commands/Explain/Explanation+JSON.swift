@@ -79,9 +79,8 @@ extension Explanation {
             "subscription": facts.subscription.map { Self.json($0.key, $0.version, standings.subscription) } ?? .null,
             "receipts": .array(standings.receipts.map { Self.json($0.fact.key, $0.fact.version, $0.standing) }),
             "legacyRenewals": .array(standings.legacyRenewals.map(Self.json)),
-            "receiptSubmissions": .array(facts.receiptSubmissions.map(Self.json)),
+            "posts": .array(facts.posts.map(Self.json)),
             "calls": .array(facts.calls.map { ["kind": .string($0.kind), "bundleId": .string($0.bundleID)] }),
-            "submission": facts.submission.map { ["user": .string($0.key.user), "transactionId": .string($0.key.charge.id)] } ?? .null,
             "refundStatement": facts.refundStatement.map {
                 ["kind": .string($0.kind.rawValue), "transactionId": .string($0.transactionID), "signedDate": .string("\($0.signedDate)")]
             } ?? .null,
@@ -118,8 +117,8 @@ extension Explanation {
             "subscription": (books.subscription?.row).map(JSONValue.object) ?? .null,
             "legacyRenewals": rows(books.legacyRenewals),
             "contract": books.contract.map(JSONValue.object) ?? .null, "claims": rows(books.claims),
-            "ownerLinks": rows(books.ownerLinks), "submissions": rows(books.submissions),
-            "receiptSubmissions": rows(books.receiptSubmissions), "orders": rows(books.orders), "calls": rows(books.calls),
+            "ownerLinks": rows(books.ownerLinks), "posts": rows(books.posts),
+            "orders": rows(books.orders), "calls": rows(books.calls),
             "refundStatements": rows(books.refundStatements), "firstEvent": books.firstEvent.map { .integer($0) } ?? .null,
         ]
     }

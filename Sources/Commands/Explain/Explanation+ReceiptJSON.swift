@@ -13,11 +13,10 @@ extension Explanation {
         ]
     }
 
-    static func json(_ submission: ReceiptSubmission) -> JSONValue {
-        let key = submission.key
-        return [
-            "user": .string(key.user), "originalTransactionId": .string(key.contract.id),
-            "transactionId": key.transactionID.isEmpty ? .null : .string(key.transactionID),
+    static func json(_ post: ClientPost) -> JSONValue {
+        [
+            "user": .string(post.key.user), "isReceipt": .bool(post.key.isReceipt), "originalTransactionId": .string(post.key.contract.id),
+            "transactionId": post.key.transactionID.map(JSONValue.string) ?? .null,
         ]
     }
 

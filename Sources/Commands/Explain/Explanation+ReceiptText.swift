@@ -48,12 +48,9 @@ extension Explanation {
             lines.append("renewal of contract \(fact.contract.id), \(words), \(Self.version(fact.version))")
             lines.append("  " + Self.standing(standing))
         }
-        for submission in facts.receiptSubmissions {
-            let named = submission.key.transactionID
-            lines.append(
-                "\(submission.key.user) posts a receipt with contract \(submission.key.contract.id)"
-                    + (named.isEmpty ? "" : " and charge \(named) as just made")
-            )
+        for key in facts.posts.lazy.map(\.key) where key.isReceipt {
+            let named = key.transactionID.map { " and charge \($0) as just made" } ?? ""
+            lines.append("\(key.user) posts a receipt with contract \(key.contract.id)\(named)")
         }
         lines += facts.calls.map { "asks outside: \($0.kind) about a receipt of \($0.bundleID)" }
         if let remark = facts.remark { lines.append("remark: \(remark)") }

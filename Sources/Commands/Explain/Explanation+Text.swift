@@ -29,14 +29,14 @@ extension Explanation {
         } else if let queue = record.queue {
             lines.append("\(record.state): \(queue.word("attempts") ?? "0") attempts failed, the next is due \(queue.word("run_at") ?? "")")
             if let error = queue.word("last_error") { lines.append("last error: \(error)") }
-            if queue.word("is_suspect") == "true" { lines.append("it runs alone: a process died while it was in a batch") }
+            if queue.word("is_isolated") == "true" { lines.append("it runs alone: a process died while it was in a batch") }
         }
         if let first = books?.firstEvent, first != record.eventID { lines.append("the notificationUUID came in event \(first) first") }
         if let prepared = reading?.prepared, !Self.settledWell.contains(record.outcome?.word("result") ?? "") {
             let next = NextRun(prepared)
             lines.append("if it ran now: \(next.result)\(next.reason.map { " (\($0))" } ?? "")")
             if next.result == "merge" && record.outcome != nil {
-                lines.append("to run it again: SELECT appstore.requeue(\(record.eventID))")
+                lines.append("to run it again: SELECT appstore.requeue_event(\(record.eventID))")
             }
         }
         return lines

@@ -1,5 +1,6 @@
 import AppStore
 import Postgres
+import SQL
 
 /// What the inbox holds of one event: how it came in, what became of it in each run, and who repaired what.
 struct InboxRecord {
@@ -8,7 +9,7 @@ struct InboxRecord {
     let receivedAt: PostgresTimestamp
     /// Nil when it has been dropped, as old bodies are.
     let body: [UInt8]?
-    /// The row of `inbox_ready`, while it has no outcome.
+    /// The row of `inbox_queue`, while it has no outcome.
     let queue: JSONObject?
     /// Whether the time of its next attempt has come.
     let isDue: Bool
@@ -27,20 +28,12 @@ struct InboxRecord {
         return isDue ? "ready" : "waiting"
     }
 
-    /// Reads it; nil when nobody has ever heard of such an event.
+    /// Reads it; nil when there never was such an event.
     static func read(_ eventID: Int64, in transaction: Transaction) async throws -> InboxRecord? {
         let answers = try await transaction.pipeline([
-            "SELECT source, received_at, body FROM appstore.inbox WHERE event_id = \(eventID)",
-            "SELECT source, received_at, row_to_json(o)::text AS row FROM appstore.outcomes AS o WHERE event_id = \(eventID)",
-            """
-            SELECT source, received_at, row_to_json(h)::text AS row FROM appstore.outcome_history AS h
-            WHERE event_id = \(eventID) ORDER BY run
-            """,
-            """
-            SELECT row_to_json(r)::text AS row, run_at <= statement_timestamp() AS is_due
-            FROM appstore.inbox_ready AS r WHERE event_id = \(eventID)
-            """,
-            "SELECT clock_timestamp() AS now, has_table_privilege('appstore.audit_log', 'SELECT') AS reads_audit",
+            Statement(.explainInbox, ["event_id": eventID]), Statement(.explainOutcome, ["event_id": eventID]),
+            Statement(.explainOutcomeHistory, ["event_id": eventID]), Statement(.explainQueue, ["event_id": eventID]),
+            Statement(.explainSession),
         ])
         guard let known = answers[0].first ?? answers[1].first ?? answers[2].first, let about = answers[4].first else { return nil }
         return InboxRecord(
@@ -58,12 +51,6 @@ struct InboxRecord {
     }
 
     private static func audit(of eventID: Int64, in transaction: Transaction) async throws -> [JSONObject] {
-        try await transaction.query(
-            """
-            SELECT row_to_json(entry)::text AS row
-            FROM (SELECT audit_id, at, actor, action, cardinality(event_ids) AS events, note, filter
-                  FROM appstore.audit_log WHERE event_ids @> ARRAY[\(eventID)] ORDER BY audit_id) AS entry
-            """
-        ).objects()
+        try await transaction.query(Statement(.explainAudit, ["event_id": eventID])).objects()
     }
 }

@@ -2,6 +2,7 @@ import HTTPServing
 import Logging
 import Postgres
 import Prometheus
+import Schema
 import ServiceLifecycle
 import ShopAPI
 import Systemd
@@ -31,13 +32,14 @@ extension IngestCommand {
     static func api(
         _ api: IngestSettings.API,
         _ settings: IngestSettings,
+        gate: SchemaGate,
         registry: MetricRegistry,
         logger: Logger,
         onBound: @escaping @Sendable (Int?) async -> Void
     ) throws -> [any Service] {
         let pool = ConnectionPool(
-            options: try ConnectionOptions(api.database, command: "api"),
-            configuration: ConnectionPool.Configuration(maxConnections: 8, acquireTimeout: .seconds(3)),
+            options: try ConnectionOptions(api.database, command: "api", role: "appstore_api"),
+            configuration: ConnectionPool.Configuration(maxConnections: 8, acquireTimeout: .seconds(3)).checked(by: gate),
             logger: logger
         )
         registry.observe(pool, as: "api")

@@ -6,6 +6,7 @@ import Ingest
 import Logging
 import Postgres
 import Prometheus
+import Schema
 import ServiceLifecycle
 import Systemd
 
@@ -33,9 +34,10 @@ struct IngestCommand: DaemonCommand {
         let registry = MetricRegistry(MetricCatalogue.ingest)
 
         let intakeConfiguration = Intake.Configuration()
+        let gate = SchemaGate(logger: logger)
         let pool = ConnectionPool(
-            options: try ConnectionOptions(settings.database, command: "ingest"),
-            configuration: ConnectionPool.Configuration(maxConnections: intakeConfiguration.maximumBatchesInFlight + 1),
+            options: try ConnectionOptions(settings.database, command: "ingest", role: "appstore_ingest"),
+            configuration: ConnectionPool.Configuration(maxConnections: intakeConfiguration.maximumBatchesInFlight + 1).checked(by: gate),
             logger: logger
         )
         registry.observe(pool, as: "ingest")
@@ -50,6 +52,7 @@ struct IngestCommand: DaemonCommand {
             secrets: settings.sharedSecrets,
             logger: logger,
             registry: registry,
+            refusal: { gate.refusal.map { .otherSchema("\($0)") } },
             heartbeat: heartbeat.beat
         ) { ports in
             Self.report(ports, settings, logger: logger)
@@ -57,7 +60,7 @@ struct IngestCommand: DaemonCommand {
         }
         let api =
             try settings.api.map { api in
-                try Self.api(api, settings, registry: registry, logger: logger) { await ready.bound(.api, to: $0) }
+                try Self.api(api, settings, gate: gate, registry: registry, logger: logger) { await ready.bound(.api, to: $0) }
             } ?? []
         // In the order of dependency: the last is the first to shut down.
         try await ServiceGroup.running(

@@ -26,7 +26,7 @@ struct KeyOptions: ParsableArguments {
     /// Lends the register of keys.
     func withRegister<Value: Sendable>(_ body: (KeyRegister) async throws -> Value) async throws -> Value {
         let reader = try service.reader(database)
-        let options = try ConnectionOptions(DatabaseSettings(reader), command: "key")
+        let options = try ConnectionOptions(DatabaseSettings(reader), command: "key", role: "appstore_operator")
         let connection = try await Connection.open(options, logger: try Logger.service("key", reader))
         do {
             let value = try await body(KeyRegister(connection))

@@ -36,8 +36,8 @@ extension MetricCatalogue {
         Gauge("unsettled_events", "Events without outcome: the sum of both while they are exact, else PostgreSQL's own estimate.") {
             Double($0.unsettled)
         },
-        Gauge("suspect_events", "Events that run alone, since their batch was lost or they took too long. \(counted)") {
-            Double($0.suspects)
+        Gauge("isolated_events", "Events that run by themselves: their batch was lost, or they took too long. \(counted)") {
+            Double($0.isolated)
         },
         Gauge("failed_events", "Dead letters: events that failed for good and wait for a person. \(counted)") { Double($0.failed) },
         Gauge("overdue_seconds", "For how long the first ready event has been due; 0 when none is. Exact.") {

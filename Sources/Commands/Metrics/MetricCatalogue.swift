@@ -145,7 +145,7 @@ enum MetricCatalogue {
     ]
 
     private static let maintenance = [
-        MetricDescription("appstore_inbox_maintenance_steps_total", .counter, "Steps of repairs, partitioning and ageing, by task."),
+        MetricDescription("appstore_inbox_maintenance_steps_total", .counter, "Steps of partitioning and ageing, by task."),
         MetricDescription("appstore_inbox_maintenance_rows_total", .counter, "Rows or events that these steps changed, by task."),
         MetricDescription(
             "appstore_inbox_maintenance_failures_total",

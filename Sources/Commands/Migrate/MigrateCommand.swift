@@ -9,10 +9,13 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Brings the database to this program's schema. Safe to run again, and by several at once.",
         discussion: """
-            Run it as a superuser, as a role that may create roles, or as appstore_owner once sql/roles.sql has been run. \
-            Exit codes: 0 the schema is current, 1 it could not be made so, 2 wrong usage, 78 wrong settings.
+            Run it as a superuser, as a role that may create roles, or as a member of appstore_owner once sql/roles.sql has been run. \
+            Exit codes: 0 the schema is current, 1 it could not be made so or --check found a difference, 2 wrong usage, 78 wrong settings.
             """
     )
+
+    @Flag(help: "Change nothing; print how the schema differs from what this program makes.")
+    var check = false
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var service: ServiceOptions
@@ -20,12 +23,22 @@ struct MigrateCommand: AsyncParsableCommand {
     func run() async throws {
         let reader = try service.reader(database)
         let logger = try Logger.service("migrate", reader)
-        var options = try ConnectionOptions(DatabaseSettings(reader), command: "migrate")
+        var options = try ConnectionOptions(DatabaseSettings(reader), command: "migrate", role: nil)
         // Another run may be at it, and an index may take its time.
         options.statementDeadline = .seconds(3600)
         let connection = try await Connection.open(options, logger: logger)
-        let applied = try await SchemaMigrator(connection: connection, logger: logger).migrate()
+        let migrator = SchemaMigrator(connection: connection, logger: logger)
+        if check {
+            try await report(migrator.differences())
+        } else {
+            print(try await migrator.migrate())
+        }
         await connection.close()
-        print(applied.isEmpty ? "The schema is current." : "Applied \(applied.joined(separator: ", ")).")
+    }
+
+    private func report(_ differences: [String]) throws {
+        guard !differences.isEmpty else { return print("The schema is what this program makes.") }
+        for line in differences { print(line) }
+        throw ExitCode.failure
     }
 }

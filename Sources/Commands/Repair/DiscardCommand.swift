@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `appstore-inbox discard`: ends events that shall not run.
+/// `appstore-inbox discard`: ends events that must not run.
 struct DiscardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",

@@ -1,11 +1,11 @@
 import AppStore
 import ArgumentParser
+import Inbox
 
-/// Which settled events a repair is about: those that every given condition fits.
+/// The settled events that a repair selects: those that meet every given condition.
 struct RepairConditions: ParsableArguments {
-    @Option(help: "What became of them: failed, rejected, unhandled, discarded, applied, superseded, no_effect or duplicate.")
-    var outcome: String?
-    @Option(help: "Why, such as merge_failed or wrong_bundle.") var reason: String?
+    @Option(help: "The result of their outcomes.") var result: Outcome.Result?
+    @Option(help: "The reason of their outcomes, such as merge_failed or wrong_bundle.") var reason: String?
     @Option(help: "Apple's notificationType.") var type: String?
     @Option(help: "Apple's subtype.") var subtype: String?
     @Option(help: "The app's bundle id.") var app: String?
@@ -16,13 +16,15 @@ struct RepairConditions: ParsableArguments {
     /// The conditions by the names that SQL has for them.
     var filter: JSONObject {
         let named = [
-            ("outcome", outcome), ("reason", reason), ("notification_type", type), ("subtype", subtype), ("bundle_id", app),
+            ("result", result?.rawValue), ("reason", reason), ("notification_type", type), ("subtype", subtype), ("bundle_id", app),
             ("environment", environment), ("received_from", from), ("received_before", before),
         ]
         return JSONObject(named.compactMap { name, text in text.map { (name, .string($0)) } })
     }
 
     var isEmpty: Bool {
-        [outcome, reason, type, subtype, app, environment, from, before].allSatisfy { $0 == nil }
+        [result?.rawValue, reason, type, subtype, app, environment, from, before].allSatisfy { $0 == nil }
     }
 }
+
+extension Outcome.Result: ExpressibleByArgument {}

@@ -12,19 +12,19 @@ struct RepairOptions: ParsableArguments {
     @OptionGroup(title: "Settings") var service: ServiceOptions
 
     static let discussion = """
-        Needs a role that may repair, such as appstore_operator. Events are named by number, or by conditions, all of which must fit. Up to \
-        1,000 are repaired at once. More become a request that the workers carry out in steps while live traffic goes on, and this command \
-        shows how far it has come; Ctrl-C ends the display, not the request, which SELECT appstore.stop_repair(NUMBER) does.
+        Needs a role that may repair, such as appstore_operator. Events are named by number, or by conditions, all of which must be met. Up to \
+        1,000 are repaired in one transaction. More are repaired in steps, each of which is committed: fresh events go first, and the command \
+        waits between the steps while many are due. Ctrl-C ends it. What it has repaired stays repaired; the same command repairs the rest.
 
-        With --json each line is one object: {"repair", "state", "expected", "repaired", "error"} of a request as it goes on, \
-        {"state": "done", "repaired"} without one, {"events"} of a dry run.
+        With --json each line is one object: {"state": "running", "expected", "repaired"} after a step, {"state": "done", "repaired"} at \
+        the end, {"event", "error"} of a named event that could not be repaired, {"events"} of a dry run.
 
-        Exit codes: 0 done (a dry run: counted), 1 a named event could not be repaired, the request was stopped or failed, or the database \
-        refused, 2 wrong usage, 78 wrong settings.
+        Exit codes: 0 done (a dry run: counted), 1 a named event could not be repaired, or the database refused, 2 wrong usage, 78 wrong \
+        settings.
         """
 
     func validate() throws {
-        if events.isEmpty == conditions.isEmpty { throw ValidationError("name either events or conditions, such as --outcome failed") }
+        if events.isEmpty == conditions.isEmpty { throw ValidationError("name either events or conditions, such as --result failed") }
         for text in events where EventSelection(text) == nil { throw ValidationError("an event must be ID or FIRST-LAST, not \"\(text)\"") }
         // Each range by itself first: the sum of large ones may be no number.
         if selected.contains(where: { $0.count > 1000 }) || selected.reduce(0, { $0 + $1.count }) > 1000 {
@@ -34,19 +34,19 @@ struct RepairOptions: ParsableArguments {
 
     private var selected: [ClosedRange<Int64>] { events.compactMap { EventSelection($0)?.events } }
 
-    /// Carries the repair out and says how it went.
-    func run(_ action: RepairDesk.Action, note: String?) async throws {
+    /// Carries out the repair and prints its result.
+    func run(_ action: RepairClient.Action, note: String?) async throws {
         let reader = try service.reader(database)
-        let options = try ConnectionOptions(DatabaseSettings(reader), command: action.rawValue)
+        let options = try ConnectionOptions(DatabaseSettings(reader), command: action.rawValue, role: "appstore_operator")
         let connection = try await Connection.open(options, logger: try Logger.service(action.rawValue, reader))
-        let desk = RepairDesk(connection: connection, action: action, note: note)
+        let client = RepairClient(connection: connection, action: action, note: note)
         let report = RepairReport(action: action, isJSON: json, isTerminal: StandardOutput.isTerminal)
         do {
             let isComplete =
                 if events.isEmpty {
-                    try await repair(at: desk, report)
+                    try await repair(with: client, report)
                 } else {
-                    try await repairNamed(at: desk, report)
+                    try await repairNamed(with: client, report)
                 }
             await connection.close()
             if !isComplete { throw ExitCode.failure }
@@ -59,16 +59,16 @@ struct RepairOptions: ParsableArguments {
         }
     }
 
-    private func repairNamed(at desk: RepairDesk, _ report: RepairReport) async throws -> Bool {
+    private func repairNamed(with client: RepairClient, _ report: RepairReport) async throws -> Bool {
         guard !dryRun else {
-            report.counted(try await desk.existing(selected))
+            report.counted(try await client.existing(selected))
             return true
         }
         var repaired = 0
         var isComplete = true
         for event in selected.joined() {
-            do throws(RepairDesk.Refusal) {
-                try await desk.repair(event: event)
+            do throws(RepairClient.Refusal) {
+                try await client.repair(event: event)
                 repaired += 1
             } catch {
                 report.refused(event: event, error.reason)
@@ -79,19 +79,24 @@ struct RepairOptions: ParsableArguments {
         return isComplete
     }
 
-    private func repair(at desk: RepairDesk, _ report: RepairReport) async throws -> Bool {
-        let count = try await desk.count(conditions.filter)
+    private func repair(with client: RepairClient, _ report: RepairReport) async throws -> Bool {
+        let count = try await client.count(conditions.filter)
         if dryRun {
             report.counted(count)
             return true
         }
         guard count > 1000 else {
-            report.repaired(try await desk.repairAtOnce(conditions.filter))
+            report.repaired(try await client.repairAtOnce(conditions.filter))
             return true
         }
-        let repair = try await desk.request(conditions.filter)
-        report.requested(repair, events: count)
-        let progress = try await RepairFollower(desk: desk, report: report).follow(repair)
-        return progress.state == "done"
+        report.begins(events: count)
+        let filter = conditions.filter
+        let repaired = try await SteppedRepair(
+            step: { try await client.step(filter, after: $0) },
+            pause: { try await Task.sleep(for: $0) },
+            report: { report.progress(RepairProgress(expected: count, repaired: $0.repaired), after: $1) }
+        ).run()
+        report.repaired(repaired, afterBar: true)
+        return true
     }
 }

@@ -1,25 +1,15 @@
 import AppStore
 
-/// How far a request has come.
+/// How far a repair in steps is.
 struct RepairProgress: Hashable, Sendable {
-    let repair: Int
-    /// requested, running, done, stopped or failed.
-    let state: String
-    /// How many events fitted when it was requested.
+    /// How many events met the conditions at the beginning.
     let expected: Int
     let repaired: Int
-    let error: String?
 
-    var isOver: Bool { state != "requested" && state != "running" }
+    /// Whole per cents, at most 99: more events may have come to meet the conditions.
+    var percent: Int { expected > 0 ? min(99, repaired * 100 / expected) : 0 }
 
-    /// Whole per cents; 100 only when it is done.
-    var percent: Int {
-        guard state != "done" else { return 100 }
-        guard expected > 0 else { return 0 }
-        return min(99, repaired * 100 / expected)
-    }
-
-    /// A bar of that many characters, with per cents and what is left at the rate so far.
+    /// A bar of that many characters, with per cents and the time left at the rate so far.
     func bar(width: Int, after elapsed: Duration) -> String {
         let filled = width * percent / 100
         let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
@@ -28,29 +18,21 @@ struct RepairProgress: Hashable, Sendable {
 
     /// The same without a bar.
     func words(after elapsed: Duration) -> String {
-        var words = "\(repaired) of \(expected)"
+        let words = "\(repaired) of \(expected)"
         let seconds = elapsed.components.seconds
-        if state == "requested" { return words + ", waiting for a worker" }
-        if !isOver, seconds > 0, repaired > 0 {
-            let rate = max(1, repaired / Int(seconds))
-            words += ", \(rate)/s, about \((max(0, expected - repaired) / rate).asClock) left"
-        } else if isOver {
-            words += ", \(state)"
-        }
-        return words + (error.map { " (\($0))" } ?? "")
+        guard seconds > 0, repaired > 0 else { return words }
+        let rate = max(1, repaired / Int(seconds))
+        return words + ", \(rate)/s, about \((max(0, expected - repaired) / rate).asDuration) left"
     }
 
     var json: JSONObject {
-        [
-            "repair": .integer(repair), "state": .string(state), "expected": .integer(expected), "repaired": .integer(repaired),
-            "error": error.map { .string($0) } ?? .null,
-        ]
+        ["state": "running", "expected": .integer(expected), "repaired": .integer(repaired)]
     }
 }
 
 extension Int {
-    /// Seconds as people say them: `45 s`, `12 min`, `3 h`.
-    fileprivate var asClock: String {
+    /// Seconds in words: `45 s`, `12 min`, `3 h`.
+    fileprivate var asDuration: String {
         switch self {
         case ..<90: "\(self) s"
         case ..<5400: "\((self + 30) / 60) min"

@@ -1,8 +1,8 @@
 import AppStore
 
-/// What a repair prints: on a terminal a bar in place, else a line now and then, with `--json` an object a line.
+/// What a repair prints: on a terminal a progress bar, else lines, with `--json` one object a line.
 struct RepairReport: Sendable {
-    let action: RepairDesk.Action
+    let action: RepairClient.Action
     let isJSON: Bool
     let isTerminal: Bool
 
@@ -10,7 +10,9 @@ struct RepairReport: Sendable {
         say(["events": .integer(events)], "\(events.ofEvents) would be \(action.participle).")
     }
 
-    func repaired(_ events: Int) {
+    /// - Parameter afterBar: Whether a bar is shown, which this replaces.
+    func repaired(_ events: Int, afterBar: Bool = false) {
+        if afterBar, isTerminal, !isJSON { StandardOutput.write("\r\u{1B}[K") }
         say(["state": "done", "repaired": .integer(events)], "\(events.ofEvents) \(events == 1 ? "is" : "are") \(action.participle).")
     }
 
@@ -18,14 +20,10 @@ struct RepairReport: Sendable {
         say(["event": .integer(event), "error": .string(reason)], "event \(event): \(reason)")
     }
 
-    func requested(_ repair: Int, events: Int) {
+    func begins(events: Int) {
         guard !isJSON else { return }
         StandardOutput.write(
-            """
-            \(events.ofEvents) will be \(action.participle): request \(repair). Ctrl-C ends this display, not the request; \
-            SELECT appstore.stop_repair(\(repair)) ends the request.
-
-            """
+            "\(events.ofEvents) will be \(action.participle) in steps. Ctrl-C ends the repair; the same command goes on with it later.\n"
         )
     }
 
@@ -33,8 +31,8 @@ struct RepairReport: Sendable {
         if isJSON {
             say(progress.json, "")
         } else if isTerminal {
-            // Back to the line's start; what was there is erased.
-            StandardOutput.write("\r\u{1B}[K" + progress.bar(width: 30, after: elapsed) + (progress.isOver ? "\n" : ""))
+            // Back to the start of the line, whose text is erased.
+            StandardOutput.write("\r\u{1B}[K" + progress.bar(width: 30, after: elapsed))
         } else {
             say([:], progress.words(after: elapsed))
         }
@@ -45,7 +43,7 @@ struct RepairReport: Sendable {
     }
 }
 
-extension RepairDesk.Action {
+extension RepairClient.Action {
     var participle: String {
         switch self {
         case .requeue: "requeued"

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Standard output for what is shown while a command goes on: each write comes out at once, also into a pipe.
+/// Standard output without a buffer: each write is visible at once, also in a pipe.
 enum StandardOutput {
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
@@ -9,7 +9,7 @@ enum StandardOutput {
         var written = 0
         while written < bytes.count {
             let count = bytes[written...].withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            // Whoever read it has gone: what is shown is lost, the repair is not.
+            // The reader has closed the pipe: the repair goes on without it.
             if count < 0 && errno != EINTR { return }
             if count > 0 { written += count }
         }

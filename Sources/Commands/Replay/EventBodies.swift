@@ -1,6 +1,7 @@
 import AppStore
 import Handlers
 import Postgres
+import SQL
 
 /// The bodies of inbox events, oldest first within each selection.
 struct EventBodies: ReplayBodies {
@@ -46,10 +47,7 @@ struct EventBodies: ReplayBodies {
 
     private mutating func read(_ range: ClosedRange<Int64>) async throws {
         let rows = try await connection.query(
-            """
-            SELECT event_id, source, body FROM appstore.inbox
-            WHERE event_id BETWEEN \(range.lowerBound) AND \(range.upperBound) ORDER BY event_id LIMIT \(Self.page)
-            """
+            Statement(.replayEvents, ["from_event_id": range.lowerBound, "to_event_id": range.upperBound, "limit": Self.page])
         )
         items = try rows.map { row in
             let (event, source) = (try row.decode("event_id", as: Int64.self), try row.decode("source", as: String.self))
@@ -66,11 +64,11 @@ struct EventBodies: ReplayBodies {
     /// What a client posted came through another door, with a key, and of a notification V1 the inbox keeps no secret: they are run again
     /// where they are.
     private static func content(_ event: Int64, _ source: String, _ row: Row) throws -> ReplayItem.Content {
-        let instead = "use SELECT appstore.requeue(\(event))"
+        let instead = "use SELECT appstore.requeue_event(\(event))"
         switch source {
         case "notification_v2": return .body(try row.decode("body"), as: .notificationV2)
         case AuthenticNotificationV1.source: return .none(reason: "is a \(source), whose shared secret is not kept: \(instead)")
-        default: return .none(reason: "is a \(source), which nobody can post again: \(instead)")
+        default: return .none(reason: "is a \(source), which cannot be posted again: \(instead)")
         }
     }
 }

@@ -56,7 +56,7 @@ struct FileBodies: ReplayBodies {
             guard notification.kind == .notificationV1 else { return nil }
             guard notification.secrets.contains(where: { !$0.isEmpty }) else {
                 return .none(
-                    reason: "a notification V1 without its shared secret, as the inbox keeps it: use appstore.requeue with its event"
+                    reason: "a notification V1 without its shared secret, as the inbox keeps it: use appstore.requeue_event with its event"
                 )
             }
             return .body(bytes, as: .notificationV1)

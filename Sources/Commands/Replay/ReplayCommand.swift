@@ -12,7 +12,7 @@ struct ReplayCommand: AsyncParsableCommand {
             V1 goes to /apple/v1/notifications where the others go to /apple/v2/notifications. What has been taken before becomes a \
             duplicate: to post too much does no harm. 5xx, 408, 429 and no answer are tried again with back-off and Retry-After; when \
             a body's time is over, no further one is begun, and the last line says where to go on. --event reads with the worker's \
-            settings and as appstore_worker; to run events again where they are, without a copy of them, use appstore.requeue in SQL \
+            settings and as appstore_worker; to run events again where they are, without a copy of them, use appstore.requeue_event in SQL \
             instead. That is the only way for what clients posted and for notifications V1, whose secret the inbox does not keep.
 
             With --json each line is one object: {"line" or "event", "result": taken, ready (of a dry run), refused, not_posted or \
@@ -59,7 +59,7 @@ struct ReplayCommand: AsyncParsableCommand {
                 throw ValidationError(error.description)
             }
         } else {
-            let options = try ConnectionOptions(DatabaseSettings(reader), command: "replay")
+            let options = try ConnectionOptions(DatabaseSettings(reader), command: "replay", role: "appstore_worker")
             let connection = try await Connection.open(options, logger: try Logger.service("replay", reader))
             var bodies = EventBodies(event.compactMap(EventSelection.init), on: connection)
             tally = try await run(replay, &bodies)

@@ -1,8 +1,9 @@
 import AppStore
 import Inbox
 import Postgres
+import SQL
 
-/// The inbox in numbers: what metrics show, and what became of everything that is settled.
+/// The inbox in numbers: what metrics show, and and the settled events by result.
 struct InboxStatus {
     let statistics: InboxStatistics
     /// Settled events by result, counted to the last one.
@@ -10,7 +11,7 @@ struct InboxStatus {
 
     static func read(from connection: Connection) async throws -> InboxStatus {
         let answers = try await connection.pipeline([
-            InboxStatistics.statement, "SELECT result, count(*) AS events FROM appstore.outcomes GROUP BY result ORDER BY result",
+            InboxStatistics.statement, Statement(.statusResults),
         ])
         return InboxStatus(
             statistics: try InboxStatistics(answers[0][answers[0].startIndex]),
@@ -25,7 +26,7 @@ struct InboxStatus {
     var json: JSONObject {
         [
             "ready": .count(statistics.ready), "waiting": .count(statistics.waiting), "unsettled": .count(statistics.unsettled),
-            "countedTo": .count(InboxStatistics.countedTo), "suspects": .count(statistics.suspects), "failed": .count(statistics.failed),
+            "countedTo": .count(InboxStatistics.countedTo), "isolated": .count(statistics.isolated), "failed": .count(statistics.failed),
             "overdueSeconds": .seconds(statistics.overdue), "oldestUnsettledSeconds": .seconds(statistics.oldestUnsettled),
             "lastNotificationSeconds": .seconds(statistics.silence), "lostBatches": .count(statistics.lostBatches),
             "partitions": .count(statistics.partitions), "oldestSnapshotSeconds": .seconds(statistics.snapshotAge),
@@ -39,7 +40,7 @@ struct InboxStatus {
         if let overdue = statistics.overdue { lines.append(line("overdue", "\(overdue.components.seconds) s, the first that is ready")) }
         if let oldest = statistics.oldestUnsettled { lines.append(line("oldest", "\(oldest.components.seconds) s without outcome")) }
         lines.append(line("silence", silence.map { "\($0) s since the last notification" } ?? "no notification has come yet"))
-        if statistics.suspects > 0 { lines.append(line("suspects", "\(statistics.suspects) that run alone")) }
+        if statistics.isolated > 0 { lines.append(line("isolated", "\(statistics.isolated) that run by themselves")) }
         if let age = statistics.snapshotAge, age >= .seconds(60) {
             lines.append(line("snapshot", "\(age.components.seconds) s old: dead rows cannot be removed"))
         }

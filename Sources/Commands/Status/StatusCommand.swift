@@ -21,7 +21,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let reader = try service.reader(database)
-        let options = try ConnectionOptions(DatabaseSettings(reader), command: "status")
+        let options = try ConnectionOptions(DatabaseSettings(reader), command: "status", role: "appstore_operator")
         let logger = try Logger.service("status", reader)
         let connection = try await Connection.open(options, logger: logger)
         let status = try await InboxStatus.read(from: connection)

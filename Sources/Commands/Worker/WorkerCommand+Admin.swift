@@ -3,6 +3,7 @@ import Inbox
 import Logging
 import NIOPosix
 import Prometheus
+import Schema
 import ServiceLifecycle
 
 extension WorkerCommand {
@@ -13,6 +14,7 @@ extension WorkerCommand {
         _ settings: WorkerSettings,
         registry: MetricRegistry,
         collector: StatisticsCollector,
+        gate: SchemaGate,
         logger: Logger,
         announce: @escaping @Sendable () -> Void
     ) -> [any Service] {
@@ -24,6 +26,7 @@ extension WorkerCommand {
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: logger
         ) { () throws(Problem) in
+            if let refusal = gate.refusal { throw .otherSchema("\(refusal)") }
             // As metrics say it: the database answered when it was last asked for the inbox's numbers.
             guard collector.latest != nil else { throw .databaseUnavailable(retryAfter: 5) }
         } onBound: { port in

@@ -7,6 +7,7 @@ import Logging
 import Outbox
 import Postgres
 import Prometheus
+import Schema
 import ServiceLifecycle
 import Systemd
 import Worker
@@ -32,10 +33,12 @@ struct WorkerCommand: DaemonCommand {
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, logger: logger)
         let registry = MetricRegistry(MetricCatalogue.worker)
 
+        let gate = SchemaGate(logger: logger)
+        // One for maintenance, one for the numbers of inbox and outbox.
+        let connections = settings.concurrency + 2 + Self.outboxConnections
         let pool = ConnectionPool(
-            options: try ConnectionOptions(settings.database, command: "worker"),
-            // One for maintenance, one for the numbers of inbox and outbox.
-            configuration: ConnectionPool.Configuration(maxConnections: settings.concurrency + 2 + Self.outboxConnections),
+            options: try ConnectionOptions(settings.database, command: "worker", role: "appstore_worker"),
+            configuration: ConnectionPool.Configuration(maxConnections: connections).checked(by: gate),
             logger: logger
         )
         registry.observe(pool, as: "worker")
@@ -54,7 +57,7 @@ struct WorkerCommand: DaemonCommand {
             notifier.ready(status: "keeping the books of \(settings.apps.map(\.bundleID).joined(separator: ", "))")
             logger.notice("worker is running", metadata: ["worker.concurrency": "\(settings.concurrency)"])
         }
-        let admin = Self.admin(settings, registry: registry, collector: collector, logger: logger, announce: announce)
+        let admin = Self.admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         // In the order of dependency: the last is the first to shut down.
         try await ServiceGroup.running(

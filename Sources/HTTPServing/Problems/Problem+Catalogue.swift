@@ -94,6 +94,13 @@ extension Problem {
         Problem(413, "content-too-large", "Content too large", "The body may have at most \(limit) bytes.")
     }
 
+    /// Status 503 while the database's schema is not one that this program works with.
+    ///
+    /// - Parameter reason: what the schema is, and what to run.
+    package static func otherSchema(_ reason: String) -> Problem {
+        Problem(503, "other-schema", "Other schema", reason, retryAfter: 5)
+    }
+
     /// Status 503 while the database does not answer.
     package static func databaseUnavailable(retryAfter: Int) -> Problem {
         Problem(503, "database-unavailable", "Database unavailable", "The database takes nothing. Try again.", retryAfter: retryAfter)

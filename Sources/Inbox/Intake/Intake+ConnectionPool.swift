@@ -1,6 +1,7 @@
 package import Logging
 package import Metrics
 package import Postgres
+import SQL
 
 extension Intake {
     /// Creates an intake that stores bodies with `appstore.receive` on connections of a pool.
@@ -13,7 +14,7 @@ extension Intake {
         metrics: any MetricsFactory = MetricsSystem.factory
     ) {
         self.init(configuration: configuration, logger: logger, metrics: metrics) { bodies, source in
-            let statement = Statement(name: "receive", "SELECT event_id FROM appstore.receive(\(bodies), \(source)) AS event_id")
+            let statement = Statement(.receiveBodies, ["bodies": bodies, "source": source])
             let rows = try await pool.withConnection { connection in try await connection.query(statement) }
             return try rows.map { row in try row.decode("event_id") }
         }

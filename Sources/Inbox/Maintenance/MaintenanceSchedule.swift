@@ -1,10 +1,10 @@
-/// Which task is next, and when: each comes again soon while it has work, and at longer and longer intervals while it has none.
+/// Which task is next, and when: soon while it has work, and at longer and longer intervals while it has none.
 struct MaintenanceSchedule {
     /// How a step ended.
     enum Ending {
         case moreToDo
         case nothingToDo
-        /// Somebody else needs what it needs.
+        /// Another transaction holds a lock that it needs.
         case inTheWay
     }
 
@@ -15,12 +15,12 @@ struct MaintenanceSchedule {
 
     private var entries: [MaintenanceTask: Entry]
 
-    /// Begins with each task within its first rest, so that workers that start together do not come together.
+    /// Begins each task at a random moment of its first rest, so that workers that start together do not take their steps together.
     init(now: ContinuousClock.Instant, using generator: inout some RandomNumberGenerator) {
         entries = [:]
         for task in MaintenanceTask.allCases {
             let rest = min(task.longestRest, .seconds(5))
-            entries[task] = Entry(next: now + rest * Double.random(in: 0...1, using: &generator), rest: task.pause)
+            entries[task] = Entry(next: now + rest * Double.random(in: 0...1, using: &generator), rest: MaintenanceTask.pause)
         }
     }
 
@@ -31,10 +31,10 @@ struct MaintenanceSchedule {
             guard let entry = entries[task], first.map({ entry.next < $0.at }) ?? true else { continue }
             first = (task, entry.next)
         }
-        return first ?? (.repair, .now)
+        return first ?? (.preparePartitions, .now)
     }
 
-    /// Says when a task comes again. Half of a rest is random.
+    /// Sets when a task comes again. Half of a rest is random.
     mutating func ended(
         _ task: MaintenanceTask,
         _ ending: Ending,
@@ -44,13 +44,13 @@ struct MaintenanceSchedule {
         let rest: Duration
         switch ending {
         case .moreToDo:
-            entries[task] = Entry(next: now + task.pause, rest: task.pause)
+            entries[task] = Entry(next: now + MaintenanceTask.pause, rest: MaintenanceTask.pause)
             return
         case .nothingToDo:
-            rest = min((entries[task]?.rest ?? task.pause) * 2, task.longestRest)
+            rest = min((entries[task]?.rest ?? MaintenanceTask.pause) * 2, task.longestRest)
         case .inTheWay:
-            // Whoever is in the way may stay for hours, and an attempt may keep others waiting for a moment.
-            rest = min(max((entries[task]?.rest ?? task.pause) * 2, .seconds(5)), max(task.longestRest, .seconds(5)))
+            // The lock may be held for hours, and an attempt may keep others waiting for a moment.
+            rest = min(max((entries[task]?.rest ?? MaintenanceTask.pause) * 2, .seconds(5)), max(task.longestRest, .seconds(5)))
         }
         entries[task] = Entry(next: now + rest / 2 + rest / 2 * Double.random(in: 0...1, using: &generator), rest: rest)
     }

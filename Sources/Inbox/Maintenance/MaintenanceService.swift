@@ -3,8 +3,8 @@ package import Metrics
 package import Postgres
 import ServiceLifecycle
 
-/// Keeps house beside the live path: one task after the other, on one connection of the pool. Any number of workers may run it; in
-/// PostgreSQL a repair is in one worker's hands at a time, and so is each step of ageing.
+/// Runs the maintenance tasks beside the live path: one task after the other, on one connection of the pool. Any number of workers may run
+/// it; a lock in PostgreSQL lets one of them take a step at a time.
 package struct MaintenanceService: Service {
     private let pool: ConnectionPool
     private let logger: Logger
@@ -46,14 +46,14 @@ package struct MaintenanceService: Service {
             )
             return step.hasMore ? .moreToDo : .nothingToDo
         } catch let error as PostgresError where error.isSerializationConflict {
-            // The live path comes first; nothing was changed.
+            // The live path has priority. The step has changed nothing.
             logger.debug("maintenance waits for others", metadata: metadata(task))
             return .inTheWay
         } catch is CancellationError where Task.isCancelled {
             return .nothingToDo
         } catch {
             metrics.recordFailure(of: task)
-            // Said once, not at each attempt.
+            // A warning for the first failure only.
             logger.log(
                 level: failing.insert(task).inserted ? .warning : .debug,
                 "maintenance step failed and will be tried again",
@@ -72,7 +72,7 @@ package struct MaintenanceService: Service {
             do {
                 try await Task.sleep(until: instant, clock: clock)
             } catch {
-                // Cut short by the shutdown, which the loop looks at next.
+                // The shutdown ends the rest; the loop checks for it.
             }
         }
     }

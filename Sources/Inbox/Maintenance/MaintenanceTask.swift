@@ -1,42 +1,37 @@
 package import Postgres
+import SQL
 
-/// What is done beside the live path: repairs that were requested, partitions, ageing. Each step is one short transaction, and one that
-/// is interrupted has done nothing.
+/// What is done beside the live path: partitions and ageing. Each step is one short transaction, and one that is interrupted has done
+/// nothing.
 package enum MaintenanceTask: String, CaseIterable, Sendable {
-    /// The next step of a repair that was requested.
-    case repair
     /// A partition ahead of the events, or the end of one whose time is over.
     case preparePartitions = "prepare_partitions"
-    /// A look at a partition that gets no new events, until it can be dropped.
+    /// Checks a partition that gets no new events, of the inbox or of the outcomes, until it can be dropped.
     case dropPartition = "drop_partition"
-    /// Bodies of what was rejected and anyone could have posted.
+    /// Bodies of rejected events in which nothing could be verified.
     case ageRejectedBodies = "age_rejected_bodies"
-    /// Bodies in the default partition.
+    /// Bodies in the default partition of the inbox, which is never dropped.
     case ageDefaultBodies = "age_default_bodies"
     case ageRejectedOutcomes = "age_rejected_outcomes"
-    /// Outcomes whose body has gone.
-    case ageOutcomes = "age_outcomes"
-    /// Calls of the outbox that were settled long ago, and those that nobody has made by their deadline, which are given up.
+    /// Outcomes in the default partition.
+    case ageDefaultOutcomes = "age_default_outcomes"
+    /// Notifications that Apple repeats no more.
+    case ageNotifications = "age_notifications"
+    /// Calls of the outbox that were settled long ago, and those that no worker made by their deadline, which are given up.
     case ageCalls = "age_calls"
 
-    /// How long a task rests at most when it found nothing to do.
+    /// The longest rest after a step that found nothing to do.
     var longestRest: Duration {
         switch self {
-        case .repair: .milliseconds(500)
-        case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes: .seconds(60)
+        case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes, .ageNotifications: .seconds(60)
         case .dropPartition: .seconds(300)
         case .ageCalls: .seconds(30)
-        case .ageDefaultBodies, .ageOutcomes: .seconds(3600)
+        case .ageDefaultBodies, .ageDefaultOutcomes: .seconds(3600)
         }
     }
 
-    /// How long it rests between two steps of work, so that the live path has the disk.
-    var pause: Duration {
-        switch self {
-        case .repair: .milliseconds(10)
-        default: .milliseconds(100)
-        }
-    }
+    /// The rest between two steps of work, so that the live path has the disk.
+    static let pause: Duration = .milliseconds(100)
 
     /// Takes one step.
     ///
@@ -50,7 +45,7 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
 
     /// What a step did.
     package struct Step: Sendable, Hashable {
-        /// A few words for the log, such as `requeue` or `made inbox_from_10000000`.
+        /// A few words for the log, such as `made inbox_from_10000000`.
         package let did: String
         package let rows: Int
         package let hasMore: Bool
@@ -58,26 +53,14 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
 
     private var statement: Statement {
         switch self {
-        case .repair:
-            "SELECT action || ' ' || repair_id || ' ' || state AS did, events AS rows, true AS has_more FROM appstore.repair_step()"
-        case .preparePartitions:
-            """
-            SELECT did, 0::bigint AS rows, true AS has_more FROM appstore.prepare_partitions() AS did WHERE did IS NOT NULL
-            """
-        case .dropPartition:
-            "SELECT did || ' ' || partition AS did, kept::bigint AS rows, true AS has_more FROM appstore.drop_aged_partition()"
-        case .ageRejectedBodies: Self.age("rejected_bodies")
-        case .ageDefaultBodies: Self.age("default_bodies")
-        case .ageRejectedOutcomes: Self.age("rejected_outcomes")
-        case .ageOutcomes: Self.age("outcomes")
-        case .ageCalls:
-            "SELECT 'aged calls' AS did, deleted AS rows, true AS has_more FROM appstore.age_calls() AS deleted WHERE deleted > 0"
+        case .preparePartitions: Statement(.maintenancePartitions)
+        case .dropPartition: Statement(.maintenanceDropPartition)
+        case .ageRejectedBodies: Statement(.maintenanceExpire, ["walk": "rejected_bodies"])
+        case .ageDefaultBodies: Statement(.maintenanceExpire, ["walk": "default_bodies"])
+        case .ageRejectedOutcomes: Statement(.maintenanceExpire, ["walk": "rejected_outcomes"])
+        case .ageDefaultOutcomes: Statement(.maintenanceExpire, ["walk": "default_outcomes"])
+        case .ageNotifications: Statement(.maintenanceExpireNotifications)
+        case .ageCalls: Statement(.maintenanceExpireCalls)
         }
-    }
-
-    private static func age(_ walk: String) -> Statement {
-        """
-        SELECT 'aged ' || \(walk) AS did, deleted AS rows, looked > 0 AS has_more FROM appstore.age(\(walk)) WHERE looked > 0 OR deleted > 0
-        """
     }
 }

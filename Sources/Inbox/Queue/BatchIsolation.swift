@@ -48,26 +48,50 @@ struct BatchIsolation<Prepared: Sendable> {
     /// What the server has too little of for longer than that is what the event asks too much of.
     private static var patienceWithServer: Duration { .seconds(86_400) }
 
-    /// One settlement for each prepared event, in order; their indices are those of the events. Throws only what says that the transaction itself
-    /// is lost.
-    mutating func settlements(for prepared: ArraySlice<Prepared>) async throws -> [Settlement] {
+    /// One settlement for each prepared event, in order, merged as a whole and without a savepoint.
+    ///
+    /// - Throws: ``MergeFailure`` for what isolation can deal with in another transaction.
+    func settlements(forWhole prepared: [Prepared]) async throws -> [Settlement] {
         let start = ContinuousClock.now
-        switch try await trial({ try await merging(prepared) }) {
+        switch try await trial({ try await merge(prepared, transaction) }) {
         case .passed(let settlements):
             learn(from: prepared.count, since: start)
             return settlements
         case .failed(let error):
-            guard prepared.count > 1 else {
-                if Self.isTimeout(error) { learn(exceeding: bound) }
-                return [try await settlement(of: prepared.startIndex, after: error)]
-            }
-            metrics.split()
-            logger.warning("batch is split around an error", metadata: ["batch.events": "\(prepared.count)", "error": "\(error)"])
-            // Whoever takes long to fail would take as long in each probe.
-            let isSlow = ContinuousClock.now - start > bound / Self.slowness
-            if !isSlow, let settlements = try await settlementsApart(for: prepared, after: error) { return settlements }
-            return try await settlementsInParts(for: prepared, after: error, isSlow: isSlow)
+            throw MergeFailure(error: error, duration: .now - start)
         }
+    }
+
+    /// One settlement for each prepared event, in order; their indices are those of the events. Throws only what says that the transaction itself
+    /// is lost.
+    ///
+    /// - Parameter failure: what they have failed with as a whole in another transaction. After a conflict they are tried again.
+    mutating func settlements(for prepared: ArraySlice<Prepared>, after failure: MergeFailure? = nil) async throws -> [Settlement] {
+        guard let failure, !Self.isWorthRepeating(failure.error) else {
+            let start = ContinuousClock.now
+            switch try await trial({ try await merging(prepared) }) {
+            case .passed(let settlements):
+                learn(from: prepared.count, since: start)
+                return settlements
+            case .failed(let error):
+                return try await isolate(prepared, after: MergeFailure(error: error, duration: .now - start))
+            }
+        }
+        return try await isolate(prepared, after: failure)
+    }
+
+    private mutating func isolate(_ prepared: ArraySlice<Prepared>, after failure: MergeFailure) async throws -> [Settlement] {
+        let error = failure.error
+        guard prepared.count > 1 else {
+            if Self.isTimeout(error) { learn(exceeding: bound) }
+            return [try await settlement(of: prepared.startIndex, after: error)]
+        }
+        metrics.split()
+        logger.warning("batch is split around an error", metadata: ["batch.events": "\(prepared.count)", "error": "\(error)"])
+        // An event that takes long to fail would take as long in each probe.
+        let isSlow = failure.duration > bound / Self.slowness
+        if !isSlow, let settlements = try await settlementsApart(for: prepared, after: error) { return settlements }
+        return try await settlementsInParts(for: prepared, after: error, isSlow: isSlow)
     }
 
     /// What batches usually take says how long is too long; an event that runs alone has its own bound.
@@ -75,7 +99,7 @@ struct BatchIsolation<Prepared: Sendable> {
         if kind == .company { memory.merged(in: .now - start, events: events) }
     }
 
-    /// The bound was too tight for nobody's fault, or for that of a batch's only event.
+    /// Doubles the timeout: the server is slow, or the batch had one event.
     func learn(exceeding bound: Duration) {
         if kind == .company { memory.mergeExceeded(bound) }
     }
@@ -94,19 +118,23 @@ struct BatchIsolation<Prepared: Sendable> {
                     if isCareful { try await record(settlements, of: events[...], in: transaction) }
                     return settlements
                 }
-            } catch let error as PostgresError
-                where (error.isSerializationConflict && !error.isLockTimeout || error.isStalePlan) && repeats < Self.maximumRepeats
-            {
+            } catch  where Self.isWorthRepeating(error) && repeats < Self.maximumRepeats {
                 repeats += 1
                 logger.debug("batch is repeated", metadata: ["batch.repeats": "\(repeats)", "error": "\(error)"])
             }
         }
     }
 
+    /// Whether a batch only lost against another one, or a kept plan no longer fits the tables.
+    private static func isWorthRepeating(_ error: any Error) -> Bool {
+        guard let error = error as? PostgresError else { return false }
+        return error.isSerializationConflict && !error.isLockTimeout || error.isStalePlan
+    }
+
     /// Records outcomes at once, with whatever was put off until the commit.
     private func record(_ settlements: [Settlement], of events: ArraySlice<ClaimedEvent>, in transaction: Transaction) async throws {
         let plan = SettlementPlan(events: events, settlements: settlements, retry: retry)
-        _ = try await transaction.pipeline(ClaimedBatch.settle(plan.outcomes) + ["SET CONSTRAINTS ALL IMMEDIATE"])
+        _ = try await transaction.pipeline([ClaimedBatch.settle(plan.outcomes, closing: []), "SET CONSTRAINTS ALL IMMEDIATE"])
     }
 
     /// What came of merging some events.
@@ -142,23 +170,17 @@ struct BatchIsolation<Prepared: Sendable> {
     mutating func hurry(_ needed: Haste) async throws {
         guard needed.rawValue > haste.rawValue else { return }
         haste = needed
-        let limits: [Statement] =
-            switch needed {
-            case .none: []
-            case .apart: [Self.limit("lock_timeout", to: min(bound * 4 / 5, .milliseconds(500)))]
-            case .waited:
-                [
-                    Self.limit("lock_timeout", to: min(bound / 5, .milliseconds(200))),
-                    Self.limit("statement_timeout", to: bound / 4),
-                ]
-            }
-        _ = try await transaction.pipeline(limits)
+        let timeouts: ClaimedBatch.Timeouts
+        switch needed {
+        case .none: return
+        case .apart: timeouts = ClaimedBatch.Timeouts(statement: bound, lock: min(bound * 4 / 5, .milliseconds(500)))
+        case .waited: timeouts = ClaimedBatch.Timeouts(statement: bound / 4, lock: min(bound / 5, .milliseconds(200)))
+        }
+        _ = try await transaction.query(ClaimedBatch.set(timeouts))
     }
 
-    private static func limit(_ parameter: String, to time: Duration) -> Statement {
-        // Zero would be no limit.
-        "SELECT set_config(\(parameter), \("\(max(time.wholeMilliseconds, 1))"), true)"
-    }
+    /// Whether the transaction has other timeouts than before the merge.
+    var isInHaste: Bool { haste != .none }
 
     /// What becomes of an event that failed by itself.
     func settlement(of index: Int, after error: any Error) async throws -> Settlement {
@@ -185,7 +207,7 @@ struct BatchIsolation<Prepared: Sendable> {
         }
     }
 
-    /// Comes back the later the longer it has waited: nobody knows how long a lock is kept, or a server stalls.
+    /// Postpones an event, the longer it has waited the further: a lock may be kept, or a server may stall, for any time.
     func blocked(_ index: Int, _ error: String) -> Settlement {
         let delay = min(max(.milliseconds(500), events[index].age / 4), .seconds(30))
         return .postponed(by: delay * Double.random(in: 0.5...1), error: error)
@@ -208,7 +230,7 @@ struct BatchIsolation<Prepared: Sendable> {
 
 extension PostgresError {
     /// Whether the batch is to be forgotten, because the error is about its transaction and not about an event in it. A statement that was
-    /// cancelled after its time-out (57014) is an event's fault; a server that shuts down (57P01 to 57P03) is nobody's.
+    /// cancelled after its time-out (57014) is an event's fault; a server that shuts down (57P01 to 57P03) is not.
     var endsBatch: Bool {
         isConnectionLoss || code == .timeout || code == .closed || sqlState == .readOnlyTransaction || sqlState == .idleInTransactionTimeout
     }
@@ -216,7 +238,7 @@ extension PostgresError {
     /// Whether a lock was not had in time.
     fileprivate var isLockTimeout: Bool { sqlState == .lockNotAvailable }
 
-    /// Whether it was in vain to wait for a lock: whose fault it is, nobody knows, but not the event's that waited for it.
+    /// Whether a wait for a lock failed, which is not the fault of the event that waited.
     fileprivate var isLockWait: Bool { isLockTimeout || sqlState == .deadlockDetected }
 
     /// Whether the server has too little of something, disk or memory say, cannot read or write a file, or does not have what the program's own

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// An event that this transaction holds: nobody else can claim it until the transaction ends.
+/// An event that this transaction holds: no other worker can claim it until the transaction ends.
 package struct ClaimedEvent: Sendable {
     package let eventID: Int64
     /// Where it came in, such as `notification_v2`.
@@ -12,6 +12,8 @@ package struct ClaimedEvent: Sendable {
     package let attempts: Int
     /// Exactly as it was received.
     package let body: [UInt8]
+    /// 1, and one more after each requeue.
+    var run: Int32 = 1
     /// How often it had its process end, or be ended, while it ran alone; known of suspects only.
     var deaths = 0
     /// Whether its process died while it ran beside others, so that this time it has to be by itself to the end; known of suspects only.
@@ -33,6 +35,12 @@ package struct ClaimedEvent: Sendable {
         self.body = body
     }
 
+    /// An event whose body has not been read: the queue knows neither its source nor when it was received.
+    init(eventID: Int64, claimedAt: PostgresTimestamp, attempts: Int, run: Int32) {
+        self.init(eventID: eventID, source: "", receivedAt: claimedAt, claimedAt: claimedAt, attempts: attempts, body: [])
+        self.run = run
+    }
+
     /// What has to be known of it once it has been prepared.
     var withoutBody: ClaimedEvent { with(source: source, receivedAt: receivedAt, body: []) }
 
@@ -46,6 +54,7 @@ package struct ClaimedEvent: Sendable {
             attempts: attempts,
             body: body
         )
+        event.run = run
         event.deaths = deaths
         event.hasToStayAlone = hasToStayAlone
         return event

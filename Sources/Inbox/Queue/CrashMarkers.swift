@@ -1,5 +1,6 @@
 import Logging
 import Postgres
+import SQL
 import Synchronization
 
 /// Says in the database which events each batch has in its hands, so that it is known afterwards if their process dies.
@@ -54,15 +55,7 @@ final class CrashMarkers: Sendable {
     /// Says whether a death of the process would be the fault of a suspect that goes on beside others.
     func accuse(_ lane: ClaimedBatch.Lane, _ isAccused: Bool) async {
         do {
-            try await commit([
-                Statement(
-                    name: "accuse",
-                    """
-                    UPDATE appstore.inbox_in_flight SET is_alone = \(isAccused)
-                    FROM set_config('synchronous_commit', 'off', true) WHERE lane = \(lane)
-                    """
-                )
-            ])
+            try await commit([Statement(.changeMarker, ["is_alone": isAccused, "lane": lane])])
         } catch {
             logger.warning(
                 "the marker of a suspect is not as it should be",
@@ -71,17 +64,21 @@ final class CrashMarkers: Sendable {
         }
     }
 
-    /// The batch was lost and this process is well: nobody is to blame. The marker goes with the next conversation on the side connection.
+    /// The batch was lost, but not by a crash of this process: no event is at fault. The marker goes with the next conversation on the side connection.
     func forget(_ lane: ClaimedBatch.Lane) {
         _ = forgotten.withLock { $0.insert(lane) }
     }
 
-    /// Looks for batches that were lost and draws the consequences for their events.
+    /// Looks for batches that were lost and draws the consequences for their events. One statement without a transaction is enough where
+    /// there are none.
     func lookForLostBatches(_ rules: LostBatches.Rules) async throws -> LossReport {
         let report = try await sparingForgotten { forgotten in
-            try await side.withTransaction { transaction in
-                if !forgotten.isEmpty { try await transaction.execute(Self.remove(forgotten)) }
-                return try await LostBatches.judge(rules, in: transaction)
+            try await side.withConnection { connection in
+                let statements = (forgotten.isEmpty ? [] : [Self.remove(forgotten)]) + [LostBatches.find(rules)]
+                let found = try await connection.pipeline(statements)
+                let (lanes, report) = try LostBatches.found(found[statements.count - 1])
+                guard !lanes.isEmpty else { return report }
+                return try await connection.withTransaction { try await LostBatches.judge(rules, in: $0) }
             }
         }
         if isAway.exchange(false, ordering: .relaxed) { logger.notice("batches are marked again") }
@@ -112,24 +109,10 @@ final class CrashMarkers: Sendable {
     /// A marker is for the death of this process, which PostgreSQL outlives: it need not be on the disk before the batch goes on. Only that of
     /// a suspect waits, for it may take the machine with it.
     private static func insert(_ ids: [Int64], lane: ClaimedBatch.Lane, isSuspect: Bool) -> Statement {
-        isSuspect
-            ? Statement(
-                name: "mark_suspect",
-                """
-                INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
-                VALUES (\(lane), \(ids), true, clock_timestamp())
-                """
-            )
-            : Statement(
-                name: "mark",
-                """
-                INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at)
-                SELECT \(lane), \(ids), false, clock_timestamp() FROM set_config('synchronous_commit', 'off', true)
-                """
-            )
+        Statement(isSuspect ? .markIsolated : .markBatch, ["lane": lane, "event_ids": ids])
     }
 
     private static func remove(_ lanes: [ClaimedBatch.Lane]) -> Statement {
-        Statement(name: "unmark_forgotten", "DELETE FROM appstore.inbox_in_flight WHERE lane = ANY (\(lanes))")
+        Statement(.removeMarkers, ["lanes": lanes])
     }
 }

@@ -84,7 +84,7 @@ final class HangWatch: Sendable {
     /// Waits for that time, in which the machine was not stopped, and up to a tenth of a second more.
     ///
     /// For bounds that are hardly ever reached, which each batch has: a timer of the system's stays until its time has come, also when
-    /// nobody waits for it any more.
+    /// no task waits for it any more.
     func sleep(for time: Duration) async throws {
         try await wait { key, wake in expect(key, within: time, orElse: wake) }
     }
@@ -136,7 +136,8 @@ final class HangWatch: Sendable {
     private func run() -> Never {
         while true {
             usleep(UInt32(Self.pause.wholeMilliseconds * 1000))
-            // Nobody waits for this task, and there is at most one of it: that it runs is all that it has to say.
+            guard state.withLock({ !$0.matters.isEmpty }) else { continue }
+            // No task waits for this one, and there is at most one of it: it only shows that Swift's threads run.
             let isSwiftFree = hasBeatTaken.exchange(false, ordering: .relaxed)
             if isSwiftFree { Task.detached { self.hasBeatTaken.store(true, ordering: .relaxed) } }
             for matter in takeOverdue(isSwiftFree: isSwiftFree) { matter.whenOver() }

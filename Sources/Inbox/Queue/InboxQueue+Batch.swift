@@ -47,7 +47,7 @@ extension InboxQueue {
     }
 
     /// What became of a batch.
-    private struct Settled: Sendable {
+    struct Settled: Sendable {
         let work: Work
         let plan: SettlementPlan
         let losses: LossReport
@@ -55,48 +55,92 @@ extension InboxQueue {
         let hasStalled: Bool
     }
 
-    /// Takes one batch, in three round trips on its connection and one beside it: claim; marker; merge; outcomes and commit. Before there is a
-    /// mark a look may come first.
+    /// How far a batch has come, which tells what an error is about.
+    struct Course: Sendable {
+        enum Stage: Sendable {
+            case claim
+            case bodies
+            case merge
+            /// Its outcomes travel with the commit.
+            case record
+        }
+
+        var stage = Stage.claim
+        /// The events that it has claimed.
+        var taken: [Int64] = []
+        /// How long a statement of its merge may take.
+        let bound: Duration
+    }
+
+    /// Takes one batch, in four round trips: claim; bodies, and beside that the marker; merge; outcomes and commit. Before there is a mark a
+    /// look may come first.
     ///
     /// Returns when all of its preparations have ended. One that never does is ended with the process, soon after the others were committed.
     func run(_ batch: Batch) async throws -> BatchReport {
-        var (taken, isRecording) = ([Int64](), false)
+        var course = Course(bound: memory.statementBound(for: batch.limit))
         defer { HangWatch.shared.settle(batch.lane) }
         do {
             return try await withThrowingTaskGroup(of: Preparation.self, returning: BatchReport.self) { group in
                 defer { inFlight.leave(batch.lane) }
-                let settled = try await pool.withTransaction { transaction in
-                    let bound = memory.statementBound(for: batch.limit)
-                    let start = ContinuousClock.now
-                    let isWary = memory.isWary
-                    let claimed = try await claim(batch, withBodies: !isWary, bound: bound, in: transaction)
-                    guard !claimed.isEmpty else { return nil as Settled? }
-                    taken = claimed.map(\.eventID)
-                    let (events, unreadable) = isWary ? try await read(claimed, in: transaction) : (claimed, [])
-                    var work = Work(start: start, claimed: claimed.count, unreadable: unreadable)
-                    try await prepare(events, for: &work, of: batch, in: &group)
-                    let settled = try await settle(work, of: batch, bound: bound, in: transaction)
-                    isRecording = true
-                    return settled
-                }
-                guard let settled else { return BatchReport() }
+                guard let settled = try await settled(batch, &course, in: &group) else { return BatchReport() }
                 if !settled.work.overdue.isEmpty { giveUp(settled, of: batch) }
                 return report(settled, of: batch)
             }
         } catch {
-            // What was not claimed has no marker.
-            if !taken.isEmpty { markers.forget(batch.lane) }
-            if error is CrashMarkers.Unmarked || error is CancellationError { throw error }
-            metrics.batchLost()
-            let postgresError = error as? PostgresError
-            if postgresError?.isConnectionLoss == true { memory.connectionWasLost() }
-            if taken.isEmpty, postgresError?.mayBeOfBody == true { memory.claimFailed() }
-            if postgresError?.isAboutData == true {
-                if isRecording { memory.recordingFailed() }
-            } else {
-                memory.lost(taken, inCompany: batch.kind == .company)
-            }
+            learn(from: error, of: batch, course)
             throw error
+        }
+    }
+
+    /// Has a batch settled by the transaction that claims it, or, when its merge fails, by another one that claims the same events again.
+    private func settled(
+        _ batch: Batch,
+        _ course: inout Course,
+        in group: inout ThrowingTaskGroup<Preparation, any Error>
+    ) async throws -> Settled? {
+        do {
+            return try await pool.withTransaction { transaction in
+                let start = ContinuousClock.now
+                let claimed = try await claim(batch, in: transaction)
+                guard !claimed.isEmpty else { return nil }
+                course.taken = claimed.map(\.eventID)
+                var work = Work(start: start, claimed: claimed.count)
+                batch.whenClaimed(work.claimed >= batch.limit)
+                work.putOff = putOff(among: claimed)
+                let putOff = Set(work.putOff.map(\.event.eventID))
+                let keys = putOff.isEmpty ? claimed : claimed.filter { !putOff.contains($0.eventID) }
+                course.stage = .bodies
+                let events = try await markAndRead(keys, for: &work, of: batch, bound: course.bound, in: transaction)
+                course.stage = .merge
+                try await prepare(events, for: &work, of: batch, in: &group)
+                return try await settle(work, of: batch, &course, in: transaction)
+            }
+        } catch let failure as FailedMerge {
+            return try await pool.withTransaction { try await settleAgain(failure, of: batch, &course, in: $0) }
+        }
+    }
+
+    /// What the batches after a lost one are to know of it.
+    private func learn(from error: any Error, of batch: Batch, _ course: Course) {
+        // What was not claimed has no marker.
+        if !course.taken.isEmpty { markers.forget(batch.lane) }
+        if error is CrashMarkers.Unmarked || error is CancellationError { return }
+        metrics.batchLost()
+        let postgresError = error as? PostgresError
+        if postgresError?.isConnectionLoss == true { memory.connectionWasLost() }
+        let isAboutData = postgresError?.isAboutData == true
+        switch course.stage {
+        case .claim:
+            break
+        case .bodies:
+            if postgresError?.mayBeOfBody == true { memory.claimFailed() }
+        case .merge:
+            if !isAboutData { memory.lost(course.taken, inCompany: batch.kind == .company) }
+        case .record where isAboutData:
+            memory.recordingFailed()
+        case .record:
+            if batch.kind == .company, postgresError?.sqlState == .queryCanceled { memory.mergeExceeded(course.bound) }
+            memory.lost(course.taken, inCompany: batch.kind == .company)
         }
     }
 
@@ -119,18 +163,14 @@ extension InboxQueue {
         expect(batch, within: configuration.hangPatience)
     }
 
-    /// Marks what was claimed, and prepares it.
+    /// Prepares what was claimed.
     private func prepare(
         _ events: [ClaimedEvent],
         for work: inout Work,
         of batch: Batch,
         in group: inout ThrowingTaskGroup<Preparation, any Error>
     ) async throws {
-        batch.whenClaimed(work.claimed >= batch.limit)
-        work.putOff = putOff(among: events)
-        let events = work.putOff.isEmpty ? events : events.filter { event in !work.putOff.contains { $0.event.eventID == event.eventID } }
         guard !events.isEmpty else { return }
-        try await markers.mark(events, lane: batch.lane, isSuspect: batch.kind == .alone)
         for (event, stage) in zip(events, try await prepareAll(events, of: batch, in: &group)) {
             switch stage {
             case .prepared(let prepared):
@@ -167,83 +207,6 @@ extension InboxQueue {
             )
             return (event.withoutBody, delay)
         }
-    }
-
-    /// - Parameter bound: how long each later statement may take, where others run beside the batch.
-    private func claim(
-        _ batch: Batch,
-        withBodies: Bool,
-        bound: Duration,
-        in transaction: Transaction
-    ) async throws -> [ClaimedEvent] {
-        guard batch.kind == .company else {
-            return try ClaimedBatch.suspects(await transaction.query(ClaimedBatch.claimSuspect(lane: batch.lane, withBody: withBodies)))
-        }
-        var start = memory.nextClaim()
-        if let look = start.look, start.position == .start {
-            let begun = ContinuousClock.now
-            memory.observe(try ClaimedBatch.probe(await transaction.query(ClaimedBatch.probe(look)), look), after: .now - begun)
-            start = memory.claimAfterLook()
-        }
-        let events = try await claim(batch, from: start, withBodies: withBodies, bound: bound, in: transaction)
-        guard events.isEmpty, start.isContinuation else { return events }
-        let mark = QueueMemory.ClaimStart(position: memory.mark)
-        return try await claim(batch, from: mark, withBodies: withBodies, bound: bound, in: transaction)
-    }
-
-    private func claim(
-        _ batch: Batch,
-        from start: QueueMemory.ClaimStart,
-        withBodies: Bool,
-        bound: Duration,
-        in transaction: Transaction
-    ) async throws -> [ClaimedEvent] {
-        let claim = ClaimedBatch.claim(
-            limit: batch.limit,
-            bytes: configuration.batchBytes,
-            from: start.position,
-            lane: batch.lane,
-            bound: bound,
-            withBodies: withBodies
-        )
-        let rows: Rows
-        if let look = start.look {
-            let begun = ContinuousClock.now
-            // Before the claim, which bounds all statements that come after it.
-            let answers = try await transaction.pipeline([ClaimedBatch.probe(look), claim])
-            memory.observe(try ClaimedBatch.probe(answers[0], look), after: .now - begun)
-            rows = answers[1]
-        } else {
-            rows = try await transaction.query(claim)
-        }
-        memory.claimed(rows.count, upTo: rows.count < batch.limit ? nil : try ClaimedBatch.end(rows))
-        return try ClaimedBatch.events(rows)
-    }
-
-    /// Merges what was prepared and has the outcomes travel with the commit. If the database takes too long, nobody is to blame: the batch is
-    /// forgotten, and its events are taken again.
-    private func settle(_ work: Work, of batch: Batch, bound: Duration, in transaction: Transaction) async throws -> Settled {
-        let isCareful = memory.isCareful
-        var merged = Merged()
-        if !work.events.isEmpty { merged = try await mergeAll(work, of: batch, bound: bound, isCareful: isCareful, in: transaction) }
-        var plan = SettlementPlan(events: work.events, settlements: merged.settlements, retry: configuration.retry)
-        for (event, delay) in work.putOff { plan.putOff(event, for: delay) }
-        for (event, error) in work.unreadable { plan.postpone(event, for: configuration.retry.maximumDelay, error: error) }
-        // COMMIT, and what travels with it, has the role's own times.
-        var statements: [Statement] = ["SET LOCAL statement_timeout TO DEFAULT", "SET LOCAL lock_timeout TO DEFAULT"]
-        if !isCareful { statements += ClaimedBatch.settle(plan.outcomes) }
-        statements += ClaimedBatch.postpone(plan.retries) + [ClaimedBatch.unmark(batch.lane)]
-        var losses = LossReport(suspectsAreDue: false)
-        if !work.overdue.isEmpty {
-            var consequences = LostBatches.Consequences(rules: configuration.lossRules, events: work.overdue)
-            let ids = work.overdue.map(\.eventID)
-            consequences.add(batch.kind == .alone ? .death(ids[0], reason: "timed_out") : .suspects(ids), of: batch.lane)
-            losses.add(consequences)
-            statements += consequences.statements
-        }
-        try transaction.leave(with: statements)
-        expectAnswer(to: batch)
-        return Settled(work: work, plan: plan, losses: losses, hasStalled: merged.hasStalled)
     }
 }
 

@@ -14,6 +14,25 @@ struct Merged: Sendable {
     var settlements: [Settlement] = []
     /// Whether too many events waited in vain for each of them to be to blame.
     var hasStalled = false
+    /// Whether the transaction has other timeouts than those that it had before the merge of a batch in company.
+    var hasOtherTimeouts = false
+}
+
+/// How a batch is merged.
+struct MergeAttempt: Sendable {
+    /// As a whole and without a savepoint; an error ends the transaction.
+    var isWhole = false
+    /// What the whole batch has failed with in a transaction that was rolled back.
+    var failure: MergeFailure?
+    /// Whether outcomes are recorded together with the merge, so that an error in recording, too, is only one event's.
+    let isCareful: Bool
+}
+
+/// Why a whole batch could not be merged.
+struct MergeFailure: Error {
+    let error: any Error
+    /// How long it took to fail.
+    let duration: Duration
 }
 
 /// How long a merge may take.
@@ -35,17 +54,15 @@ extension InboxQueue {
     func mergeAll(
         _ work: Work,
         of batch: Batch,
+        _ attempt: MergeAttempt,
         bound usual: Duration,
-        isCareful: Bool,
         in transaction: Transaction
     ) async throws -> Merged {
         let bounds = mergeBounds(for: work, of: batch, usual: usual)
         if let lock = bounds.lock {
             expectAnswer(to: batch)
-            _ = try await transaction.pipeline([
-                "SET LOCAL lock_timeout = \(unsafeRaw: "\(lock.wholeMilliseconds)")",
-                "SET LOCAL statement_timeout = \(unsafeRaw: "\(bounds.statement.wholeMilliseconds)")",
-            ])
+            let timeouts = ClaimedBatch.Timeouts(statement: bounds.statement, lock: lock)
+            _ = try await transaction.query(ClaimedBatch.set(timeouts))
         }
         let expectEnd = { @Sendable in expect(batch, within: bounds.merge + configuration.hangPatience * 5) }
         expectEnd()
@@ -62,10 +79,17 @@ extension InboxQueue {
                     of: self,
                     bound: bounds.statement,
                     kind: batch.kind,
-                    isCareful: isCareful
+                    isCareful: attempt.isCareful
                 )
-                let settlements = try await isolation.settlements(for: work.prepared[...])
-                return .done(Merged(settlements: settlements, hasStalled: isolation.hasStalled))
+                var merged = Merged(hasOtherTimeouts: bounds.lock != nil)
+                if attempt.isWhole {
+                    merged.settlements = try await isolation.settlements(forWhole: work.prepared)
+                } else {
+                    merged.settlements = try await isolation.settlements(for: work.prepared[...], after: attempt.failure)
+                    merged.hasStalled = isolation.hasStalled
+                    merged.hasOtherTimeouts = merged.hasOtherTimeouts || isolation.isInHaste
+                }
+                return .done(merged)
             }
             watch(work, of: batch, bounds: bounds, in: &group, transaction: transaction)
             if let merged = try await awaitMerge(of: batch, in: &group) { return merged }

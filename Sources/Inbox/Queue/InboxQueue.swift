@@ -77,11 +77,30 @@ package struct InboxQueue<Prepared: Sendable>: Sendable {
         }
     }
 
+    /// Whether an event is due that has not been claimed, as far as can be seen without locking anything: one statement without a transaction,
+    /// for a worker that waits. ``takeBatch(whenClaimed:)`` may find that other workers hold what is due.
+    ///
+    /// - Throws: ``PostgresError`` when the database could not be asked.
+    package func hasDueEvents() async throws -> Bool {
+        if memory.suspectsAreDue { return true }
+        let look = memory.nextLook()
+        let begun = ContinuousClock.now
+        do {
+            let rows = try await pool.withConnection { try await $0.query(ClaimedBatch.probe(look)) }
+            let probe = try ClaimedBatch.probe(rows, look)
+            memory.observe(probe, after: .now - begun)
+            return probe.isDue
+        } catch {
+            if (error as? PostgresError)?.isConnectionLoss == true { memory.connectionWasLost() }
+            throw error
+        }
+    }
+
     /// Looks for lost batches, whose process died by kill, crash or hang or gave them up, and has their events run alone. To be called when a
     /// process starts and about once a second.
     ///
     /// - Parameter isFirst: whether this process has only just started; it takes no event before it knows which killed the one before it, and
-    ///   gives nobody time to say that he lives.
+    ///   waits for no other worker's sign of life.
     package func lookForLostBatches(isFirst: Bool = false) async throws -> LossReport {
         var rules = configuration.lossRules
         if isFirst { rules.companyGrace = .zero }

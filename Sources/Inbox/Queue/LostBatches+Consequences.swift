@@ -1,4 +1,5 @@
 import Postgres
+import SQL
 
 extension LostBatches {
     /// What is to be written because of lost batches, or of events that were given up.
@@ -36,7 +37,7 @@ extension LostBatches {
                 suspects.formUnion(eventIDs)
             case .death(let eventID, let reason):
                 guard let event = events[eventID] else { return }
-                // Two markers may be about one event: whoever took it before its first one was judged gave it a second.
+                // Two markers may be about one event: a worker that took it before its first one was judged gave it a second.
                 guard !isJudged(eventID) else { break }
                 var generator = SystemRandomNumberGenerator()
                 if let delay = rules.deaths.delay(afterFailures: event.deaths + 1, using: &generator) {
@@ -61,62 +62,40 @@ extension LostBatches {
                     error: Self.account(of: reason, deaths: event.deaths + 1)
                 )
             }
-            return [suspicion, postponement, respite, closing] + ClaimedBatch.settle(failed)
+            return [suspicion, postponement, respite, ClaimedBatch.settle(failed, closing: closed)]
         }
 
         private static func account(of reason: String, deaths: Int) -> String {
             "\(reason): \(deaths) times the worker had only this event in its hands"
         }
 
-        /// Every writer of the queue names a time that is not in the past: the low-water mark relies on it. A suspect whose process died while it
-        /// went on beside others lets these go first, and is alone to the end the next time.
+        /// A suspect whose process died while it went on beside others lets these go first, and is alone to the end the next time.
         private var suspicion: Statement {
             Statement(
-                name: "suspect_lost",
-                """
-                UPDATE appstore.inbox_ready
-                SET is_suspect = true, run_at = greatest(run_at, clock_timestamp() + CASE WHEN is_suspect THEN interval '5 seconds' ELSE '0' END),
-                    last_error = CASE WHEN is_suspect THEN \(ClaimedBatch.lossBesideOthers) ELSE last_error END
-                WHERE event_id = ANY (\(suspects.sorted()))
-                """
+                .isolateLostEvents,
+                ["died_beside_others": ClaimedBatch.lossBesideOthers, "event_ids": suspects.sorted()]
             )
         }
 
         private var postponement: Statement {
-            let ids = deaths.map(\.event.eventID)
-            let errors = deaths.map { Self.account(of: $0.reason, deaths: $0.event.deaths + 1) }
-            return Statement(
-                name: "postpone_lost",
-                """
-                WITH dead AS MATERIALIZED (
-                    SELECT * FROM unnest(\(ids), \(deaths.map(\.delay.wholeMilliseconds)), \(errors)) AS dead (event_id, delay, error)
-                )
-                UPDATE appstore.inbox_ready AS r
-                SET attempts = r.attempts + 1, deaths = r.deaths + 1, is_suspect = true,
-                    (last_error, run_at) = (SELECT dead.error, clock_timestamp() + dead.delay * interval '1 millisecond'
-                                            FROM dead WHERE dead.event_id = r.event_id)
-                WHERE r.event_id = ANY (\(ids))
-                """
+            Statement(
+                .postponeLostEvents,
+                [
+                    "event_ids": deaths.map(\.event.eventID), "delays": deaths.map(\.delay.wholeMilliseconds),
+                    "errors": deaths.map { Self.account(of: $0.reason, deaths: $0.event.deaths + 1) },
+                ]
             )
         }
 
-        /// Nobody is to run it before it is judged.
+        /// An isolated event does not run before it is judged.
         private var respite: Statement {
             Statement(
-                name: "spare_lost",
-                """
-                WITH lost AS (
-                    UPDATE appstore.inbox_in_flight SET lost_at = clock_timestamp() WHERE lane = ANY (\(respited.map(\.lane) + noted))
-                )
-                UPDATE appstore.inbox_ready
-                SET run_at = greatest(run_at, clock_timestamp() + \((rules.grace + .seconds(2)).wholeMilliseconds) * interval '1 millisecond')
-                WHERE event_id = ANY (\(respited.map(\.eventID)))
-                """
+                .noteLostBatches,
+                [
+                    "lanes": respited.map(\.lane) + noted, "delay": (rules.grace + .seconds(2)).wholeMilliseconds,
+                    "event_ids": respited.map(\.eventID),
+                ]
             )
-        }
-
-        private var closing: Statement {
-            Statement(name: "close_lost", "DELETE FROM appstore.inbox_in_flight WHERE lane = ANY (\(closed))")
         }
     }
 }

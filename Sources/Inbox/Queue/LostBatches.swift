@@ -1,4 +1,5 @@
 import Postgres
+import SQL
 
 /// What follows for the events of batches that ended without a commit.
 ///
@@ -27,7 +28,7 @@ enum LostBatches {
         let isNoted: Bool
         /// Whether its process has had its time.
         let isOverdue: Bool
-        /// Whether PostgreSQL was started anew since: the batch ended with the server, and nobody is to blame.
+        /// Whether PostgreSQL was started anew since: the batch ended with the server, and no event is at fault.
         var endedWithServer = false
     }
 
@@ -61,34 +62,31 @@ enum LostBatches {
         return marker.isOverdue ? .death(event, reason: "killed_worker") : .later
     }
 
+    /// Looks for lost batches. In a transaction it keeps their lanes, so that no other worker judges them.
+    static func find(_ rules: Rules) -> Statement {
+        Statement(
+            .findLostBatches,
+            [
+                "grace_alone": rules.grace.wholeMilliseconds, "grace_together": rules.companyGrace.wholeMilliseconds,
+                "limit": rules.batchesPerLook,
+            ]
+        )
+    }
+
+    /// The lanes of lost batches, and a report that says whether an event that has to run alone is due.
+    static func found(_ rows: Rows) throws -> (lanes: [ClaimedBatch.Lane], report: LossReport) {
+        (try rows[0].decode("lanes"), LossReport(suspectsAreDue: try rows[0].decode("isolated_are_due")))
+    }
+
     /// Looks for lost batches and carries the verdicts out.
     static func judge(_ rules: Rules, in transaction: Transaction) async throws -> LossReport {
-        let look = try await transaction.query(
-            Statement(
-                name: "lost_batches",
-                """
-                SELECT ARRAY(
-                           SELECT m.lane
-                           FROM (
-                               SELECT m.lane FROM appstore.inbox_in_flight AS m
-                               WHERE m.lost_at IS NULL OR \(unsafeRaw: isOverdue(rules)) ORDER BY m.marked_at, m.lane OFFSET 0
-                           ) AS m
-                           WHERE pg_try_advisory_xact_lock(m.lane) LIMIT \(rules.batchesPerLook)
-                       ) AS lanes,
-                       EXISTS (SELECT FROM appstore.inbox_ready AS r WHERE r.is_suspect AND r.run_at <= statement_timestamp()) AS suspects
-                """
-            )
-        )
-        var report = LossReport(suspectsAreDue: try look[0].decode("suspects"))
-        let lanes: [ClaimedBatch.Lane] = try look[0].decode("lanes")
+        var (lanes, report) = try found(await transaction.query(find(rules)))
         guard !lanes.isEmpty else { return report }
 
         // A batch that has just been committed had its lane freed after its marker was gone, which only a later statement sees.
         let markers = try await lock(lanes, rules, in: transaction)
         let ids = Set(markers.flatMap(\.eventIDs)).sorted()
-        let waiting = try await transaction.query(
-            Statement(name: "unsettled_of_lost", "SELECT event_id FROM appstore.inbox_ready WHERE event_id = ANY (\(ids))")
-        )
+        let waiting = try await transaction.query(Statement(.findUnsettled, ["event_ids": ids]))
         let events = try await hold(ids, in: transaction)
         let held = Set(events.map(\.eventID))
         let unsettled = try Set(waiting.map { try $0.decode(0, as: Int64.self) })
@@ -102,27 +100,13 @@ enum LostBatches {
         return report
     }
 
-    /// A condition on a marker m.
-    private static func isOverdue(_ rules: Rules) -> String {
-        """
-        coalesce(statement_timestamp() - m.lost_at, interval '0')
-            >= CASE WHEN m.is_alone THEN \(rules.grace.wholeMilliseconds) ELSE \(rules.companyGrace.wholeMilliseconds) END
-               * interval '1 millisecond'
-        """
-    }
-
     private static func lock(_ lanes: [ClaimedBatch.Lane], _ rules: Rules, in transaction: Transaction) async throws -> [Marker] {
         let rows = try await transaction.query(
             Statement(
-                name: "lock_lost",
-                """
-                SELECT m.lane, m.event_ids, m.is_alone, m.lost_at IS NOT NULL AS is_noted,
-                       \(unsafeRaw: isOverdue(rules)) AS is_overdue,
-                       m.server_start <> pg_postmaster_start_time() AS ended_with_server
-                FROM appstore.inbox_in_flight AS m WHERE m.lane = ANY (\(lanes))
-                ORDER BY m.lane
-                FOR UPDATE SKIP LOCKED
-                """
+                .lockLostMarkers,
+                [
+                    "grace_alone": rules.grace.wholeMilliseconds, "grace_together": rules.companyGrace.wholeMilliseconds, "lanes": lanes,
+                ]
             )
         )
         return try rows.map { row in
@@ -139,21 +123,10 @@ enum LostBatches {
 
     private static func hold(_ ids: [Int64], in transaction: Transaction) async throws -> [ClaimedEvent] {
         let rows = try await transaction.query(
-            Statement(
-                name: "hold_lost",
-                """
-                WITH held AS MATERIALIZED (
-                    SELECT r.event_id, r.attempts, r.deaths FROM appstore.inbox_ready AS r WHERE r.event_id = ANY (\(ids))
-                    ORDER BY r.event_id
-                    FOR UPDATE SKIP LOCKED
-                )
-                SELECT held.event_id, held.attempts, held.deaths, false AS has_to_stay_alone, statement_timestamp() AS claimed_at,
-                       i.source, i.received_at, ''::bytea AS body
-                FROM held
-                CROSS JOIN LATERAL (SELECT i.source, i.received_at FROM appstore.inbox AS i WHERE i.event_id = held.event_id OFFSET 0) AS i
-                """
-            )
+            Statement(.holdLostEvents, ["event_ids": ids, "first_event_id": ids.first ?? 0, "last_event_id": ids.last ?? 0])
         )
-        return try ClaimedBatch.suspects(rows)
+        return try zip(ClaimedBatch.suspects(rows), rows).map { event, row in
+            event.with(source: try row.decode("source"), receivedAt: try row.decode("received_at"), body: [])
+        }
     }
 }

@@ -39,6 +39,9 @@ struct LowWaterMark: Sendable {
         var xid: Int64?
         /// How long the look took, by the database's clock.
         var duration = Duration.zero
+
+        /// Whether the time of the first event has come.
+        var isDue: Bool { first.map { $0.runAt <= at } ?? false }
     }
 
     private struct Candidate {

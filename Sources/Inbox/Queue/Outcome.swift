@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// What became of an event; recorded once for each.
 package struct Outcome: Sendable, Hashable {
     package var result: Result
@@ -28,7 +30,7 @@ package struct Outcome: Sendable, Hashable {
 package struct OutcomeLabels: Sendable, Hashable {
     package var notificationType: String?
     package var subtype: String?
-    package var notificationUUID: String?
+    package var notificationUUID: UUID?
     package var environment: String?
     package var bundleID: String?
     package var transactionID: String?

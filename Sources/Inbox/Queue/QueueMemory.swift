@@ -49,6 +49,11 @@ final class QueueMemory: Sendable {
         }
     }
 
+    /// The look of a worker that waits for events: the one that is due, or a short one from the mark.
+    func nextLook(at now: ContinuousClock.Instant = .now) -> LowWaterMark.Look {
+        state.withLock { $0.mark.look(at: now) ?? LowWaterMark.Look(from: $0.mark.position, isNumbered: false) }
+    }
+
     /// Where a claim begins after a look that was made before it: while there is no mark each of both would walk over all that is dead.
     func claimAfterLook() -> ClaimStart {
         state.withLock { ClaimStart(position: $0.mark.provisionalPosition) }

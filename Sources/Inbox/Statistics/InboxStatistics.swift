@@ -1,4 +1,5 @@
 package import Postgres
+import SQL
 
 /// The inbox in numbers, all of one instant, as `appstore.inbox_statistics()` gives them: the one home of what metrics, readiness and
 /// `status` show. Counts stop at ``countedTo``. Durations are by the database's clock, and nil where nothing is that could be old.
@@ -9,8 +10,8 @@ package struct InboxStatistics: Hashable, Sendable {
     package let waiting: Int64
     /// Events without outcome: the sum of both, or PostgreSQL's estimate where that is larger than can be counted.
     package let unsettled: Int64
-    /// Events that run alone, since their batch was lost or they took too long.
-    package let suspects: Int64
+    /// Events that run by themselves: their batch was lost, or they took too long.
+    package let isolated: Int64
     /// Dead letters.
     package let failed: Int64
     /// For how long the first ready event has been due.
@@ -34,23 +35,14 @@ package struct InboxStatistics: Hashable, Sendable {
     package static let countedTo: Int64 = 10_000
 
     /// What asks for it; for roles worker, operator and viewer.
-    package static let statement = Statement(
-        name: "inbox_statistics",
-        """
-        SELECT s.ready, s.waiting, s.unsettled, s.suspects, s.failed, extract(epoch FROM s.overdue)::float8 AS overdue,
-               extract(epoch FROM s.oldest_unsettled)::float8 AS oldest_unsettled, extract(epoch FROM s.silence)::float8 AS silence,
-               s.lost_batches, s.partitions, extract(epoch FROM s.snapshot_age)::float8 AS snapshot_age, s.snapshot_transactions,
-               s.sees_all_sessions
-        FROM appstore.inbox_statistics() AS s
-        """
-    )
+    package static let statement = Statement(.readInboxStatistics)
 
     /// Reads the answer to ``statement``.
     package init(_ row: Row) throws {
         ready = try row.decode("ready")
         waiting = try row.decode("waiting")
         unsettled = try row.decode("unsettled")
-        suspects = try row.decode("suspects")
+        isolated = try row.decode("isolated")
         failed = try row.decode("failed")
         overdue = try row.decode("overdue", as: Double?.self).map { .seconds($0) }
         oldestUnsettled = try row.decode("oldest_unsettled", as: Double?.self).map { .seconds($0) }

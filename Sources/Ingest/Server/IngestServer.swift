@@ -31,6 +31,7 @@ package struct IngestServer: Service {
     private let onReady: @Sendable (Ports) async -> Void
     private let admission: Admission
     private let registry: MetricRegistry
+    private let refusal: @Sendable () -> Problem?
 
     /// Creates a server that listens while `run()` runs.
     ///
@@ -38,6 +39,7 @@ package struct IngestServer: Service {
     ///   - intake: where bodies are stored; it must still run when this service shuts down.
     ///   - secrets: what vouches for notifications V1; without one of their app they are not taken.
     ///   - registry: where it counts, and what it shows under `/metrics`.
+    ///   - refusal: why the database cannot be worked with although it answers.
     ///   - heartbeat: called while the event loops answer and the intake is not stuck.
     ///   - onReady: called once, when both listeners are bound.
     /// - Throws: `ServerError` when the configuration makes no sense.
@@ -48,12 +50,13 @@ package struct IngestServer: Service {
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
         registry: MetricRegistry = MetricRegistry([]),
+        refusal: @escaping @Sendable () -> Problem? = { nil },
         heartbeat: @escaping @Sendable () -> Void = {},
         onReady: @escaping @Sendable (Ports) async -> Void = { _ in }
     ) throws(ServerError) {
         try configuration.validate()
         self.configuration = configuration
-        // Where no notification V1 is taken, nobody needs room for one.
+        // Where no notification V1 is taken, no room is needed for one.
         notificationLimits = secrets.isEmpty ? configuration.limits : configuration.notificationLimits
         self.intake = intake
         self.eventLoopGroup = eventLoopGroup
@@ -61,6 +64,7 @@ package struct IngestServer: Service {
         self.heartbeat = heartbeat
         self.onReady = onReady
         self.registry = registry
+        self.refusal = refusal
         let admission = Admission(notificationLimits, hourlyLimit: configuration.maximumBytesPerHour)
         let metrics = IngestMetrics(factory: registry)
         let store: (String) -> NotificationStore = { NotificationStore(intake: intake, admission: admission, metrics: metrics.route($0)) }
@@ -133,7 +137,7 @@ package struct IngestServer: Service {
         do {
             try await intake.checkReadiness()
         } catch let error as IntakeError {
-            throw Problem(error)
+            throw refusal() ?? Problem(error)
         } catch {
             throw .shuttingDown
         }

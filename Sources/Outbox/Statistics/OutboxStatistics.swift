@@ -1,4 +1,5 @@
 package import Postgres
+import SQL
 
 /// The open calls in numbers, as `appstore.outbox_statistics()` gives them.
 package struct OutboxStatistics: Hashable, Sendable {
@@ -10,12 +11,7 @@ package struct OutboxStatistics: Hashable, Sendable {
     package static let countedTo: Int64 = 10_000
 
     /// What asks for it; for role worker.
-    package static let statement = Statement(
-        name: "outbox_statistics",
-        """
-        SELECT s.open, extract(epoch FROM s.oldest)::float8 AS oldest FROM appstore.outbox_statistics() AS s
-        """
-    )
+    package static let statement = Statement(.outboxReadStatistics)
 
     /// Reads the answer to ``statement``.
     package init(_ row: Row) throws {

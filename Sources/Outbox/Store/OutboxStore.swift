@@ -1,6 +1,7 @@
 import Postgres
+import SQL
 
-/// The outbox's statements, each the one home of it. All that settle a call name its lease and do nothing when that is no longer the last.
+/// Sends the outbox's statements. Those that settle a call name its lease, and do nothing when it is not the latest.
 struct OutboxStore: Sendable {
     let pool: ConnectionPool
 
@@ -21,48 +22,14 @@ struct OutboxStore: Sendable {
     /// Gives a lease back before anything came of it.
     func release(_ call: LeasedCall) async throws {
         _ = try await pool.withConnection { connection in
-            try await connection.execute(
-                Statement(
-                    name: "release_call",
-                    """
-                    UPDATE appstore.outbox SET is_leased = false, run_at = clock_timestamp()
-                    WHERE call_id = \(call.callID) AND epoch = \(call.epoch) AND (state = 'open') IS TRUE -- found by its id
-                    """
-                )
-            )
+            try await connection.execute(Statement(.outboxReleaseCall, ["call_id": call.callID, "epoch": call.epoch]))
         }
     }
 
     static func lease(_ kind: String, of bundleIDs: [String], atMost count: Int, for length: Duration) -> Statement {
         Statement(
-            name: "lease_calls",
-            """
-            WITH due AS MATERIALIZED ( -- 1. lock: of each app those that wait longest, whatever others there are
-                SELECT first.call_id
-                FROM unnest(\(bundleIDs)) AS app (bundle_id)
-                CROSS JOIN LATERAL (
-                    SELECT c.call_id, c.run_at FROM appstore.outbox AS c
-                    WHERE c.state = 'open' AND c.bundle_id = app.bundle_id AND c.kind = \(kind) AND c.run_at <= statement_timestamp()
-                    ORDER BY c.run_at, c.call_id
-                    LIMIT \(count)
-                    FOR UPDATE SKIP LOCKED
-                ) AS first
-                ORDER BY first.run_at, first.call_id
-                LIMIT \(count)
-            ), leased AS ( -- 2. the lease: a new epoch, until a new time
-                UPDATE appstore.outbox AS c
-                SET epoch = c.epoch + 1, is_leased = true,
-                    run_at = clock_timestamp() + \(length.milliseconds) * interval '1 millisecond'
-                WHERE c.call_id = ANY (ARRAY(SELECT due.call_id FROM due))
-                RETURNING c.call_id, c.epoch, c.kind, c.bundle_id, c.event_id, c.payload, c.attempts, c.last_reason, c.repeats,
-                          (extract(epoch FROM c.deadline_at - clock_timestamp()) * 1000)::bigint AS milliseconds_left
-            )
-            SELECT leased.call_id, leased.epoch, leased.kind, leased.bundle_id, leased.payload, leased.attempts, leased.last_reason,
-                   leased.repeats, leased.milliseconds_left, i.source, i.body -- 3. bodies
-            FROM leased
-            LEFT JOIN LATERAL (SELECT i.source, i.body FROM appstore.inbox AS i WHERE i.event_id = leased.event_id OFFSET 0) AS i ON true
-            ORDER BY leased.call_id
-            """
+            .outboxLeaseCalls,
+            ["bundle_ids": bundleIDs, "kind": kind, "limit": count, "lease_milliseconds": length.milliseconds]
         )
     }
 
@@ -70,31 +37,22 @@ struct OutboxStore: Sendable {
     static func settle(_ call: LeasedCall, _ verdict: CallRules.Verdict) -> Statement {
         switch verdict {
         case .answer(let source, let body):
-            Statement(
-                name: "answer_call",
-                """
-                SELECT answer.event_id FROM appstore.answer_call(\(call.callID), \(call.epoch), \(source), \(body)) AS answer (event_id)
-                WHERE answer.event_id IS NOT NULL
-                """
-            )
+            Statement(.outboxAnswerCall, ["call_id": call.callID, "epoch": call.epoch, "source": source, "body": body])
         case .refuse(let reason): end(call, state: "refused", reason, fallsBack: true)
         case .deny(let reason): end(call, state: "refused", reason, fallsBack: false)
         case .giveUp(let reason): end(call, state: "given_up", reason, fallsBack: true)
         case .postpone(let reason, let delay):
             Statement(
-                name: "postpone_call",
-                """
-                SELECT WHERE appstore.postpone_call(\(call.callID), \(call.epoch), \(reason),
-                                                    \(delay.milliseconds) * interval '1 millisecond')
-                """
+                .outboxPostponeCall,
+                ["call_id": call.callID, "epoch": call.epoch, "reason": reason, "delay_milliseconds": delay.milliseconds]
             )
         }
     }
 
     private static func end(_ call: LeasedCall, state: String, _ reason: String, fallsBack: Bool) -> Statement {
         Statement(
-            name: "end_call",
-            "SELECT WHERE appstore.end_call(\(call.callID), \(call.epoch), \(state), \(reason), \(fallsBack))"
+            .outboxEndCall,
+            ["call_id": call.callID, "epoch": call.epoch, "state": state, "reason": reason, "falls_back": fallsBack]
         )
     }
 }

@@ -5,15 +5,19 @@ import Synchronization
 ///
 /// Statements of concurrent tasks are carried out one after the other, in the order in which they were asked for. A task that is
 /// cancelled, or waits longer than ``ConnectionOptions/statementDeadline``, is set free at once: the server is asked to cancel the
-/// statement and the connection is given up, since nobody can know what it would answer next. A COMMIT is not cancelled; its connection
+/// statement and the connection is given up, since its next answer could be about that statement. A COMMIT is not cancelled; its connection
 /// stays until the server has answered.
 package final class Connection: Sendable {
     private let mailbox: Mailbox
     private let asked = Atomic(0)
     private let answered = Atomic(0)
+    private let checkedAt = Mutex<ContinuousClock.Instant?>(nil)
+    /// ``ConnectionOptions/opening``, until the server has carried it out.
+    private let opening: Mutex<Statement?>
 
-    private init(mailbox: Mailbox) {
+    private init(mailbox: Mailbox, opening: Statement?) {
         self.mailbox = mailbox
+        self.opening = Mutex(opening)
     }
 
     deinit {
@@ -26,6 +30,7 @@ package final class Connection: Sendable {
     package static func open(_ options: ConnectionOptions, logger: Logger) async throws -> Connection {
         let connection = try start(options, logger: logger)
         try await connection.mailbox.awaitOpening()
+        try await connection.sendOpening()
         return connection
     }
 
@@ -33,12 +38,19 @@ package final class Connection: Sendable {
     static func start(_ options: ConnectionOptions, logger: Logger) throws(PostgresError) -> Connection {
         let mailbox = try Mailbox()
         try ConnectionThread.start(options, mailbox: mailbox, logger: logger)
-        return Connection(mailbox: mailbox)
+        return Connection(mailbox: mailbox, opening: options.opening)
     }
 
     /// Runs `action` when the connection is there, or when nothing is left of it because it could not be made.
     func whenOpened(_ action: @escaping MailboxState.Opening) {
         mailbox.whenOpened(action)
+    }
+
+    /// Sends ``ConnectionOptions/opening``, unless the server has carried it out. One task at a time may call this.
+    func sendOpening() async throws {
+        guard let statement = opening.withLock(\.self) else { return }
+        _ = try await query(statement)
+        opening.withLock { $0 = nil }
     }
 
     /// Runs one statement and returns its rows.
@@ -86,6 +98,16 @@ package final class Connection: Sendable {
 
     /// Whether the connection is alive and outside any transaction, as far as can be told without a round trip.
     package var isReusable: Bool { mailbox.isReusable }
+
+    /// Whether ``ConnectionPool/Configuration/check`` has never admitted the connection, or longer ago than `interval`.
+    func isCheckDue(after interval: Duration) -> Bool {
+        checkedAt.withLock { $0.map { .now - $0 > interval } ?? true }
+    }
+
+    /// ``ConnectionPool/Configuration/check`` has admitted the connection.
+    func wasChecked() {
+        checkedAt.withLock { $0 = .now }
+    }
 
     func run(_ statements: [Statement], in token: TransactionToken?) async throws -> [Rows] {
         guard !statements.isEmpty else { return [] }

@@ -10,6 +10,8 @@ package struct ConnectionOptions: Sendable {
     ///
     /// False for a pooler that changes servers between transactions and knows nothing of prepared statements, such as PgBouncer before 1.21.
     package var prepared = true
+    /// What each connection sends before anything else, such as settings of its session.
+    package var opening: Statement?
 
     let settings: [ConnectionSetting]
 

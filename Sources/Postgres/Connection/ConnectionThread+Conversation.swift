@@ -40,7 +40,7 @@ extension ConnectionThread {
             }
         }
         if let failure { throw .refused(failure) }
-        // Whoever asks takes each answer by its place.
+        // The caller takes each answer by its place.
         guard rows.count == steps.count(where: { $0.purpose == .answer }) else { throw .lost(link.lost()) }
         return rows
     }
@@ -78,7 +78,7 @@ extension ConnectionThread {
         guard let result = try nextResult(request, deadline) else { throw .lost(link.lost()) }
         switch result.status {
         case PGRES_FATAL_ERROR:
-            let error = PostgresError(result, statementName: step.statement.nameText)
+            let error = PostgresError(result, statementName: step.statement.name)
             // The server's last words; behind them comes nothing but the end of the connection.
             if error.code == .connectionLost { throw .lost(error) }
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
@@ -101,7 +101,7 @@ extension ConnectionThread {
         return result
     }
 
-    /// Reads while writing: the server stops taking statements when nobody takes its answers.
+    /// Reads while writing: the server stops taking statements while its answers are not taken.
     private func nextResult(_ request: Request, _ deadline: ContinuousClock.Instant) throws(ConversationFailure) -> ResultHandle? {
         while true {
             let hasMore = link.flush()
@@ -121,7 +121,7 @@ extension ConnectionThread {
 
     /// Reads an error and draws the consequences for the plan behind the statement.
     private mutating func judge(_ result: ResultHandle, of step: PipelineStep) -> PostgresError {
-        var error = PostgresError(result, statementName: step.statement.nameText)
+        var error = PostgresError(result, statementName: step.statement.name)
         guard let plan = step.plan else { return error }
         if case .prepare = step.command { prepared.forget(plan) }
         switch error.sqlState {
@@ -140,6 +140,6 @@ extension ConnectionThread {
 }
 
 extension PostgresError {
-    /// COPY turns the connection into a stream that nobody here would feed or read.
+    /// COPY turns the connection into a stream that no code here would feed or read.
     fileprivate static var copyRefused: PostgresError { PostgresError(.misuse, "COPY from or to the client is not supported") }
 }

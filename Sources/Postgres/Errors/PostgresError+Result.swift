@@ -1,7 +1,8 @@
 import CLibPQ
 
 extension PostgresError {
-    /// Reads what the server said about a statement that it refused. DETAIL, CONTEXT and HINT are left behind: they quote data.
+    /// Reads what the server said about a statement that it refused. DETAIL, CONTEXT and HINT are not kept, since they quote data,
+    /// but for the DETAIL of `insufficient_privilege`.
     init(_ result: ResultHandle, statementName: String?) {
         let state = result.diagnostic(clibpq_sqlstate).map(SQLState.init(rawValue:))
         let severity = result.diagnostic(clibpq_severity)
@@ -17,6 +18,7 @@ extension PostgresError {
             position: result.diagnostic(clibpq_statement_position).flatMap { Int($0) }
         )
         self.statementName = statementName
+        if state == .insufficientPrivilege { refusal = result.diagnostic(clibpq_message_detail) }
     }
 
     /// A data exception (class 22) quotes the offending value in its primary message: `invalid input syntax for type uuid: "…"`.

@@ -11,6 +11,8 @@ package struct PostgresError: Error, Sendable {
     package private(set) var message: String
     /// The constraint that was violated.
     package private(set) var constraint: String?
+    /// The DETAIL of `insufficient_privilege`, which names what is missing; that of other conditions quotes data and is not kept.
+    package internal(set) var refusal: String?
     /// Where in the SQL text the server saw the error, in characters from 1.
     package private(set) var position: Int?
     /// The name given to the statement that failed.
@@ -45,6 +47,7 @@ package struct PostgresError: Error, Sendable {
             position: position
         )
         copy.statementName = statementName
+        copy.refusal = refusal
         return copy
     }
 

@@ -52,11 +52,13 @@ package final class ConnectionPool: Service {
     /// Lends a connection for the length of `body`.
     ///
     /// - Throws: What `body` throws; ``PostgresError/Code/connectionFailed`` if a new connection is needed and cannot be made, or is not
-    ///   there in time; ``PostgresError/Code/poolExhausted`` if none became free in time.
+    ///   there in time, or if ``Configuration/check`` refuses it; ``PostgresError/Code/poolExhausted`` if none became free in time.
     @discardableResult
     package nonisolated(nonsending) func withConnection<T: Sendable>(_ body: (Connection) async throws -> T) async throws -> T {
         let connection = try await acquire()
         defer { giveBack(connection) }
+        try await connection.sendOpening()
+        try await configuration.check(connection)
         return try await body(connection)
     }
 
@@ -115,7 +117,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Begins to open a connection in a slot that it has been given. The pool waits for it, whoever may have given up meanwhile.
+    /// Begins to open a connection in a slot that it has been given. The pool waits for it, even when the task that needed it has given up.
     private func open() {
         do throws(PostgresError) {
             let connection = try Connection.start(options, logger: logger)
@@ -141,7 +143,7 @@ extension ConnectionPool {
         if let waiter = vacancy.refused {
             waiter.resume(throwing: error)
         } else {
-            // Whoever wanted it was only told that it takes too long.
+            // The task that needed it was only told that it takes too long.
             logger.warning("connection could not be opened", metadata: [LogKey.error: "\(error)"])
         }
         fill(vacancy)

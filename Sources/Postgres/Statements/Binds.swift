@@ -12,7 +12,8 @@ struct Binds: Sendable {
     /// The protocol counts parameters in 16 bits.
     private static let limit = 65_535
 
-    mutating func append<Value: PostgresEncodable>(_ value: Value) {
+    /// - Parameter name: What an error calls the bind; its number where it has no name.
+    mutating func append<Value: PostgresEncodable>(_ value: Value, named name: String? = nil) {
         types.append(Value.postgresType.oid)
         guard count <= Self.limit else { return refuse(PostgresError(.invalidBind, "a statement has more than \(Self.limit) binds")) }
         guard !value.isPostgresNull else { return ranges.append(nil) }
@@ -20,10 +21,14 @@ struct Binds: Sendable {
         do throws(PostgresError) {
             try value.encode(into: &buffer)
         } catch {
-            refuse(error.located("bind $\(count)"))
+            refuse(error.located("bind \(label(name))"))
         }
-        if buffer.count - start > Int(Int32.max) { refuse(PostgresError(.invalidBind, "bind $\(count) is longer than 2 GB")) }
+        if buffer.count - start > Int(Int32.max) { refuse(PostgresError(.invalidBind, "bind \(label(name)) is longer than 2 GB")) }
         ranges.append(start..<buffer.count)
+    }
+
+    private func label(_ name: String?) -> String {
+        name.map { ":\($0)" } ?? "$\(count)"
     }
 
     mutating func refuse(_ error: PostgresError) {

@@ -6,12 +6,12 @@
 /// ```
 package struct Statement: Sendable {
     /// What logs and errors call the statement.
-    package var name: StaticString?
+    package var name: String?
     /// The text that is sent, with placeholders.
     package let sql: String
     let binds: Binds
 
-    package init(name: StaticString, _ statement: Statement) {
+    package init(name: String, _ statement: Statement) {
         self.name = name
         sql = statement.sql
         binds = statement.binds
@@ -25,11 +25,9 @@ package struct Statement: Sendable {
     /// Refuses what cannot be sent, before anything is.
     func validate() throws(PostgresError) {
         guard var failure = binds.failure else { return }
-        failure.statementName = nameText
+        failure.statementName = name
         throw failure
     }
-
-    var nameText: String? { name.map { "\($0)" } }
 }
 
 extension Statement: ExpressibleByStringInterpolation {
@@ -44,7 +42,7 @@ extension Statement: ExpressibleByStringInterpolation {
 
 /// The name or the text; never the binds.
 extension Statement: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    package var description: String { nameText ?? sql }
+    package var description: String { name ?? sql }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: ["sql": sql, "binds": binds.count]) }
 }

@@ -1,5 +1,6 @@
 package import AppStore
 package import Postgres
+import SQL
 
 /// The keys of the interface, for who may make and revoke them: role `appstore_operator`.
 package struct KeyRegister: Sendable {
@@ -36,11 +37,11 @@ package struct KeyRegister: Sendable {
     ) async throws -> Int32 {
         let rows = try await connection.query(
             Statement(
-                name: "make_api_key",
-                """
-                SELECT appstore.make_api_key(\(key.hash), \(name), \(bundleIDs), \(environments.map(\.rawValue)), \
-                \(verbs.map(\.rawValue))) AS key_id
-                """
+                .shopMakeKey,
+                [
+                    "key_hash": key.hash, "name": name, "bundle_ids": bundleIDs, "environments": environments.map(\.rawValue),
+                    "verbs": verbs.map(\.rawValue),
+                ]
             )
         )
         return try rows[rows.startIndex].decode("key_id")
@@ -48,21 +49,14 @@ package struct KeyRegister: Sendable {
 
     /// All keys, the oldest first.
     package func entries() async throws -> [Entry] {
-        try await connection.query(
-            """
-            SELECT key_id, name, bundle_ids, environments, verbs, created_at, revoked_at, last_used_at
-            FROM appstore.api_keys ORDER BY key_id
-            """
-        ).map(Entry.init)
+        try await connection.query(Statement(.shopListKeys)).map(Entry.init)
     }
 
     /// Ends a key; false when that was done before.
     ///
     /// - Throws: `PostgresError`, with state `no_data_found` for a number that no key has.
     package func revoke(_ keyID: Int32) async throws -> Bool {
-        let rows = try await connection.query(
-            Statement(name: "revoke_api_key", "SELECT appstore.revoke_api_key(\(keyID)) AS revoked")
-        )
+        let rows = try await connection.query(Statement(.shopRevokeKey, ["key_id": keyID]))
         return try rows[rows.startIndex].decode("revoked")
     }
 }

@@ -1,9 +1,11 @@
 import AppStore
 import HTTPServing
 
-/// What the key of a request covers.
-struct KeyScope: Hashable, Sendable {
+/// What the key of a request permits. The database checks it again, with each statement that the key is sent with.
+struct KeyScope: Hashable, Sendable, CustomStringConvertible {
     let keyID: Int32
+    /// What the database finds the key by; never logged.
+    let hash: [UInt8]
     /// The apps; nil for any.
     let bundleIDs: [String]?
     let environments: Set<AppStoreEnvironment>
@@ -32,12 +34,5 @@ struct KeyScope: Hashable, Sendable {
         return name
     }
 
-    /// Whether the holder of the key may see a client's event: it is of one of the key's environments, and of one of its apps. The app is
-    /// the verified one where there is one, else any that the submitting key was for.
-    func covers(_ event: ClientEvent) -> Bool {
-        guard let scope = event.scope, environments.contains(scope.environment) else { return false }
-        guard let bundleIDs else { return true }
-        if let bundleID = event.bundleID { return bundleIDs.contains(bundleID) }
-        return scope.bundleIDs.map { Set($0).isSubset(of: bundleIDs) } ?? false
-    }
+    var description: String { "key \(keyID)" }
 }

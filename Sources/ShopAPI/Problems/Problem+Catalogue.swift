@@ -25,7 +25,12 @@ extension Problem {
         "The key is not for this environment, which is Production unless the request names Sandbox. Orders are always made in Production."
     )
     /// Status 403 for a key of other apps.
-    static let appNotCovered = Problem(403, "app-not-covered", "App not covered by the key", "The key is not for the app in bundleId.")
+    static let appNotCovered = Problem(
+        403,
+        "app-not-covered",
+        "App not covered by the key",
+        "The key is not for the app that the request is for."
+    )
 
     /// Status 400 for a member that is missing or that cannot be what it is meant to be.
     static func invalidMember(_ name: String, _ expectation: String) -> Problem {

@@ -12,14 +12,14 @@ struct OrdersEndpoint: Sendable {
         _ = try RequestQuery(call.request, known: [])
         // Apple alone says what is a Sandbox purchase: it gets a twin of the Production order.
         try call.key.check(.production)
-        let body = try await RequestObject(call.request, maximumBytes: maximumBytes, known: ["user", "product", "bundleId", "no"])
+        let body = try await RequestObject(call.request, maximumBytes: maximumBytes, known: ["user", "product", "bundleId", "orderNo"])
         let words = OrderWords(
             user: try body.requiredText("user"),
             product: try body.requiredText("product"),
             bundleID: try call.key.bundleID(named: body.text("bundleId")),
-            no: try body.uuid("no")
+            no: try body.orderNumber("orderNo")
         )
-        guard let order = try await store.makeOrder(words) else { throw .orderConflict }
+        guard let order = try await store.makeOrder(words, key: call.key) else { throw .orderConflict }
         return .json(order.json, status: order.isNew ? .created : .ok)
     }
 }

@@ -8,20 +8,21 @@ struct OutcomeWait: Sendable {
 
     let store: ShopStore
     let admission: Admission
+    let key: KeyScope
 
     /// The event with its outcome; nil when there is none in time, or when the server shuts down.
     func settled(_ eventID: Int64, until deadline: ContinuousClock.Instant) async -> ClientEvent? {
         await first(until: deadline) { () throws(Problem) in
-            guard let event = try await store.event(eventID, withSubmission: false), event.outcome != nil else { return nil }
+            guard let event = try await store.event(eventID, withSubmission: false, key: key), event.result != nil else { return nil }
             return event
         }
     }
 
-    /// What became of the question to Apple about a receipt; nil while nobody knows.
+    /// What became of the question to Apple about a receipt; nil while that is not known.
     func decided(_ outline: ReceiptOutline?, until deadline: ContinuousClock.Instant) async -> ReceiptQuestion? {
-        guard let key = outline?.questionKey else { return .notAsked }
+        guard let callKey = outline?.questionKey else { return .notAsked }
         return await first(until: deadline) { () throws(Problem) in
-            let question = try await store.question(key)
+            let question = try await store.question(callKey, key: key)
             return question.isOpen ? nil : question
         }
     }

@@ -14,7 +14,7 @@ struct OwnerEndpoint: Sendable {
         let body = try await RequestObject(call.request, maximumBytes: maximumBytes, known: ["user", "environment"])
         let environment = try call.environment(query, body)
         let user = try body.requiredText("user")
-        guard try await store.link(contract, in: environment, to: user, by: call.key) else { throw .noSuchContract }
+        guard try await store.link(contract, in: environment, to: user, key: call.key) else { throw .noSuchContract }
         return .json([
             "originalTransactionId": .string(contract), "environment": .string(environment.rawValue), "user": .string(user),
         ])

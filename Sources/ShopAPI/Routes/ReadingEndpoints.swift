@@ -11,18 +11,18 @@ struct ReadingEndpoints: Sendable {
     func event(_ call: Call) async throws(Problem) -> Response {
         _ = try RequestQuery(call.request, known: [])
         guard let eventID = Int64(call.values["id"]), eventID > 0,
-            let event = try await store.event(eventID, withSubmission: true), call.key.covers(event)
+            let event = try await store.event(eventID, withSubmission: true, key: call.key)
         else { throw .noSuchEvent }
-        let isTaken = event.outcome != nil && event.outcome != "rejected"
-        guard isTaken, let key = event.receipt?.questionKey else { return .json(event.json) }
-        return .json(event.json(waitingFor: try await store.question(key)))
+        let isTaken = event.result != nil && event.result != "rejected"
+        guard isTaken, let callKey = event.receipt?.questionKey else { return .json(event.json) }
+        return .json(event.json(waitingFor: try await store.question(callKey, key: call.key)))
     }
 
-    /// `GET /v1/users/{user}/entitlements`: what a user may use; nothing for a user whom nobody knows.
+    /// `GET /v1/users/{user}/entitlements`: what a user may use; nothing for an unknown user.
     func entitlements(_ call: Call) async throws(Problem) -> Response {
         let query = try RequestQuery(call.request, known: ["environment"])
         let (environment, user) = (try call.environment(query), try call.user())
-        let entitlements = try await store.entitlements(of: user, in: environment, apps: call.key.bundleIDs)
+        let entitlements = try await store.entitlements(of: user, in: environment, key: call.key)
         return .json([
             "user": .string(user), "environment": .string(environment.rawValue),
             "entitlements": .array(entitlements.map { .object($0.json) }),
@@ -33,7 +33,7 @@ struct ReadingEndpoints: Sendable {
     func subscription(_ call: Call) async throws(Problem) -> Response {
         let query = try RequestQuery(call.request, known: ["environment"])
         let (environment, contract) = (try call.environment(query), try call.contract())
-        guard let subscription = try await store.subscription(contract, in: environment, apps: call.key.bundleIDs) else {
+        guard let subscription = try await store.subscription(contract, in: environment, key: call.key) else {
             throw .noSuchContract
         }
         var object: JSONObject = ["originalTransactionId": .string(contract), "environment": .string(environment.rawValue)]

@@ -25,9 +25,9 @@ struct ReceiptsEndpoint: Sendable {
         let receipt = try receipt(body, in: call.environment(query, body), apps: call.key.bundleIDs)
         let event = receipt.body
         guard event.count <= Self.maximumEventBytes else { throw .contentTooLarge(limit: maximumBytes) }
-        let eventID = try await store.storeReceipt(event)
+        let eventID = try await store.storeReceipt(event, key: call.key)
         let deadline = ContinuousClock.now + patience
-        let wait = OutcomeWait(store: store, admission: admission)
+        let wait = OutcomeWait(store: store, admission: admission, key: call.key)
         guard let event = await wait.settled(eventID, until: deadline) else { return .accepted(eventID) }
         return try await answer(event, receipt: receipt, key: call.key) { outline in await wait.decided(outline, until: deadline) }
     }
@@ -62,7 +62,7 @@ struct ReceiptsEndpoint: Sendable {
         key: KeyScope,
         decided: (ReceiptOutline?) async -> ReceiptQuestion?
     ) async throws(Problem) -> Response {
-        switch (event.outcome, event.reason) {
+        switch (event.result, event.reason) {
         case (_, "owner_conflict"):
             throw .ownerConflict
         case ("rejected", let reason):
@@ -85,11 +85,11 @@ struct ReceiptsEndpoint: Sendable {
         charges transactionIDs: [String],
         key: KeyScope
     ) async throws(Problem) -> Response {
-        let charges = try await store.charges(transactionIDs, in: receipt.environment, for: receipt.user, apps: key.bundleIDs)
+        let charges = try await store.charges(transactionIDs, in: receipt.environment, for: receipt.user, key: key)
         let named = charges.first { $0.transactionID == receipt.transactionID }
-        // Where Apple was asked, nobody knew whose it was when the post was settled.
+        // Where Apple was asked, the owner was not known when the post was settled.
         if named?.owner == .another { throw .ownerConflict }
-        let entitlements = try await store.entitlements(of: receipt.user, in: receipt.environment, apps: key.bundleIDs)
+        let entitlements = try await store.entitlements(of: receipt.user, in: receipt.environment, key: key)
         var object = event.json
         object["user"] = .string(receipt.user)
         object["transactions"] = .array(charges.map { .object($0.json) })

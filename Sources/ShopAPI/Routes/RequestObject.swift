@@ -37,10 +37,12 @@ struct RequestObject {
         return text
     }
 
-    /// A UUID that may be absent.
-    func uuid(_ name: String) throws(Problem) -> UUID? {
+    /// An order number that may be absent: a UUID, but not of version 5 (RFC 9562, section 5.5), as the orders of renewals have.
+    func orderNumber(_ name: String) throws(Problem) -> UUID? {
         guard let text = try text(name) else { return nil }
-        guard let uuid = UUID(uuidString: text) else { throw .invalidMember(name, "\(name) must be a UUID.") }
+        guard let uuid = UUID(uuidString: text), uuid.uuid.6 >> 4 != 5 else {
+            throw .invalidMember(name, "\(name) must be a UUID, and not one of version 5, as the orders of renewals have.")
+        }
         return uuid
     }
 

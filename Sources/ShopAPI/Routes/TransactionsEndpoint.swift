@@ -19,8 +19,8 @@ struct TransactionsEndpoint: Sendable {
             known: ["signedTransaction", "user", "environment"]
         )
         let submission = try submission(body, in: call.environment(query, body), apps: call.key.bundleIDs)
-        let eventID = try await store.store(submission)
-        let wait = OutcomeWait(store: store, admission: admission)
+        let eventID = try await store.store(submission, key: call.key)
+        let wait = OutcomeWait(store: store, admission: admission, key: call.key)
         guard let event = await wait.settled(eventID, until: .now + patience) else { return .accepted(eventID) }
         return try await answer(event, submission: submission, key: call.key)
     }
@@ -38,9 +38,9 @@ struct TransactionsEndpoint: Sendable {
         }
     }
 
-    /// Who posts a purchase that is another user's hears that and nothing else; who posts one that is nobody's hears what would help.
+    /// For a purchase of another user the answer says that and nothing else; for one without an owner it says what would help.
     private func answer(_ event: ClientEvent, submission: ClientSubmission, key: KeyScope) async throws(Problem) -> Response {
-        switch (event.outcome, event.reason) {
+        switch (event.result, event.reason) {
         case (_, "owner_conflict"):
             throw .ownerConflict
         case ("rejected", let reason):
@@ -55,7 +55,7 @@ struct TransactionsEndpoint: Sendable {
         default:
             var object = event.json
             if let user = submission.user {
-                let entitlements = try await store.entitlements(of: user, in: submission.environment, apps: key.bundleIDs)
+                let entitlements = try await store.entitlements(of: user, in: submission.environment, key: key)
                 object["user"] = .string(user)
                 object["entitlements"] = .array(entitlements.map { .object($0.json) })
             }

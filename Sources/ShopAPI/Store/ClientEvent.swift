@@ -9,15 +9,13 @@ struct ClientEvent: Sendable {
     /// Nil while it waits.
     let settledAt: Timestamp?
     /// Nil while it waits.
-    let outcome: String?
+    let result: String?
     let reason: String?
     let environment: String?
     /// Of the verified transaction; nil where nothing was verified.
     let bundleID: String?
     let transactionID: String?
     let originalTransactionID: String?
-    /// Of what was posted; nil when it was not asked for, or is no longer kept.
-    let scope: PostedScope?
     /// Of the receipt that was posted; nil when none was, or when what was posted was not asked for.
     let receipt: ReceiptOutline?
 
@@ -25,15 +23,13 @@ struct ClientEvent: Sendable {
         self.eventID = eventID
         receivedAt = try row.decode("received_at", as: PostgresTimestamp.self).timestamp
         settledAt = try row.decode("settled_at", as: PostgresTimestamp?.self)?.timestamp
-        outcome = try row.decode("outcome")
+        result = try row.decode("result")
         reason = try row.decode("reason")
         environment = try row.decode("environment")
         bundleID = try row.decode("bundle_id")
         transactionID = try row.decode("transaction_id")
         originalTransactionID = try row.decode("original_transaction_id")
-        let submission: [UInt8]? = try row.decode("submission")
-        scope = submission.flatMap(PostedScope.init)
-        receipt = submission.flatMap(Self.receipt)
+        receipt = try row.decode("submission", as: [UInt8]?.self).flatMap(Self.receipt)
     }
 
     private static func receipt(in submission: [UInt8]) -> ReceiptOutline? {
@@ -54,9 +50,9 @@ struct ClientEvent: Sendable {
     /// - Parameter question: what Apple is asked about it. A post waits until that is in the books, too.
     func json(waitingFor question: ReceiptQuestion) -> JSONObject {
         var object: JSONObject = [
-            "event": .string("\(eventID)"), "url": .string(path), "state": outcome == nil || question.isOpen ? "waiting" : "settled",
+            "event": .string("\(eventID)"), "url": .string(path), "state": result == nil || question.isOpen ? "waiting" : "settled",
             "receivedAt": .string(receivedAt.description), "settledAt": .optional(settledAt?.description),
-            "outcome": .optional(outcome), "reason": .optional(reason),
+            "result": .optional(result), "reason": .optional(reason),
             "environment": .optional(environment), "bundleId": .optional(bundleID),
             "transactionId": .optional(transactionID), "originalTransactionId": .optional(originalTransactionID),
         ]

@@ -23,7 +23,7 @@ struct Order: Hashable, Sendable {
 
     var json: JSONObject {
         [
-            "no": .string(no.uuidString.lowercased()), "user": .string(words.user), "product": .string(words.product),
+            "orderNo": .string(no.uuidString.lowercased()), "user": .string(words.user), "product": .string(words.product),
             "bundleId": .optional(words.bundleID), "status": .string(status),
         ]
     }

@@ -30,13 +30,13 @@ import Testing
             // A dozen events for each of a hundred contracts. There is no event 0, with which the first would begin; the last begins another.
             let counts = SettledBooks.tables.map { "(SELECT count(*) FROM \($0))" }.joined(separator: ", ")
             let books = try await text(cluster, "SELECT concat_ws(' ', \(unsafeRaw: counts)) AS text")
-            #expect(books == "1200 1200 600 600 100 100 50 600")
+            #expect(books == "1200 1200 600 600 100 50 600")
             let whole = try await text(
                 cluster,
                 """
                 SELECT count(*)::text AS text FROM appstore.transactions AS t
-                JOIN appstore.orders AS o ON o.no = t.order_no AND o.period_no = t.period_no AND o.trade_no = t.transaction_id
-                JOIN appstore.effects AS f ON f.transaction_id = t.transaction_id AND f.order_no = o.no
+                JOIN appstore.orders AS o ON o.order_no = t.order_no AND o.period_no = t.period_no AND o.transaction_id = t.transaction_id
+                JOIN appstore.effects AS f ON f.transaction_id = t.transaction_id AND f.order_no = o.order_no
                 JOIN appstore.outcomes AS e ON e.event_id = f.event_id AND e.transaction_id = t.transaction_id
                 WHERE e.notification_type = 'DID_RENEW'
                 """

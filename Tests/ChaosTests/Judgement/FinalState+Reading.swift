@@ -22,7 +22,7 @@ extension FinalState {
                 return Event(id: id, digest: BodyDigest(bytes: hash))
             }
         } while true
-        state.ready = try await connection.query("SELECT event_id FROM appstore.inbox_ready").map { try $0.decode(0) }
+        state.ready = try await connection.query("SELECT event_id FROM appstore.inbox_queue").map { try $0.decode(0) }
         state.outcomes = try await connection.query(
             "SELECT event_id, result, reason FROM appstore.outcomes UNION ALL SELECT event_id, result, reason FROM appstore.outcome_history"
         ).map { row in
@@ -34,7 +34,7 @@ extension FinalState {
             return Attempt(eventID: id, error: error, wasAlone: wasAlone)
         }
         state.notExactlyOnce = try await connection.query("SELECT * FROM appstore.events_not_exactly_once()").map { try $0.decode(0) }
-        state.seen = try await connection.query("SELECT notification_uuid FROM appstore.notifications_seen").map { try $0.decode(0) }
+        state.seen = try await connection.query("SELECT notification_uuid::text FROM appstore.seen_notifications").map { try $0.decode(0) }
         let lines = try await BookReader.lines(connection)
         state.effects = lines.filter(Expectation.isEffect)
         state.books = lines.filter { !Expectation.isEffect($0) }

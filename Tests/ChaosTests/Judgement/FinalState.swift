@@ -25,7 +25,7 @@ struct FinalState {
     }
 
     var events: [Event] = []
-    /// The events of `inbox_ready`.
+    /// The events of `inbox_queue`.
     var ready: [Int64] = []
     var outcomes: [Outcome] = []
     var attempts: [Attempt] = []
@@ -35,7 +35,7 @@ struct FinalState {
     var effects: [String] = []
     /// The rows of all other books, as the reference model words them.
     var books: [String] = []
-    /// The notificationUUIDs of `notifications_seen`.
+    /// The notificationUUIDs of `seen_notifications`.
     var seen: [String] = []
 }
 

@@ -4,7 +4,7 @@ enum Violation: Hashable {
     case lost(BodyDigest, accepted: Int, stored: Int)
     /// In the inbox more often than it was sent.
     case storedMoreOftenThanSent(BodyDigest, sent: Int, stored: Int)
-    /// Nobody sent these bytes.
+    /// The run sent no such bytes.
     case eventFromNowhere(Int64)
     /// Not a notification, and yet not refused.
     case misshapenTaken(BodyDigest)
@@ -26,9 +26,9 @@ enum Violation: Hashable {
     case poisonTaken(Int64)
     /// Of all events with one notificationUUID exactly one is not a duplicate.
     case notAppliedOnce(uuid: String, times: Int)
-    /// Not in `notifications_seen`, although it was stored; the events of it that are no duplicates.
+    /// Not in `seen_notifications`, although it was stored; the events of it that are no duplicates.
     case neverSeen(uuid: String, events: [Int64])
-    /// In `notifications_seen`, and yet not stored.
+    /// In `seen_notifications`, and yet not stored.
     case seenFromNowhere(uuid: String)
     case effectTwice(String)
     case effectMissing(String)

@@ -30,18 +30,18 @@ struct Poison: Sendable {
         CREATE TABLE chaos.attempts (event_id bigint NOT NULL, error text, was_alone boolean NOT NULL);
         CREATE FUNCTION chaos.write_down() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
         BEGIN
-            INSERT INTO chaos.attempts VALUES (NEW.event_id, NEW.last_error, OLD.is_suspect);
+            INSERT INTO chaos.attempts VALUES (NEW.event_id, NEW.last_error, OLD.is_isolated);
             RETURN NULL;
         END
         $$;
-        CREATE TRIGGER chaos_attempt AFTER UPDATE OF attempts ON appstore.inbox_ready
+        CREATE TRIGGER chaos_attempt AFTER UPDATE OF attempts ON appstore.inbox_queue
             FOR EACH ROW WHEN (NEW.attempts > OLD.attempts) EXECUTE FUNCTION chaos.write_down();
         CREATE FUNCTION chaos.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '\(Self.message)'; END $$;
-        CREATE TRIGGER chaos_poison BEFORE INSERT ON appstore.notifications_seen
-            FOR EACH ROW WHEN (lower(NEW.notification_uuid) LIKE '\(prefix)%') EXECUTE FUNCTION chaos.refuse();
+        CREATE TRIGGER chaos_poison BEFORE INSERT ON appstore.seen_notifications
+            FOR EACH ROW WHEN (NEW.notification_uuid::text LIKE '\(prefix)%') EXECUTE FUNCTION chaos.refuse();
         """
     }
 
     /// What an operator does who has found the reason.
-    static let antidote: Statement = "DROP TRIGGER IF EXISTS chaos_poison ON appstore.notifications_seen"
+    static let antidote: Statement = "DROP TRIGGER IF EXISTS chaos_poison ON appstore.seen_notifications"
 }

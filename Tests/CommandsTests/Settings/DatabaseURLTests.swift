@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Testing
 
 @testable import Commands
@@ -41,5 +42,12 @@ import Testing
         let error = try #require(throws: SettingsError.self) { try url([:], ["APPSTORE_INBOX_DATABASE_URL": text]) }
         #expect(error.description.hasPrefix("APPSTORE_INBOX_DATABASE_URL: "))
         #expect(!error.description.contains("hunter2"))
+    }
+
+    @Test(arguments: [("on", "adopt_role_settings" as String?), ("off", nil)])
+    func `a session adopts its role's settings, unless a pooler lends it to others`(prepared: String, opening: String?) throws {
+        let reader = try SettingsReader(flags: ["database-url": "host=/tmp", "prepared": prepared], environment: [:])
+        let options = try ConnectionOptions(DatabaseSettings(reader), command: "worker", role: "appstore_worker")
+        #expect(options.opening?.name == opening)
     }
 }

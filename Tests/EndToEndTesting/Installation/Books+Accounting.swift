@@ -15,7 +15,7 @@ extension Books {
             SELECT coalesce(i.event_id, s.event_id)::text || ' is in the inbox ' || count(DISTINCT i.event_id)
                    || ' times, in queue and outcomes ' || count(s.event_id) || ' times'
             FROM appstore.inbox AS i
-            FULL JOIN (SELECT event_id FROM appstore.inbox_ready UNION ALL SELECT event_id FROM appstore.outcomes) AS s USING (event_id)
+            FULL JOIN (SELECT event_id FROM appstore.inbox_queue UNION ALL SELECT event_id FROM appstore.outcomes) AS s USING (event_id)
             GROUP BY coalesce(i.event_id, s.event_id)
             HAVING count(DISTINCT i.event_id) <> 1 OR count(s.event_id) <> 1
             """

@@ -8,14 +8,13 @@ extension Books {
             """
             SELECT line FROM (
                 SELECT 'transaction ' || to_jsonb(t)::text AS line FROM appstore.transactions AS t
-                UNION ALL SELECT 'subscription ' || to_jsonb(s)::text FROM appstore.subscriptions AS s
-                UNION ALL SELECT 'order ' || (to_jsonb(o) - 'created_at' - 'ordered_at')::text FROM appstore.orders AS o
-                UNION ALL SELECT 'claim ' || to_jsonb(c)::text FROM appstore.claims AS c
-                UNION ALL SELECT 'contract ' || (to_jsonb(m) - 'created_at')::text FROM appstore.member_contracts AS m
-                UNION ALL SELECT 'effect ' || e.environment || ' ' || e.kind || ' ' || e.effect_key FROM appstore.effects AS e
-                UNION ALL SELECT 'submission ' || (to_jsonb(s) - 'received_at' - 'event_id')::text FROM appstore.submissions AS s
-                UNION ALL SELECT 'refund ' || to_jsonb(r)::text FROM appstore.refund_statements AS r
-                UNION ALL SELECT 'seen ' || n.environment || ' ' || n.notification_uuid FROM appstore.notifications_seen AS n
+                UNION ALL SELECT 'order ' || (to_jsonb(o) - 'ordered_at')::text FROM appstore.orders AS o
+                UNION ALL SELECT 'claim ' || to_jsonb(c)::text FROM appstore.ownership_claims AS c
+                UNION ALL SELECT 'contract ' || to_jsonb(m)::text FROM appstore.contracts AS m
+                UNION ALL SELECT 'effect ' || e.environment || ' ' || e.kind || ' ' || e.subject FROM appstore.effects AS e
+                UNION ALL SELECT 'post ' || (to_jsonb(p) - 'received_at' - 'event_id')::text FROM appstore.client_posts AS p
+                UNION ALL SELECT 'refund ' || to_jsonb(r)::text FROM appstore.refund_requests AS r
+                UNION ALL SELECT 'seen ' || n.environment || ' ' || n.notification_uuid FROM appstore.seen_notifications AS n
             ) AS line (line) ORDER BY line COLLATE "C"
             """
         )
@@ -24,7 +23,7 @@ extension Books {
     /// What the program itself says of the books of both environments, in one hash each.
     package func stateDigests() async throws -> [String] {
         try await values(
-            "SELECT environment || ' ' || appstore.state_digest(environment) FROM unnest(ARRAY['Production', 'Sandbox']) AS environment"
+            "SELECT environment || ' ' || appstore.state_digest(environment) FROM unnest(enum_range(NULL::appstore.environment)) AS environment"
         )
     }
 

@@ -52,7 +52,7 @@ package struct Books: Sendable {
     package func events() async throws -> [EventStatus] {
         try await rows(
             """
-            SELECT event_id, state, outcome, reason, notification_type, notification_uuid, attempts, last_error
+            SELECT event_id, state, result, reason, notification_type, notification_uuid::text, attempts, last_error
             FROM appstore.inbox_status ORDER BY event_id
             """
         ).map(EventStatus.init)
@@ -63,7 +63,7 @@ package struct Books: Sendable {
     package func settled(_ count: Int, within duration: Duration = .seconds(20)) async throws -> [EventStatus] {
         try await eventually("\(count) events are settled", within: duration) {
             let (ready, settled) = try await rows(
-                "SELECT (SELECT count(*) FROM appstore.inbox_ready), (SELECT count(*) FROM appstore.outcomes)"
+                "SELECT (SELECT count(*) FROM appstore.inbox_queue), (SELECT count(*) FROM appstore.outcomes)"
             )[0].decode((Int.self, Int.self))
             guard ready == 0, settled >= count else { return nil }
             let events = try await events()
@@ -100,7 +100,7 @@ package struct EventStatus: Hashable, Sendable {
     package init(_ row: Row) throws {
         eventID = try row.decode("event_id")
         state = try row.decode("state")
-        outcome = try row.decode("outcome")
+        outcome = try row.decode("result")
         reason = try row.decode("reason")
         notificationType = try row.decode("notification_type")
         notificationUUID = try row.decode("notification_uuid")

@@ -15,13 +15,16 @@ package enum Program {
 
     /// Runs one command to its end.
     ///
-    /// - Parameter program: another build of the program than the one beside the tests.
+    /// - Parameters:
+    ///   - program: another build of the program than the one beside the tests.
+    ///   - body: what is done while the command runs.
     package static func run(
         _ arguments: [String],
         settings: [String: String] = [:],
         input: [UInt8]? = nil,
         program: String? = nil,
-        within duration: Duration = .seconds(30)
+        within duration: Duration = .seconds(30),
+        beside body: (ChildProcess) async throws -> Void = { _ in }
     ) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "appstore-inbox-run-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -38,6 +41,7 @@ package enum Program {
                 errorPath: errors.path
             )
         )
+        try await body(child)
         let ending = try await child.ending(within: duration)
         if ending == nil {
             child.signal(SIGKILL)

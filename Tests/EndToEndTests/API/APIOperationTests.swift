@@ -26,7 +26,7 @@ extension EndToEnd {
                     let event = try await backend.send("GET", path).document()
                     return event.text("state") == "settled" ? event : nil
                 }
-                #expect(event.text("outcome") == "rejected")
+                #expect(event.text("result") == "rejected")
             }
         }
 

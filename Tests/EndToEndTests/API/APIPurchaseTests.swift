@@ -45,7 +45,7 @@ extension EndToEnd {
                 let answer = try await backend.submit(jws, user: "ann")
                 #expect(answer.status == 200)
                 let document = try answer.document()
-                #expect(document.text("outcome") == "applied")
+                #expect(document.text("result") == "applied")
                 #expect(document.text("reason") == nil)
                 #expect(document.text("transactionId") == charge.transactionID)
                 #expect(String(decoding: answer.body, as: UTF8.self).contains(#""product":"\#(shop.plan.id)""#))
@@ -53,14 +53,16 @@ extension EndToEnd {
                 try await installation.books.settled(2)
 
                 #expect(try await backend.usable(by: "ann") == [shop.plan.id])
-                let order = try await installation.books.values("SELECT status || ' ' || trade_no FROM appstore.orders WHERE no = \(no)")
+                let order = try await installation.books.values(
+                    "SELECT status || ' ' || transaction_id FROM appstore.orders WHERE order_no = \(no)"
+                )
                 #expect(order == ["paid \(charge.transactionID)"])
-                let granted = try await installation.books.values("SELECT effect_key FROM appstore.effects WHERE kind = 'granted'")
+                let granted = try await installation.books.values("SELECT subject FROM appstore.effects WHERE kind = 'granted'")
                 #expect(granted.count == 1)
                 let contract = try await backend.send("GET", "/v1/subscriptions/\(charge.originalTransactionID)")
                 #expect(try contract.document().text("user") == "ann")
                 let event = try await backend.send("GET", try #require(document.text("url")))
-                #expect(try event.document().text("outcome") == "applied")
+                #expect(try event.document().text("result") == "applied")
                 #expect(try await ingest.daemon.terminate() == .exit(0))
                 #expect(ingest.daemon.complaints == [])
             }

@@ -18,7 +18,7 @@ struct ShopBackend: Sendable {
 
     func makeOrder(user: String, product: String) async throws -> UUID {
         let answer = try await send("POST", "/v1/orders", ["user": .string(user), "product": .string(product)])
-        guard answer.status == 201, let no = try answer.document().text("no").flatMap(UUID.init(uuidString:)) else {
+        guard answer.status == 201, let no = try answer.document().text("orderNo").flatMap(UUID.init(uuidString:)) else {
             throw ProgramFailure(what: "no order: \(answer.status)")
         }
         return no

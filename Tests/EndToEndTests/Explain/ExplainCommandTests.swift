@@ -137,13 +137,13 @@ extension EndToEnd {
                 #expect(rejected.json.document("ifRunNow")?.text("result") == "merge")
 
                 try await installation.asOperator { connection in
-                    _ = try await connection.query("SELECT appstore.requeue(\(event), 'bundle was mistyped')")
+                    _ = try await connection.query("SELECT appstore.requeue_event(\(event), 'bundle was mistyped')")
                 }
                 _ = try await installation.startWorker(for: shop)
                 try await books.awaitRun(2, of: 1)
                 let applied = try await installation.explain(event, for: shop)
                 #expect(applied.runs == ["rejected wrong_bundle", "applied"])
-                #expect(applied.json.document("books")?.document("contract")?.text("contract_id") != nil)
+                #expect(applied.json.document("books")?.document("contract")?.text("original_transaction_id") != nil)
                 #expect(applied.json.documents("audit").map { $0.text("note") } == ["bundle was mistyped"])
                 #expect(applied.text.contains("replaced by appstore_operator"))
             }

@@ -44,7 +44,7 @@ extension EndToEnd {
                     WITH stored AS (
                         INSERT INTO appstore.inbox (source, received_at, body)
                         VALUES ('client_transaction', clock_timestamp(), \(JSONSerializer.serialize(submission))) RETURNING *)
-                    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+                    INSERT INTO appstore.inbox_queue (event_id, run_at, bytes)
                     SELECT event_id, received_at, octet_length(body) FROM stored
                     """
                 )

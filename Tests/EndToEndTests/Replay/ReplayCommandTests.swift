@@ -62,7 +62,7 @@ extension EndToEnd {
                     WITH stored AS (
                         INSERT INTO appstore.inbox (source, received_at, body)
                         VALUES ('client_transaction', clock_timestamp(), '{}') RETURNING *)
-                    INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+                    INSERT INTO appstore.inbox_queue (event_id, run_at, bytes)
                     SELECT event_id, received_at, octet_length(body) FROM stored
                     """
                 )
@@ -73,7 +73,7 @@ extension EndToEnd {
                 let refused = try await Program.run(["replay", "--to", ingest.url] + mixed, settings: settings)
                 #expect(refused.ending == .exit(1))
                 for line in [
-                    "event \(events[0]): 200", "SELECT appstore.requeue(\(client))",
+                    "event \(events[0]): 200", "SELECT appstore.requeue_event(\(client))",
                     "event \(client + 1): not posted: there is no such event",
                     "there is no event from here to \(client + 9)", "4 bodies: 1 answered with 200, 3 not posted",
                 ] {
@@ -163,7 +163,8 @@ extension EndToEnd {
                     settings: try installation.workerSettings(for: legacy.shop)
                 )
                 #expect(again.ending == .exit(1))
-                let reason = "not posted: is a notification_v1, whose shared secret is not kept: use SELECT appstore.requeue(\(event))"
+                let reason =
+                    "not posted: is a notification_v1, whose shared secret is not kept: use SELECT appstore.requeue_event(\(event))"
                 #expect(again.output.contains("event \(event): \(reason)"), "\(again.output)\(again.errors)")
                 #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 2)
             }

@@ -40,15 +40,14 @@ struct ClientReceiptInterpreterTests {
         let shelf = try Self.shelf()
         let (contract, coins, lifetime) = (shelf.transactions[0], shelf.transactions[3], shelf.transactions[4])
         let facts = try Self.facts(shelf, naming: shelf.transactions[2].transactionID)
-        #expect(facts.receipts.count == 5 && facts.money.count == 5 && facts.notificationUUID == nil && facts.submission == nil)
-        let submissions = facts.receiptSubmissions
-        #expect(submissions.map(\.key.contract.id) == [contract, coins, lifetime].map(\.originalTransactionID))
-        #expect(submissions.map(\.key.transactionID) == [shelf.transactions[2].transactionID, "", ""])
-        #expect(submissions.allSatisfy { $0.key.user == "anna" && $0.receivedAt == Self.posted && $0.eventID == 9 })
-        #expect(facts.namedCharge?.charge.id == shelf.transactions[2].transactionID && facts.namedCharge?.user == "anna")
+        #expect(facts.receipts.count == 5 && facts.money.count == 5 && facts.notificationUUID == nil)
+        #expect(facts.posts.map(\.key.contract.id) == [contract, coins, lifetime].map(\.originalTransactionID))
+        #expect(facts.posts.map(\.key.transactionID) == [shelf.transactions[2].transactionID, nil, nil])
+        #expect(facts.posts.allSatisfy { $0.key.isReceipt && $0.key.user == "anna" && $0.receivedAt == Self.posted && $0.eventID == 9 })
+        #expect(facts.namingPost == facts.posts[0])
         #expect(facts.remark == nil)
         #expect(
-            try Self.facts(shelf, naming: coins.transactionID).receiptSubmissions.map(\.key.transactionID) == ["", coins.transactionID, ""]
+            try Self.facts(shelf, naming: coins.transactionID).posts.map(\.key.transactionID) == [nil, coins.transactionID, nil]
         )
     }
 
@@ -56,8 +55,8 @@ struct ClientReceiptInterpreterTests {
         let shelf = try Self.shelf()
         let (restored, missing) = (try Self.facts(shelf), try Self.facts(shelf, naming: "666"))
         for facts in [restored, missing] {
-            #expect(facts.namedCharge == nil && facts.receipts.count == 5 && facts.unhandledReason == nil)
-            #expect(facts.receiptSubmissions.map(\.key.transactionID) == ["", "", ""])
+            #expect(facts.namingPost == nil && facts.receipts.count == 5 && facts.unhandledReason == nil)
+            #expect(facts.posts.map(\.key.transactionID) == [nil, nil, nil])
         }
         #expect(restored.remark == nil && missing.remark == "transaction_not_in_receipt")
     }
@@ -82,12 +81,12 @@ struct ClientReceiptInterpreterTests {
         let (asking, local) = try (Self.facts(shelf, naming: named, settings: SignedScene.asking), Self.facts(shelf, naming: named))
         #expect(asking.receipts.isEmpty && asking.effects.isEmpty)
         #expect(asking.awaitedReceipts.map(\.key) == local.receipts.map(\.key) && asking.contracts == local.contracts)
-        #expect(asking.receiptSubmissions == local.receiptSubmissions && asking.namedCharge == local.namedCharge)
+        #expect(asking.posts == local.posts)
         #expect(asking.remark == "verify_receipt_asked")
         #expect(try Self.facts(shelf, naming: "666", settings: SignedScene.asking).remark == "transaction_not_in_receipt")
         let unanswered = UnansweredReceipt.facts(of: try shelf.verified(), eventID: 10)
         #expect(unanswered.receipts.map(\.key) == local.receipts.map(\.key) && unanswered.effects.map(\.key) == local.effects.map(\.key))
-        #expect(unanswered.receiptSubmissions.isEmpty && unanswered.calls.isEmpty && unanswered.namedCharge == nil)
+        #expect(unanswered.posts.isEmpty && unanswered.calls.isEmpty)
     }
 
     @Test func `a receipt tells its charges, each once, before anybody verifies it`() throws {

@@ -21,7 +21,7 @@ struct InboxStatisticsTests {
     func `an empty inbox has counts of zero and no ages`(role: String) async throws {
         let statistics = try await statistics(InboxDatabase.make(), user: role)
         let counts = [
-            statistics.ready, statistics.waiting, statistics.unsettled, statistics.suspects, statistics.failed, statistics.lostBatches,
+            statistics.ready, statistics.waiting, statistics.unsettled, statistics.isolated, statistics.failed, statistics.lostBatches,
         ]
         #expect(counts == [0, 0, 0, 0, 0, 0])
         #expect(statistics.overdue == nil && statistics.oldestUnsettled == nil && statistics.silence == nil)
@@ -43,20 +43,20 @@ struct InboxStatisticsTests {
             """
             INSERT INTO appstore.inbox (event_id, source, received_at, body)
             SELECT n, 'notification_v2', now() - interval '1000 s' + n * interval '10 s', '\\x01' FROM generate_series(1, 10) AS n;
-            INSERT INTO appstore.inbox_ready (event_id, run_at, bytes, attempts, is_suspect) VALUES
+            INSERT INTO appstore.inbox_queue (event_id, run_at, bytes, attempts, is_isolated) VALUES
                 (1, now() + interval '1 hour', 1, 3, false), (2, now() + interval '2 hours', 1, 1, true),
                 (3, now() - interval '100 s', 1, 0, false), (4, now() - interval '50 s', 1, 2, true), (5, now() - interval '1 s', 1, 0, true);
             INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
-            SELECT i.event_id, i.source, i.received_at, now(), 1, 1, o.result, 'x'
+            SELECT i.event_id, i.source, i.received_at, now(), 1, 1, o.result::appstore.result, 'x'
             FROM (VALUES (6, 'applied'), (7, 'duplicate'), (8, 'failed'), (9, 'failed'), (10, 'rejected')) AS o (event_id, result)
             JOIN appstore.inbox AS i USING (event_id);
-            INSERT INTO appstore.inbox_in_flight (lane, event_ids, is_alone, marked_at, lost_at)
+            INSERT INTO appstore.batch_markers (lane, event_ids, is_alone, marked_at, lost_at)
             VALUES (1, '{3}', true, now(), NULL), (2, '{4}', true, now(), now());
             """
         )
         let statistics = try await statistics(database)
         #expect((statistics.ready, statistics.waiting, statistics.unsettled) == (3, 2, 5))
-        #expect((statistics.suspects, statistics.failed, statistics.lostBatches) == (3, 2, 1))
+        #expect((statistics.isolated, statistics.failed, statistics.lostBatches) == (3, 2, 1))
         // Event 1, whose attempt is an hour away, came first; event 3 has been due for longest; event 7 is the last genuine one.
         #expect(try isAbout(statistics.oldestUnsettled, 990) && isAbout(statistics.overdue, 100) && isAbout(statistics.silence, 930))
     }
@@ -73,7 +73,7 @@ struct InboxStatisticsTests {
             """
             INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
             SELECT n, 'notification_v2', now() - interval '30000 s' + n * interval '1 s', now(), 1, 1,
-                   CASE WHEN n = 1 THEN 'applied' ELSE 'rejected' END, 'x'
+                   (CASE WHEN n = 1 THEN 'applied' ELSE 'rejected' END)::appstore.result, 'x'
             FROM generate_series(1, 10001) AS n;
             """
         )
@@ -88,7 +88,7 @@ struct InboxStatisticsTests {
         let database = try await InboxDatabase.make()
         // It makes hundreds of pages of difference whether rows are known to be visible to all: an autovacuum that analyses a table meanwhile
         // keeps VACUUM from finding that.
-        for table in ["inbox_ready", "outcomes"] {
+        for table in ["inbox_queue", "outcomes_first"] {
             try await run(database, "ALTER TABLE appstore.\(table) SET (autovacuum_enabled = off)")
         }
         try await fill(database, from: 1, to: 90_000)
@@ -109,14 +109,14 @@ struct InboxStatisticsTests {
             database,
             """
             SET synchronous_commit = off;
-            INSERT INTO appstore.inbox_ready (event_id, run_at, bytes)
+            INSERT INTO appstore.inbox_queue (event_id, run_at, bytes)
             SELECT n, now() + (n % 3 - 0.5) * interval '1 day' + n * interval '1 ms', 1 FROM generate_series(\(from), \(to)) AS n WHERE n % 3 < 2;
             INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
             SELECT n, 'notification_v2', now(), now() + n * interval '1 ms', 1, 1, 'failed', 'x'
             FROM generate_series(\(from), \(to)) AS n WHERE n % 3 = 2;
             """
         )
-        for table in ["inbox_ready", "outcomes"] { try await run(database, "VACUUM (ANALYZE) appstore.\(table)") }
+        for table in ["inbox_queue", "outcomes_first"] { try await run(database, "VACUUM (ANALYZE) appstore.\(table)") }
     }
 
     /// Of the schema's own tables: what is read of the catalogue depends on all that goes on in the cluster, and not on events.
@@ -129,7 +129,7 @@ struct InboxStatisticsTests {
             _ = try await connection.query("SELECT * FROM appstore.inbox_statistics()")
             await connection.close()
         }
-        try #require(reads["inbox_ready"] != nil && reads["outcomes"] != nil)
+        try #require(reads["inbox_queue"] != nil && reads["outcomes"] != nil)
         return reads.values.reduce(0) { $0 + $1.pages }
     }
 

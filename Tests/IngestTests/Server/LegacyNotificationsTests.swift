@@ -22,7 +22,7 @@ struct LegacyNotificationsTests {
             #expect(response.body == "")
             #expect(try await server.storedBodies() == [Array(body(#""""#).utf8)])
             #expect(try await server.sources() == ["notification_v1"])
-            #expect(try await server.database.query("SELECT FROM appstore.inbox_ready").count == 1)
+            #expect(try await server.database.query("SELECT FROM appstore.inbox_queue").count == 1)
         }
     }
 

@@ -20,7 +20,7 @@ struct NotificationsTests {
             #expect(response.headers["date"] != nil)
             #expect(try await server.storedBodies() == [Array(body.utf8)])
             #expect(try await server.database.query("SELECT FROM appstore.inbox WHERE source = 'notification_v2'").count == 1)
-            #expect(try await server.database.query("SELECT FROM appstore.inbox_ready").count == 1)
+            #expect(try await server.database.query("SELECT FROM appstore.inbox_queue").count == 1)
         }
     }
 

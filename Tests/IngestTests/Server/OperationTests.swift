@@ -197,7 +197,7 @@ struct OperationTests {
             try await client.send("x")
             #expect(try await server.exchange(Self.livez).status == 200)
             await server.shutDown()
-            _ = try await client.untilClosed()
+            try await client.untilEnded()
         }
     }
 

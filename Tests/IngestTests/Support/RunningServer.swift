@@ -3,7 +3,6 @@ import HTTPServing
 import HTTPServingTesting
 import Inbox
 import Logging
-import Migrations
 import Postgres
 import PostgresTesting
 import Prometheus

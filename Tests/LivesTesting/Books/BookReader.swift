@@ -42,30 +42,31 @@ package enum BookReader {
             "subscription",
             "original_transaction_id",
             BookColumns.subscriptions.map(field) + [text("status"), milliseconds("signed_date"), hexadecimal("fact_hash")],
-            from: "subscriptions"
+            from: renewals
         ),
         select(
             "order",
-            "no",
+            "order_no",
             [
                 text("user_id"), text("product_id"), text("bundle_id"), text("reason"), text("status"), text("period_no"),
-                text("trade_no"), text("origin_no"), text("web_order_line_item_id"), text("paid_product_id"), milliseconds("paid_at"),
+                text("transaction_id"), text("original_transaction_id"), text("web_order_line_item_id"), text("paid_product_id"),
+                milliseconds("paid_at"),
                 text("quantity"), text("price"), text("currency"),
             ],
             from: "orders"
         ),
         select(
             "claim",
-            "original_transaction_id || ' ' || evidence",
+            "original_transaction_id || ' ' || kind || ':' || source_id",
             [text("user_id"), "'effective_at=' || (extract(epoch FROM effective_at) * 1000000)::bigint"],
-            from: "claims"
+            from: "ownership_claims"
         ),
         contracts,
         select(
             "submission",
             "transaction_id || ' ' || user_id",
             ["'contract=' || original_transaction_id", milliseconds("received_at"), text("event_id")],
-            from: "submissions"
+            from: "(SELECT * FROM appstore.client_posts WHERE NOT is_receipt)"
         ),
         select(
             "legacy_renewal",
@@ -76,27 +77,39 @@ package enum BookReader {
                 text("price_increase_status"), text("promotional_offer_id"), text("offer_code_ref_name"), milliseconds("stated_at"),
                 hexadecimal("fact_hash"),
             ],
-            from: "legacy_renewals"
+            from: "v1_renewals"
         ),
         select(
             "receipt_submission",
-            "original_transaction_id || ' ' || user_id || ' ' || transaction_id",
+            "original_transaction_id || ' ' || user_id || ' ' || coalesce(transaction_id, '')",
             [milliseconds("received_at"), text("event_id")],
-            from: "receipt_submissions"
+            from: "(SELECT * FROM appstore.client_posts WHERE is_receipt)"
         ),
-        "SELECT 'effect ' || environment || ' ' || kind || ' ' || effect_key FROM appstore.effects",
+        "SELECT 'effect ' || environment || ' ' || kind || ' ' || subject FROM appstore.effects",
         select(
             "refund",
-            "notification_uuid",
+            "notification_uuid::text",
             [
                 text("kind"), text("transaction_id"), "'contract=' || original_transaction_id", text("reason"),
                 milliseconds("signed_date"),
             ],
-            from: "refund_statements"
+            from: "refund_requests"
         ),
         select("consumption", "transaction_id", [milliseconds("asked_at"), text("open")], from: "consumption_requests"),
         select("event_contract", "original_transaction_id || ' ' || event_id", [], from: "event_contracts"),
     ]
+
+    /// The registers of renewals, named as Apple names their members.
+    private static let renewals = """
+        (SELECT c.environment, c.original_transaction_id, c.renewal_status AS status, c.renewal_product_id AS product_id,
+                c.auto_renew_product_id, c.auto_renew_status, c.expiration_intent, c.is_in_billing_retry_period, c.price_increase_status,
+                c.grace_period_expires_date, c.renewal_date, c.renewal_price, c.renewal_currency AS currency,
+                c.renewal_offer_type AS offer_type, c.renewal_offer_identifier AS offer_identifier,
+                c.renewal_offer_discount_type AS offer_discount_type, c.renewal_offer_period AS offer_period,
+                c.recent_subscription_start_date, c.renewal_app_account_token AS app_account_token,
+                c.renewal_app_transaction_id AS app_transaction_id, c.renewal_signed_date AS signed_date, c.renewal_hash AS fact_hash
+         FROM appstore.contracts AS c WHERE c.renewal_signed_date IS NOT NULL)
+        """
 
     /// What gives no access has an owner and nothing else that counts.
     private static var contracts: String {
@@ -108,19 +121,20 @@ package enum BookReader {
         ]
         let givesAccess = """
             EXISTS (SELECT FROM appstore.transactions AS t WHERE t.environment = books.environment
-                    AND t.original_transaction_id = books.contract_id AND t.confers_access)
+                    AND t.original_transaction_id = books.original_transaction_id AND t.confers_access)
             """
         return select(
             "contract",
-            "contract_id",
+            "original_transaction_id",
             [text("user_id")] + fields.map { "CASE WHEN \(givesAccess) THEN \($0) END" },
-            from: "member_contracts"
+            from: "contracts"
         )
     }
 
     private static func select(_ what: String, _ key: String, _ fields: [String], from table: String) -> String {
         let words = ["'\(what) ' || environment || ' ' || \(key)"] + fields
-        return "SELECT concat_ws(' | ', \(words.joined(separator: ", "))) FROM appstore.\(table) AS books"
+        let source = table.hasPrefix("(") ? table : "appstore.\(table)"
+        return "SELECT concat_ws(' | ', \(words.joined(separator: ", "))) FROM \(source) AS books"
     }
 
     private static func field(_ column: BookColumns.Column) -> String {

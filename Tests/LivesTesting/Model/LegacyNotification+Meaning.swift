@@ -1,10 +1,12 @@
 import AppStore
+import FoundationEssentials
+import Ledger
 import StoreSimulator
 
 /// What a notification V1 says of the customer, beside charges and renewal.
 extension LegacyNotification {
-    /// It has no number of its own: what it says is its name.
-    var name: String { "v1:\(digest.hexadecimal)" }
+    /// It has no UUID: what it says is its name.
+    var name: String { UUID(notification: "v1:\(digest.hexadecimal)").text }
 
     /// Nothing of what cannot be dated, nor of a contract that it may not speak of.
     var lifecycle: String? {

@@ -29,8 +29,8 @@ extension ReferenceModel {
             order.id,
             [
                 ("user_id", user), ("product_id", made?.product), ("bundle_id", made?.bundle), ("reason", reason),
-                ("status", period.map(status) ?? "pending"), ("period_no", trade?.period), ("trade_no", trade?.id),
-                ("origin_no", trade?.contract), ("web_order_line_item_id", trade?.constant.text("webOrderLineItemId")),
+                ("status", period.map(status) ?? "pending"), ("period_no", trade?.period), ("transaction_id", trade?.id),
+                ("original_transaction_id", trade?.contract), ("web_order_line_item_id", trade?.constant.text("webOrderLineItemId")),
                 ("paid_product_id", trade?.product), ("paid_at", trade.map { String($0.purchaseDate) }),
                 ("quantity", trade?.constant.text("quantity")), ("price", trade?.constant.text("price")),
                 ("currency", trade?.constant.text("currency")),

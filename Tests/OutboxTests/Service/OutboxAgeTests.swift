@@ -7,11 +7,11 @@ import Testing
 
 @testable import Outbox
 
-/// What becomes of calls that nobody makes, and of those that were settled long ago.
+/// What becomes of calls that no worker makes, and of those that were settled long ago.
 @Suite(.timeLimit(.minutes(3)))
 struct OutboxAgeTests {
     private func age(_ scene: OutboxScene) async throws -> Int64? {
-        let rows = try await scene.database.withConnection(user: "appstore_worker") { try await $0.query("SELECT appstore.age_calls()") }
+        let rows = try await scene.database.withConnection(user: "appstore_worker") { try await $0.query("SELECT appstore.expire_calls()") }
         return try rows.first?.decode(0, as: Int64.self)
     }
 
@@ -49,7 +49,7 @@ struct OutboxAgeTests {
         #expect(try await age(scene) == 1)
         #expect(try await age(scene) == 0)
         #expect(try await scene.calls() == ["open 0 f"])
-        #expect(try await scene.database.lines("SELECT count(*)::text FROM appstore.inbox_ready") == ["0"])
+        #expect(try await scene.database.lines("SELECT count(*)::text FROM appstore.inbox_queue") == ["0"])
         await scene.server.stop()
     }
 

@@ -18,7 +18,7 @@ struct OutboxFallbackTests {
         try await scene.database.lines(
             """
             SELECT concat_ws(' ', c.call_id, convert_from(i.body, 'UTF8'))
-            FROM appstore.inbox AS i JOIN appstore.inbox_ready AS r USING (event_id)
+            FROM appstore.inbox AS i JOIN appstore.inbox_queue AS r USING (event_id)
             LEFT JOIN appstore.outbox AS c ON c.fallback_event_id = i.event_id
             WHERE i.source = 'unanswered_receipt' ORDER BY i.event_id
             """
@@ -74,7 +74,7 @@ struct OutboxFallbackTests {
         try await scene.change("asked_at = clock_timestamp() - interval '30 seconds'", of: young)
         for count in [1, 0] {
             let rows = try await scene.database.withConnection(user: "appstore_worker") {
-                try await $0.query("SELECT appstore.age_calls()")
+                try await $0.query("SELECT appstore.expire_calls()")
             }
             #expect(try rows.first?.decode(0, as: Int64.self) == Int64(count))
             #expect(try await spoken(scene) == [line(old)])
@@ -124,7 +124,7 @@ struct OutboxFallbackTests {
             try await connection.execute("SELECT appstore.forget('anna')")
         }
         #expect(try await scene.database.lines("SELECT source FROM appstore.inbox") == [])
-        // Nobody has the post any more.
+        // The post is gone.
         try await scene.change("state = 'open', reason = NULL, settled_at = NULL, fallback_event_id = NULL, run_at = now()", of: call)
         try await scene.running { await scene.log.lines(with: "call refused", count: 2) }
         #expect(try await scene.calls() == ["refused receipt_gone 2 f"])

@@ -28,6 +28,13 @@ struct OutboxForgetTests {
         )
     }
 
+    /// A scene whose worker may record outcomes of events that never were in the queue.
+    private func makeScene() async throws -> OutboxScene {
+        let scene = try await OutboxScene(Simulated.store())
+        try await scene.database.withConnection { try await $0.runScript("GRANT INSERT ON appstore.outcomes TO appstore_worker") }
+        return scene
+    }
+
     private func ask(_ event: Int64, _ scene: OutboxScene) async throws {
         try await scene.database.withConnection(user: "appstore_worker") { connection in
             try await connection.withTransaction { try await ask(event, in: $0) }
@@ -51,7 +58,7 @@ struct OutboxForgetTests {
     }
 
     @Test func `a call that another asked for, too, is made of his post, and of nobody's when he is forgotten as well`() async throws {
-        let scene = try await OutboxScene(Simulated.store())
+        let scene = try await makeScene()
         let (anna, berta) = try await posts(scene)
         try await ask(anna, scene)
         try await ask(berta, scene)
@@ -66,7 +73,7 @@ struct OutboxForgetTests {
     }
 
     @Test func `the answer comes for him who is left`() async throws {
-        let scene = try await OutboxScene(Simulated.store())
+        let scene = try await makeScene()
         let (anna, berta) = try await posts(scene)
         // In one batch.
         try await scene.database.withConnection(user: "appstore_worker") { connection in
@@ -81,12 +88,12 @@ struct OutboxForgetTests {
 
     @Test(arguments: [true, false])
     func `an answer that waits goes with its last asker`(isShared: Bool) async throws {
-        let scene = try await OutboxScene(Simulated.store())
+        let scene = try await makeScene()
         let (anna, berta) = try await posts(scene)
         try await ask(anna, scene)
         if isShared { try await ask(berta, scene) }
         try await scene.running { await scene.log.lines(with: "call answered") }
-        let waiting: Statement = "SELECT i.source FROM appstore.inbox_ready AS r JOIN appstore.inbox AS i USING (event_id)"
+        let waiting: Statement = "SELECT i.source FROM appstore.inbox_queue AS r JOIN appstore.inbox AS i USING (event_id)"
         #expect(try await scene.database.lines(waiting) == ["verify_receipt"])
         try await forget("anna", scene)
         #expect(try await scene.database.lines(waiting) == (isShared ? ["verify_receipt"] : []))
@@ -97,7 +104,7 @@ struct OutboxForgetTests {
     }
 
     @Test func `posts of his own, and requeued ones, keep nothing alive`() async throws {
-        let scene = try await OutboxScene(Simulated.store())
+        let scene = try await makeScene()
         let first = try await scene.receive(Simulated.receiptData, from: "anna")
         let second = try await scene.receive(Simulated.receiptData, from: "anna")
         try await ask(first, scene)
@@ -111,7 +118,7 @@ struct OutboxForgetTests {
     }
 
     @Test func `a question is remembered of a hundred events, not of every post there is`() async throws {
-        let scene = try await OutboxScene(Simulated.store())
+        let scene = try await makeScene()
         try await scene.database.withConnection(user: "appstore_worker") { connection in
             try await connection.withTransaction { transaction in
                 for event in 1...105 as ClosedRange<Int64> { try await ask(event, in: transaction) }
@@ -122,7 +129,7 @@ struct OutboxForgetTests {
     }
 
     @Test func `who asks while the other one is forgotten is heard, whoever comes first`() async throws {
-        let scene = try await OutboxScene(Simulated.store())
+        let scene = try await makeScene()
         let (anna, berta) = try await posts(scene)
         try await ask(anna, scene)
         // A batch has asked, and is not committed yet.
@@ -170,7 +177,7 @@ extension OutboxScene {
         let question: Statement =
             "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND \(backend) = ANY (pg_blocking_pids(pid))"
         while try await database.lines(question) == ["0"] {
-            try #require(ContinuousClock.now < deadline, "nobody waits")
+            try #require(ContinuousClock.now < deadline, "no session waits")
         }
     }
 }

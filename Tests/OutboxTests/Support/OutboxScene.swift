@@ -151,7 +151,7 @@ struct OutboxScene {
     func answers() async throws -> [String] {
         try await database.lines(
             """
-            SELECT concat_ws(' ', i.source, c.call_id, (SELECT count(*) FROM appstore.inbox_ready AS r WHERE r.event_id = i.event_id))
+            SELECT concat_ws(' ', i.source, c.call_id, (SELECT count(*) FROM appstore.inbox_queue AS r WHERE r.event_id = i.event_id))
             FROM appstore.inbox AS i LEFT JOIN appstore.outbox AS c ON c.answer_event_id = i.event_id
             WHERE i.source <> 'client_receipt' ORDER BY i.event_id
             """

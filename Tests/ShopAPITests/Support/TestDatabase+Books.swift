@@ -21,28 +21,26 @@ extension TestDatabase {
         try await change(
             """
             INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
-                purchase_date, expires_date, in_app_ownership_type, app_account_token, first_token, first_token_signed_date,
-                first_token_hash, signed_date, first_signed_date, payload_hash, period_no, is_subscription)
-            SELECT \(environment.rawValue), \(transaction), \(transaction), \(app), 'pro.monthly', 'Auto-Renewable Subscription',
+                purchase_date, expires_date, in_app_ownership_type, app_account_token, first_token, signed_date, first_signed_date, payload_hash, period_no, is_subscription)
+            SELECT \(environment.rawValue)::appstore.environment, \(transaction), \(transaction), \(app), 'pro.monthly', 'Auto-Renewable Subscription',
                 now() - interval '1 hour', now() + interval '30 days', 'PURCHASED', t.token, t.token,
-                CASE WHEN t.token IS NOT NULL THEN now() END, CASE WHEN t.token IS NOT NULL THEN '\\x01'::bytea END,
                 now(), now(), '\\x01', gen_random_uuid(), true
             FROM (SELECT \(token) AS token) AS t
             """
         )
         try await change(
-            "SELECT appstore.derive_books(\(environment.rawValue), ARRAY[\(transaction)], ARRAY[\(transaction)])"
+            "SELECT appstore.derive_ledger(\(environment.rawValue)::appstore.environment, ARRAY[\(transaction)], ARRAY[\(transaction)])"
         )
     }
 
     /// Settles an event as a worker does.
     func settle(_ event: String, _ result: String, reason: String? = nil, app: String? = "com.example.tides") async throws {
-        try await change("DELETE FROM appstore.inbox_ready WHERE event_id = \(event)::text::bigint")
+        try await change("DELETE FROM appstore.inbox_queue WHERE event_id = \(event)::text::bigint")
         try await change(
             """
             INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, environment,
                                            bundle_id, transaction_id, original_transaction_id)
-            SELECT event_id, source, received_at, now(), 1, 1, \(result), \(reason), 'Production', \(app), '71', '70'
+            SELECT event_id, source, received_at, now(), 1, 1, \(result)::text::appstore.result, \(reason), 'Production', \(app), '71', '70'
             FROM appstore.inbox WHERE event_id = \(event)::text::bigint
             """
         )
@@ -51,7 +49,7 @@ extension TestDatabase {
     /// Returns when an event is in the queue, with its number.
     func awaitEvent() async throws -> String {
         while true {
-            if let event = try await lines("SELECT event_id::text FROM appstore.inbox_ready ORDER BY event_id DESC LIMIT 1").first {
+            if let event = try await lines("SELECT event_id::text FROM appstore.inbox_queue ORDER BY event_id DESC LIMIT 1").first {
                 return event
             }
         }

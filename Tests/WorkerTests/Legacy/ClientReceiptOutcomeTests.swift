@@ -58,7 +58,7 @@ struct ClientReceiptOutcomeTests {
         let (id, contract) = (shelf.transactions[2].transactionID, shelf.transactions[0].originalTransactionID)
         let named = try Desk(Self.post(shelf.signed(), transactionID: id), source: "client_receipt", legacy: Desk.asking)
         #expect((named.outcome, named.labels) == ("merge verify_receipt_asked", "- - Production com.example.app \(id) \(contract)"))
-        #expect(named.facts?.receiptSubmissions.count == 1 && named.facts?.calls.count == 1)
+        #expect(named.facts?.posts.count == 1 && named.facts?.calls.count == 1)
         let missing = try Desk(Self.post(shelf.signed(), transactionID: "6"), source: "client_receipt")
         #expect((missing.outcome, missing.labels) == ("merge transaction_not_in_receipt", "- - Production com.example.app - \(contract)"))
     }

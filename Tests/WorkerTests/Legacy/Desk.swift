@@ -60,7 +60,7 @@ struct Desk {
             case .settled(.postponed), .settled(.suspected): nil
             }
         return [
-            labels?.notificationType, labels?.notificationUUID.map { String($0.prefix(3)) }, labels?.environment, labels?.bundleID,
+            labels?.notificationType, labels?.notificationUUID.map { _ in "uuid" }, labels?.environment, labels?.bundleID,
             labels?.transactionID, labels?.originalTransactionID,
         ].map { $0 ?? "-" }.joined(separator: " ")
     }

@@ -26,7 +26,7 @@ struct LegacyBooksTests {
             let reversed = JSONObject(body.members.reversed().map { ($0.name, $0.value) })
             let again = try await office.receive(JSONSerializer.serialize(reversed), source: "notification_v1")
             #expect(try await office.outcome(of: again) == "duplicate")
-            #expect(try await office.count(of: "transactions", "orders", "legacy_renewals", "notifications_seen") == [3, 3, 1, 1])
+            #expect(try await office.count(of: "transactions", "orders", "v1_renewals", "seen_notifications") == [3, 3, 1, 1])
             #expect(
                 try await office.database.lines("SELECT kind || ' ' || count(*) FROM appstore.effects GROUP BY kind ORDER BY kind")
                     == ["granted 3", "will_renew 1"]
@@ -79,10 +79,10 @@ struct LegacyBooksTests {
             #expect(try await office.outcome(of: first) == "applied verify_receipt_asked")
             let again = try await office.receive(body, source: "client_receipt")
             #expect(try await office.outcome(of: again) == "superseded verify_receipt_asked")
-            #expect(try await office.count(of: "transactions", "orders", "receipt_submissions", "outbox") == [0, 0, 2, 1])
+            #expect(try await office.count(of: "transactions", "orders", "client_posts", "outbox") == [0, 0, 2, 1])
             let answer = try await office.receive(JSONSerializer.serialize(shelf.answer().json), source: "verify_receipt")
             #expect(try await office.outcome(of: answer) == "applied")
-            #expect(try await office.count(of: "transactions", "receipt_submissions", "outbox") == [4, 2, 1])
+            #expect(try await office.count(of: "transactions", "client_posts", "outbox") == [4, 2, 1])
             #expect(try await office.database.lines("SELECT DISTINCT user_id FROM appstore.orders") == ["anna"])
             let berta = try await office.receive(Self.post(shelf.signed(), user: "berta", transactionID: coins), source: "client_receipt")
             #expect(try await office.outcome(of: berta) == "applied owner_conflict")
@@ -125,7 +125,7 @@ struct LegacyBooksTests {
         try await Office.with { office in
             let answer = try await office.receive(JSONSerializer.serialize(shelf.answer().json), source: "verify_receipt")
             #expect(try await office.outcome(of: answer) == "applied")
-            #expect(try await office.count(of: "transactions", "legacy_renewals", "notifications_seen") == [3, 1, 0])
+            #expect(try await office.count(of: "transactions", "v1_renewals", "seen_notifications") == [3, 1, 0])
             #expect(
                 try await office.database.lines("SELECT DISTINCT product_type || ' ' || in_app_ownership_type FROM appstore.transactions")
                     == ["Auto-Renewable Subscription PURCHASED"]
@@ -142,7 +142,7 @@ struct LegacyBooksTests {
         try await Office.with(legacy: Desk.asking) { office in
             let event = try await office.receive(JSONSerializer.serialize(body), source: "notification_v1")
             #expect(try await office.outcome(of: event) == "unhandled receipt:not_a_receipt")
-            #expect(try await office.count(of: "transactions", "orders", "legacy_renewals", "outbox") == [0, 0, 1, 0])
+            #expect(try await office.count(of: "transactions", "orders", "v1_renewals", "outbox") == [0, 0, 1, 0])
         }
     }
 }

@@ -45,7 +45,7 @@ struct NotificationV1OutcomeTests {
 
     @Test func `one in order is merged, labelled by its contract and its digest`() throws {
         let contract = try Shelf().transactions[0].originalTransactionID
-        try expect("merge", labels: "DID_RENEW v1: Production com.example.app - \(contract)") { _ in }
+        try expect("merge", labels: "DID_RENEW uuid Production com.example.app - \(contract)") { _ in }
         let desk = try Desk(Shelf().notification(.didRenew), source: Self.source)
         #expect(desk.facts?.receipts.count == 3 && desk.facts?.legacyRenewals.count == 1)
     }
@@ -117,7 +117,7 @@ struct NotificationV1OutcomeTests {
         let body = try shelf.notification(.didRenew)
         let desk = try Desk(body, source: Self.source)
         #expect(desk.outcome == "retry signed_in_the_future")
-        #expect(desk.labels == "DID_RENEW v1: Production com.example.app - -")
+        #expect(desk.labels == "DID_RENEW uuid Production com.example.app - -")
         #expect(try Desk(body, source: Self.source, claimedAt: shelf.madeAt).outcome == "merge")
     }
 

@@ -1,0 +1,84 @@
+import AppStore
+import Postgres
+import SQL
+
+/// The repairs that SQL offers, for one action and with one note.
+struct RepairClient: Sendable {
+    enum Action: String, Sendable {
+        case requeue
+        case discard
+    }
+
+    /// A named event that cannot be repaired, and why.
+    struct Refusal: Error {
+        let reason: String
+    }
+
+    let connection: Connection
+    let action: Action
+    /// Of a discard: the reason.
+    let note: String?
+
+    /// How many events meet the conditions.
+    func count(_ filter: JSONObject) async throws -> Int {
+        try await number(Statement(.repairCount, ["action": action.rawValue, "filter": Self.json(filter)]))
+    }
+
+    /// How many of these events there are.
+    func existing(_ events: [ClosedRange<Int64>]) async throws -> Int {
+        try await number(
+            Statement(.repairCountNamed, ["first": events.map(\.lowerBound), "last": events.map(\.upperBound)])
+        )
+    }
+
+    /// Repairs one event, whatever its outcome is.
+    func repair(event: Int64) async throws(Refusal) {
+        let done: Int
+        do {
+            done =
+                switch action {
+                case .requeue: try await number(Statement(.repairRequeueEvent, ["event_id": event, "note": note]))
+                case .discard: try await number(Statement(.repairDiscardEvent, ["event_id": event, "note": note]))
+                }
+        } catch let error as PostgresError {
+            throw Refusal(reason: error.message)
+        } catch {
+            throw Refusal(reason: "\(error)")
+        }
+        if done == 0 { throw Refusal(reason: "a worker or another repair holds it; try again in some seconds") }
+    }
+
+    /// Repairs up to 1,000 events in one transaction and says how many there were.
+    func repairAtOnce(_ filter: JSONObject) async throws -> Int {
+        switch action {
+        case .requeue:
+            try await number(Statement(.repairRequeueEvents, ["note": note, "filter": Self.json(filter)]))
+        case .discard:
+            try await number(Statement(.repairDiscardEvents, ["note": note, "filter": Self.json(filter)]))
+        }
+    }
+
+    /// Takes the next step of a repair of any number of events, in a transaction of its own.
+    ///
+    /// - Parameter progress: What the last step returned; nil for the first one.
+    func step(_ filter: JSONObject, after progress: String?) async throws -> RepairStep {
+        let rows = try await connection.query(
+            Statement(.repairTakeStep, ["action": action.rawValue, "filter": Self.json(filter), "note": note, "progress": progress])
+        )
+        let row = rows[rows.startIndex]
+        return RepairStep(
+            repaired: Int(try row.decode("events", as: Int64.self)),
+            isDone: try row.decode("is_done"),
+            pause: .seconds(try row.decode("pause", as: Double.self)),
+            progress: try row.decode("progress")
+        )
+    }
+
+    private func number(_ statement: Statement) async throws -> Int {
+        Int(try await connection.query(statement).first?.decode(0, as: Int64.self) ?? 0)
+    }
+
+    private static func json(_ filter: JSONObject) -> JSONText {
+        JSONText(String(decoding: JSONSerializer.serialize(filter), as: UTF8.self))
+    }
+}

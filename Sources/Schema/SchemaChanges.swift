@@ -1,0 +1,21 @@
+/// What a run of ``SchemaMigrator/migrate()`` changed.
+package struct SchemaChanges: Hashable, Sendable {
+    /// The version of the schema that was made; nil when there was one.
+    package var created: Int?
+    /// The names of the steps that were applied, in order.
+    package var steps: [String] = []
+    /// Whether functions, views and privileges were replaced.
+    package var isRedefined = false
+
+    package var isEmpty: Bool { self == SchemaChanges() }
+}
+
+/// A sentence for the operator.
+extension SchemaChanges: CustomStringConvertible {
+    package var description: String {
+        if let created { return "The schema is made, in version \(created)." }
+        if isEmpty { return "The schema is current." }
+        let applied = steps + (isRedefined ? ["functions, views and privileges"] : [])
+        return "Applied \(applied.joined(separator: ", "))."
+    }
+}

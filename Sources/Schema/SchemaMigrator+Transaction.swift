@@ -1,0 +1,73 @@
+import Logging
+import Postgres
+import SQL
+
+extension SchemaMigrator {
+    private static let attempts = 3
+
+    /// Runs `body` in a transaction, again after a short pause when a lock was not free in time.
+    ///
+    /// - Parameter name: What errors call the transaction.
+    nonisolated(nonsending) func transaction(_ name: String, _ body: () async throws -> Void) async throws {
+        var pause = Backoff(base: .seconds(1), cap: .seconds(2))
+        for attempt in 1... {
+            do {
+                try await connection.runScript("BEGIN ISOLATION LEVEL READ COMMITTED")
+                try await body()
+                return try await connection.runScript("COMMIT")
+            } catch {
+                await rollBack()
+                let cause = error as? PostgresError ?? (error as? SchemaError)?.cause
+                guard cause?.sqlState == .lockNotAvailable else { throw error }
+                let holders = try await lockHolders()
+                guard attempt < Self.attempts else {
+                    throw SchemaError(.locked, "\(name): a lock was not free within \(lockTimeout); \(holders)", cause: cause)
+                }
+                logger.notice("a lock is not free, another attempt follows", metadata: ["schema.part": "\(name)", "locks": "\(holders)"])
+            }
+            var generator = SystemRandomNumberGenerator()
+            try await Task.sleep(for: pause.next(using: &generator))
+        }
+    }
+
+    /// Runs a file of the manifest.
+    func run(_ file: SchemaFile) async throws {
+        try await naming(file) { try await connection.runScript(file.text) }
+    }
+
+    /// Puts the file's name in front of what PostgreSQL says.
+    nonisolated(nonsending) func naming<T: Sendable>(_ file: SchemaFile, _ body: () async throws -> T) async throws -> T {
+        do {
+            return try await body()
+        } catch let error as PostgresError {
+            throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error)
+        }
+    }
+
+    private func rollBack() async {
+        do {
+            try await connection.runScript("ROLLBACK")
+        } catch {
+            logger.debug("no rollback: the connection is lost, and the transaction with it", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// The transactions that have held locks on the schema for as long as a statement waits for one.
+    private func lockHolders() async throws -> String {
+        let rows = try await connection.query(
+            """
+            SELECT concat_ws(' ', 'pid', a.pid, a.usename, nullif(a.application_name, ''),
+                             'since ' || date_trunc('second', a.xact_start)) AS holder
+            FROM pg_catalog.pg_stat_activity AS a
+            WHERE a.pid <> pg_backend_pid() AND a.datname = current_database()
+              AND (a.xact_start < clock_timestamp() - \(lockTimeout.wholeMilliseconds) * interval '1 ms') IS NOT FALSE
+              AND EXISTS (SELECT FROM pg_catalog.pg_locks AS l JOIN pg_catalog.pg_class AS c ON c.oid = l.relation
+                          WHERE l.pid = a.pid AND l.granted AND c.relnamespace = 'appstore'::regnamespace)
+            ORDER BY a.xact_start
+            LIMIT 5
+            """
+        )
+        guard !rows.isEmpty else { return "the transaction that held it has ended" }
+        return "held by " + (try rows.map { try $0.decode("holder", as: String.self) }.joined(separator: ", "))
+    }
+}

@@ -1,0 +1,141 @@
+/// The contract between the schema and the programs that work with it.
+package enum SchemaContract {
+    /// The version of the last step that is marked as breaking. A program works only with a database of the same contract.
+    package static let current: Int32 = 1
+}
+
+/// What `appstore-inbox migrate` makes of a database, compiled into the program so that it needs no files beside it.
+package struct SchemaManifest: Sendable {
+    /// The version of the schema that ``tables`` make, which is that of the last step.
+    package var version = 1
+    /// The contract of the schema that ``tables`` make.
+    package var contract = SchemaContract.current
+    /// What holds data, in order of creation: the wanted state, which a new database is made of.
+    package var tables = Self.tables
+    /// From one release to the next, oldest first.
+    package var steps = Self.steps
+    /// In any order: the bodies of functions are checked when all are there.
+    package var functions = Self.functions
+    /// In an order in which each view follows those that it reads.
+    package var views = Self.views
+    /// Creates the cluster's roles and their settings; safe to run again.
+    package var roles = SchemaFile("roles", PackageResources.roles_sql)
+    /// All privileges of the roles, from nothing.
+    package var grants = SchemaFile("grants", PackageResources.grants_sql)
+    /// What `appstore.schema_fingerprint()` says of a database that was made of these files.
+    package var fingerprint = SchemaFile("fingerprint", PackageResources.fingerprint_txt).text
+
+    package init() {}
+}
+
+extension SchemaManifest {
+    private static let tables = [
+        SchemaFile("tables/00_schema", PackageResources._0_schema_sql),
+        SchemaFile("tables/10_types", PackageResources._0_types_sql),
+        SchemaFile("tables/20_inbox", PackageResources._0_inbox_sql),
+        SchemaFile("tables/30_registers", PackageResources._0_registers_sql),
+        SchemaFile("tables/40_ledger", PackageResources._0_ledger_sql),
+        SchemaFile("tables/50_outbox", PackageResources._0_outbox_sql),
+        SchemaFile("tables/60_shop", PackageResources._0_shop_sql),
+        SchemaFile("tables/70_operations", PackageResources._0_operations_sql),
+    ]
+
+    private static let steps: [SchemaStep] = []
+
+    private static let functions = [
+        SchemaFile("functions/inbox/receive", PackageResources.receive_sql),
+        SchemaFile("functions/inbox/settle", PackageResources.settle_sql),
+        SchemaFile("functions/inbox/store", PackageResources.store_sql),
+        SchemaFile("functions/ledger/access_until", PackageResources.access_until_sql),
+        SchemaFile("functions/ledger/affected_rows", PackageResources.affected_rows_sql),
+        SchemaFile("functions/ledger/apply_facts", PackageResources.apply_facts_sql),
+        SchemaFile("functions/ledger/contract_claims", PackageResources.contract_claims_sql),
+        SchemaFile("functions/ledger/derive_claims", PackageResources.derive_claims_sql),
+        SchemaFile("functions/ledger/derive_conflicts", PackageResources.derive_conflicts_sql),
+        SchemaFile("functions/ledger/derive_contracts", PackageResources.derive_contracts_sql),
+        SchemaFile("functions/ledger/derive_ledger", PackageResources.derive_ledger_sql),
+        SchemaFile("functions/ledger/derive_orders", PackageResources.derive_orders_sql),
+        SchemaFile("functions/ledger/derive_refund_requests", PackageResources.derive_refund_requests_sql),
+        SchemaFile("functions/ledger/lock_ledger", PackageResources.lock_ledger_sql),
+        SchemaFile("functions/ledger/order_of", PackageResources.order_of_sql),
+        SchemaFile("functions/ledger/periods", PackageResources.periods_sql),
+        SchemaFile("functions/maintenance/drop_aged_partition", PackageResources.drop_aged_partition_sql),
+        SchemaFile("functions/maintenance/expire", PackageResources.expire_sql),
+        SchemaFile("functions/maintenance/maintenance_lock", PackageResources.maintenance_lock_sql),
+        SchemaFile("functions/maintenance/prepare_partitions", PackageResources.prepare_partitions_sql),
+        SchemaFile("functions/maintenance/statistics", PackageResources.statistics_sql),
+        SchemaFile("functions/operations/contracts_of", PackageResources.contracts_of_sql),
+        SchemaFile("functions/operations/discard", PackageResources.discard_sql),
+        SchemaFile("functions/operations/forget", PackageResources.forget_sql),
+        SchemaFile("functions/operations/rename_in_ledger", PackageResources.rename_in_ledger_sql),
+        SchemaFile("functions/operations/repair_all", PackageResources.repair_all_sql),
+        SchemaFile("functions/operations/repair_filter", PackageResources.repair_filter_sql),
+        SchemaFile("functions/operations/repair_outcomes", PackageResources.repair_outcomes_sql),
+        SchemaFile("functions/operations/requeue", PackageResources.requeue_sql),
+        SchemaFile("functions/operations/state_digest", PackageResources.state_digest_sql),
+        SchemaFile("functions/operations/timeline", PackageResources.timeline_sql),
+        SchemaFile("functions/outbox/fall_back", PackageResources.fall_back_sql),
+        SchemaFile("functions/outbox/repeat_call", PackageResources.repeat_call_sql),
+        SchemaFile("functions/outbox/settle_call", PackageResources.settle_call_sql),
+        SchemaFile("functions/schema/admits", PackageResources.admits_sql),
+        SchemaFile("functions/schema/schema_fingerprint", PackageResources.schema_fingerprint_sql),
+        SchemaFile("functions/shop/api_keys", PackageResources.api_keys_sql),
+        SchemaFile("functions/shop/api_orders", PackageResources.api_orders_sql),
+        SchemaFile("functions/shop/api_posts", PackageResources.api_posts_sql),
+        SchemaFile("functions/shop/api_reads", PackageResources.api_reads_sql),
+        SchemaFile("functions/shop/authorize", PackageResources.authorize_sql),
+        SchemaFile("functions/shop/check_argument", PackageResources.check_argument_sql),
+        SchemaFile("functions/shop/consumption_answered", PackageResources.consumption_answered_sql),
+        SchemaFile("functions/shop/create_order", PackageResources.create_order_sql),
+        SchemaFile("functions/shop/entitlements_at", PackageResources.entitlements_at_sql),
+        SchemaFile("functions/shop/link_owner", PackageResources.link_owner_sql),
+    ]
+
+    private static let views = [
+        SchemaFile("views/consumption_requests", PackageResources.consumption_requests_sql),
+        SchemaFile("views/entitlement_terms", PackageResources.entitlement_terms_sql),
+        SchemaFile("views/entitlements", PackageResources.entitlements_sql),
+        SchemaFile("views/failed", PackageResources.failed_sql),
+        SchemaFile("views/inbox_partitions", PackageResources.inbox_partitions_sql),
+        SchemaFile("views/inbox_status", PackageResources.inbox_status_sql),
+        SchemaFile("views/outbox_status", PackageResources.outbox_status_sql),
+        SchemaFile("views/payments", PackageResources.payments_sql),
+        SchemaFile("views/unmatched", PackageResources.unmatched_sql),
+    ]
+}
+
+/// A file of this folder.
+package struct SchemaFile: Sendable {
+    /// The path from this folder without the ending, such as `functions/inbox/receive`.
+    package let name: String
+    package let text: String
+
+    package init(name: String, text: String) {
+        self.name = name
+        self.text = text
+    }
+
+    init(_ name: String, _ bytes: [UInt8]) {
+        self.init(name: name, text: String(decoding: bytes, as: UTF8.self))
+    }
+}
+
+/// A file of `steps/`, which takes a database from one version to the next.
+///
+/// Its first lines are comments. `-- breaking` among them raises the contract: programs of earlier releases stop working with the database.
+/// `-- concurrently` has the step run outside of a transaction: it is a query then, and each row is a statement that is run by itself.
+package struct SchemaStep: Sendable {
+    /// The number that the file's name begins with.
+    package let version: Int
+    package let file: SchemaFile
+
+    package init(version: Int, file: SchemaFile) {
+        self.version = version
+        self.file = file
+    }
+
+    package var isBreaking: Bool { header.contains("-- breaking") }
+    package var isConcurrent: Bool { header.contains("-- concurrently") }
+
+    private var header: ArraySlice<Substring> { file.text.split(separator: "\n").prefix { $0.hasPrefix("--") } }
+}

@@ -1,0 +1,39 @@
+-- In the transaction that stores events, before it stores them.
+CREATE FUNCTION appstore.begin_to_store() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    -- A worker remembers that nothing waits below a time. It relies on every writer to have its transaction's number before it reads the
+    -- clock. An INSERT into a partitioned table reads the clock first, then waits for the partition's lock, and takes the number last.
+    PERFORM pg_current_xact_id();
+    -- Apple does not send again what was answered with 200, so the commit must be on the disk before. As a SET clause of the calling
+    -- function this would end before the commit.
+    IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION appstore.begin_to_store IS
+    'Gives the transaction its number and makes its commit wait for the disk. local, remote_write and remote_apply stay what they are.';
+
+-- Without a SET clause, which would cost on every call: the callers have a search_path of their own.
+CREATE FUNCTION appstore.store(source text, bodies bytea[]) RETURNS SETOF bigint
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.begin_to_store();
+    RETURN QUERY
+    WITH stored AS (
+        INSERT INTO appstore.inbox (source, received_at, body)
+        SELECT store.source, clock_timestamp(), given.body
+        FROM unnest(store.bodies) WITH ORDINALITY AS given (body, position)
+        ORDER BY given.position
+        RETURNING inbox.event_id, inbox.received_at, octet_length(inbox.body) AS bytes
+    )
+    INSERT INTO appstore.inbox_queue (event_id, run_at, bytes)
+    SELECT stored.event_id, stored.received_at, stored.bytes FROM stored
+    RETURNING inbox_queue.event_id;
+END
+$$;
+COMMENT ON FUNCTION appstore.store IS
+    'Stores bodies as events of a source and puts them into the queue. Returns their ids, in the order of the bodies. Only for the functions '
+    'of the schema: no role may execute it.';

@@ -1,0 +1,117 @@
+CREATE FUNCTION appstore.affected_rows(
+    p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[])
+RETURNS TABLE (tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], bare text[])
+LANGUAGE sql STABLE ROWS 1 AS $$
+    WITH charge AS MATERIALIZED (
+        SELECT found.*
+        FROM unnest(p_transaction_ids) AS moved (id)
+        CROSS JOIN LATERAL (
+            SELECT t.period_no, t.first_token, t.token_changed, t.left_token, t.order_no, t.app_account_token, t.is_purchased, t.confers_access,
+                   t.original_transaction_id, t.left_contract
+            FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
+        ) AS found
+    ), moved AS MATERIALIZED (
+        -- 1. The periods of the charges, as they are and as of the latest derivation.
+        SELECT charge.period_no AS order_no FROM charge
+        UNION
+        SELECT before.period_no
+        FROM charge CROSS JOIN LATERAL (
+            SELECT o.period_no FROM appstore.orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
+        ) AS before
+        WHERE charge.order_no <> charge.period_no AND before.period_no IS NOT NULL
+    ), named AS MATERIALIZED (
+        -- 2. The orders that the charges name, named at the latest derivation, or pay together with another charge.
+        SELECT unnest(p_tokens) AS order_no
+        UNION
+        SELECT named.order_no
+        FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.left_token), (charge.app_account_token)) AS named (order_no)
+        WHERE named.order_no IS NOT NULL AND (charge.is_purchased OR charge.token_changed)
+        UNION
+        SELECT paid.order_no
+        FROM charge CROSS JOIN LATERAL (
+            SELECT o.order_no FROM appstore.orders AS o
+            WHERE o.period_no = charge.period_no AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0
+        ) AS paid
+    ), unsure AS MATERIALIZED (
+        -- 3. Those whose payer may differ: all but those that are paid as before, by a period that did not move.
+        SELECT named.order_no, ordered.period_no AS paid_before, payer.period_no AS paid_now
+        FROM named
+        LEFT JOIN LATERAL (
+            SELECT o.period_no FROM appstore.orders AS o WHERE o.order_no = named.order_no AND o.environment = p_environment OFFSET 0
+        ) AS ordered ON true
+        LEFT JOIN LATERAL appstore.payer(p_environment, named.order_no) AS payer ON true
+        WHERE ordered.period_no IS NULL OR ordered.period_no IS DISTINCT FROM payer.period_no
+           OR ordered.period_no IN (SELECT moved.order_no FROM moved) OR named.order_no = ANY (p_tokens)
+    ), elsewhere AS MATERIALIZED (
+        -- 4. The periods that paid those orders or pay them now, and those of charges that name an order of this number later, and so claim
+        --    their contract; with their contracts.
+        SELECT period.order_no, found.original_transaction_id, found.confers_access
+        FROM (
+            SELECT unsure.paid_before AS order_no FROM unsure WHERE unsure.paid_before IS NOT NULL
+            UNION
+            SELECT unsure.paid_now FROM unsure WHERE unsure.paid_now IS NOT NULL
+            UNION
+            SELECT moved.order_no FROM moved WHERE moved.order_no NOT IN (SELECT charge.period_no FROM charge)
+            UNION
+            SELECT later.period_no
+            FROM unnest(p_tokens) AS made (order_no) CROSS JOIN LATERAL (
+                SELECT t.period_no FROM appstore.transactions AS t
+                WHERE t.app_account_token = made.order_no AND t.environment = p_environment AND t.app_account_token <> t.first_token OFFSET 0
+            ) AS later
+        ) AS period
+        LEFT JOIN LATERAL (
+            SELECT t.original_transaction_id, t.confers_access FROM appstore.transactions AS t
+            WHERE t.period_no = period.order_no AND t.environment = p_environment OFFSET 0
+        ) AS found ON true
+    ), contract AS MATERIALIZED (
+        -- 5. The contracts. A consumable has none, unless a user is known for it. A contract that a charge has left is derived without the charge.
+        SELECT unnest(p_contract_ids || p_renewals) AS id
+        UNION
+        SELECT found.id
+        FROM (SELECT charge.original_transaction_id, charge.confers_access FROM charge
+              UNION
+              SELECT charge.left_contract, false FROM charge WHERE charge.left_contract IS NOT NULL
+              UNION
+              SELECT elsewhere.original_transaction_id, elsewhere.confers_access FROM elsewhere) AS found (id, confers_access)
+        WHERE found.confers_access
+           OR EXISTS (SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = found.id AND m.environment = p_environment OFFSET 0)
+    ), claimed AS (
+        -- 6. Contracts whose claims may differ. A charge concerns claims when it has no token, or another one than before; claims by clients
+        --    and by later tokens depend on more than that.
+        SELECT unnest(p_contract_ids) AS id
+        UNION
+        SELECT charge.original_transaction_id FROM charge
+        WHERE charge.first_token IS NULL
+           OR charge.token_changed OR charge.app_account_token <> charge.first_token
+        UNION
+        SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
+        UNION
+        SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
+        UNION
+        SELECT charge.original_transaction_id
+        FROM charge CROSS JOIN LATERAL (
+            SELECT FROM appstore.ownership_claims AS c
+            WHERE c.original_transaction_id = charge.original_transaction_id AND c.environment = p_environment
+              AND c.kind IN ('client', 'token') LIMIT 1
+        ) AS delicate
+        UNION
+        -- A posted receipt depends on all charges of its contract.
+        SELECT charge.original_transaction_id
+        FROM charge CROSS JOIN LATERAL (
+            SELECT FROM appstore.client_posts AS p
+            WHERE p.original_transaction_id = charge.original_transaction_id AND p.environment = p_environment AND p.is_receipt LIMIT 1
+        ) AS posted
+    )
+    SELECT ARRAY(SELECT named.order_no FROM named ORDER BY named.order_no),
+           ARRAY(SELECT unsure.order_no FROM unsure ORDER BY unsure.order_no),
+           ARRAY(SELECT moved.order_no FROM moved UNION SELECT elsewhere.order_no FROM elsewhere ORDER BY order_no),
+           ARRAY(SELECT contract.id FROM contract ORDER BY contract.id),
+           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id),
+           -- 7. Contracts that may have to be deleted.
+           ARRAY(SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
+                 UNION
+                 SELECT charge.original_transaction_id FROM charge WHERE NOT charge.confers_access)
+$$;
+COMMENT ON FUNCTION appstore.affected_rows IS
+    'What a derivation after these changes concerns: tokens, orders that are looked at; unsure, those whose payer may differ; periods, whose '
+    'order may differ; contracts; claimed, contracts whose claims may differ; bare, contracts that may have to be deleted.';

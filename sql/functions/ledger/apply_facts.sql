@@ -1,0 +1,202 @@
+-- Derives what a batch's facts change, and records its effects.
+--
+-- Most events are plain: a renewal of a contract that nothing else hangs on, or a notification that changes only the renewal's state. One
+-- statement handles all plain charges of a batch; derive_ledger handles the rest. A charge is plain by what the ledger is, under the lock of
+-- its contract, and gets what derive_ledger would give it.
+CREATE FUNCTION appstore.apply_facts(
+    p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[],
+    p_contract_ids text[], p_renewals text[],
+    p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamptz[],
+    p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[])
+RETURNS SETOF uuid
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
+SET jit = off AS $$
+DECLARE
+    v_done      text[];   -- charges that were plain
+    v_contracts text[];   -- their contracts
+    v_new       uuid[];   -- their new effects
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'facts must be applied in READ COMMITTED, not in %', upper(current_setting('transaction_isolation'))
+            USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    WITH candidate AS MATERIALIZED (
+        -- 1. Charges of known contracts of the same app, without anything that concerns more than the contract.
+        SELECT t.*, m.user_id, m.current_transaction_id, m.renewal_status, m.auto_renew_status, m.renewal_signed_date, m.renewal_date,
+               m.grace_period_expires_date, m.ctid AS contract_row, t.purchase_date > m.current_period_start AS is_new,
+               CASE WHEN t.purchase_date > m.current_period_start THEN m.owner_since <= t.purchase_date OR m.owner_since IS NULL
+                    -- The current charge may not be overtaken, and an earlier one may not overtake it.
+                    WHEN t.transaction_id = m.current_transaction_id
+                        THEN t.purchase_date = m.current_period_start AND (t.expires_date < m.current_period_end) IS NOT TRUE
+                             AND m.revoked_at IS NULL
+                    ELSE t.purchase_date < m.current_period_start AND m.revoked_at IS NULL END AS fits
+        FROM (SELECT unnest(p_candidates) AS id, unnest(p_candidate_contracts) AS contract) AS moved
+        CROSS JOIN LATERAL (
+            SELECT t.transaction_id, t.original_transaction_id, t.period_no, t.order_no, t.first_token, t.product_id, t.product_type,
+                   t.bundle_id, t.purchase_date, t.expires_date, t.quantity, t.price, t.currency, t.web_order_line_item_id,
+                   t.first_signed_date
+            FROM appstore.transactions AS t
+            WHERE t.transaction_id = moved.id AND t.environment = p_environment AND t.original_transaction_id = moved.contract
+              AND t.is_subscription AND t.is_purchased
+              AND t.revocation_date IS NULL AND t.left_contract IS NULL AND t.receipt_date IS NULL
+              AND t.app_account_token IS NOT DISTINCT FROM t.first_token AND NOT t.token_changed OFFSET 0
+        ) AS t
+        CROSS JOIN LATERAL (
+            SELECT m.*, m.ctid FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = p_environment
+              AND NOT m.is_contested AND m.bundle_id = t.bundle_id AND m.renewal_signed_date IS NOT NULL OFFSET 0
+        ) AS m
+    ), renewed AS MATERIALIZED (
+        -- 2. Of these, new periods. The token, if there is one, is that of the contract's own order, paid by an earlier period, and the
+        --    period has no order yet.
+        SELECT c.* FROM candidate AS c
+        WHERE c.is_new AND c.fits AND c.order_no = c.period_no
+          AND (c.first_token IS NULL OR EXISTS (
+                   SELECT FROM appstore.orders AS o
+                   WHERE o.order_no = c.first_token AND o.environment = p_environment
+                     AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0))
+          AND NOT EXISTS (SELECT FROM appstore.orders AS o
+                          WHERE o.period_no = c.period_no AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0)
+    ), ordered AS (
+        INSERT INTO appstore.orders (environment, order_no, user_id, status, period_no, transaction_id, original_transaction_id,
+                                     web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
+        SELECT p_environment, r.period_no, r.user_id, 'paid', r.period_no, r.transaction_id, r.original_transaction_id,
+               r.web_order_line_item_id, r.product_id, r.purchase_date, r.quantity, r.price, r.currency
+        FROM renewed AS r ORDER BY r.period_no
+        ON CONFLICT (order_no, environment) DO NOTHING
+        RETURNING transaction_id
+    ), unchanged AS MATERIALIZED (
+        -- 3. Known periods whose order already says what it would say again.
+        SELECT c.*, o.user_id AS order_user FROM candidate AS c
+        CROSS JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o
+            WHERE o.order_no = c.order_no AND o.environment = p_environment AND o.status = 'paid' AND o.period_no = c.period_no
+              AND o.transaction_id = c.transaction_id AND o.original_transaction_id = c.original_transaction_id
+              AND o.paid_product_id = c.product_id AND o.paid_at = c.purchase_date
+              AND (o.web_order_line_item_id, o.quantity, o.price, o.currency)
+                  IS NOT DISTINCT FROM (c.web_order_line_item_id, c.quantity, c.price, c.currency) OFFSET 0
+        ) AS o
+        WHERE NOT c.is_new AND c.fits
+    ), plain AS MATERIALIZED (
+        SELECT r.transaction_id, r.original_transaction_id, r.web_order_line_item_id, r.order_no, r.user_id, r.is_new, r.product_id,
+               r.product_type, r.purchase_date, r.expires_date, r.first_signed_date, r.current_transaction_id, r.renewal_status,
+               r.auto_renew_status, r.renewal_signed_date, r.renewal_date, r.grace_period_expires_date, r.contract_row
+        FROM renewed AS r
+        UNION ALL
+        SELECT u.transaction_id, u.original_transaction_id, u.web_order_line_item_id, u.order_no, coalesce(u.order_user, u.user_id),
+               u.is_new, u.product_id, u.product_type, u.purchase_date, u.expires_date, u.first_signed_date, u.current_transaction_id,
+               u.renewal_status, u.auto_renew_status, u.renewal_signed_date, u.renewal_date, u.grace_period_expires_date, u.contract_row
+        FROM unchanged AS u
+    ), current AS (
+        -- 4. The contract's current charge: the plain one, unless that is an earlier period.
+        SELECT p.contract_row, p.renewal_status, p.auto_renew_status, p.renewal_signed_date, p.renewal_date,
+               p.grace_period_expires_date, p.transaction_id, p.product_id, p.product_type, p.purchase_date, p.expires_date,
+               p.first_signed_date
+        FROM plain AS p WHERE p.is_new OR p.transaction_id = p.current_transaction_id
+        UNION ALL
+        SELECT p.contract_row, p.renewal_status, p.auto_renew_status, p.renewal_signed_date, p.renewal_date,
+               p.grace_period_expires_date, t.transaction_id, t.product_id, t.product_type, t.purchase_date, t.expires_date,
+               t.first_signed_date
+        FROM plain AS p
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM appstore.transactions AS t
+            WHERE t.transaction_id = p.current_transaction_id AND t.environment = p_environment OFFSET 0
+        ) AS t
+        WHERE NOT p.is_new AND p.transaction_id <> p.current_transaction_id
+    ), contract AS (
+        UPDATE appstore.contracts AS m
+        SET product_id = c.product_id, product_type = c.product_type, status = c.renewal_status, will_renew = c.auto_renew_status = 1,
+            current_transaction_id = c.transaction_id, current_period_start = c.purchase_date, current_period_end = c.expires_date,
+            revoked_at = NULL, access_until = c.access_until
+        FROM (
+            SELECT c.*, CASE
+                WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 1 THEN greatest(c.expires_date, c.renewal_date)
+                WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 4
+                    THEN coalesce(c.grace_period_expires_date, c.expires_date)
+                WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status IN (2, 3, 5)
+                    THEN least(c.expires_date, c.renewal_signed_date)
+                ELSE c.expires_date END AS access_until
+            FROM current AS c
+        ) AS c
+        WHERE m.ctid = c.contract_row -- locked by this transaction, and read by this statement
+          AND (m.product_id, m.product_type, m.status, m.will_renew, m.current_transaction_id, m.current_period_start, m.current_period_end,
+               m.access_until)
+              IS DISTINCT FROM
+              (c.product_id, c.product_type, c.renewal_status, c.auto_renew_status = 1, c.transaction_id, c.purchase_date, c.expires_date,
+               c.access_until)
+    ), effect AS (
+        INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+                                      product_id, order_no, user_id)
+        SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
+               e.product_id, p.order_no, p.user_id
+        FROM (
+            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_kinds) AS kind, unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id,
+                   unnest(p_occurred_at) AS occurred_at, unnest(p_original_transaction_ids) AS original_transaction_id,
+                   unnest(p_effect_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id,
+                   unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+        ) AS e
+        JOIN plain AS p ON p.transaction_id = e.transaction_id
+        -- The grant of a fact that names another period than the newest one, or none, is compared with others below.
+        WHERE e.vouched_bundle_id IS NULL
+          AND (e.kind <> 'granted' OR e.subject = p.original_transaction_id || '/' || p.web_order_line_item_id)
+        ORDER BY e.effect_id
+        ON CONFLICT (effect_id) DO NOTHING
+        RETURNING effect_id
+    )
+    SELECT ARRAY(SELECT ordered.transaction_id FROM ordered UNION ALL SELECT unchanged.transaction_id FROM unchanged),
+           ARRAY(SELECT plain.original_transaction_id FROM plain
+                 WHERE NOT plain.is_new OR plain.transaction_id IN (SELECT ordered.transaction_id FROM ordered)),
+           ARRAY(SELECT effect.effect_id FROM effect)
+    INTO v_done, v_contracts, v_new;
+    RETURN QUERY SELECT unnest(v_new);
+    IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_contracts) < cardinality(p_renewals)
+       OR cardinality(p_contract_ids) > 0 THEN
+        PERFORM appstore.derive_ledger(
+            p_environment, ARRAY(SELECT unnest(p_transaction_ids) EXCEPT SELECT unnest(v_done)), p_contract_ids, '{}',
+            ARRAY(SELECT unnest(p_renewals) EXCEPT SELECT unnest(v_contracts)));
+    END IF;
+    -- The other effects, with order and user as they are then; the user of a contract only of the app that vouches for the effect.
+    IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_new) < cardinality(p_effect_ids) THEN
+        RETURN QUERY
+        INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+                                      product_id, order_no, user_id, vouched_bundle_id)
+        SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
+               e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id
+        FROM (
+            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
+                   unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
+                   unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
+                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+        ) AS e
+        LEFT JOIN LATERAL (
+            SELECT t.order_no FROM appstore.transactions AS t
+            WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
+        ) AS t ON true
+        LEFT JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
+        ) AS o ON true
+        LEFT JOIN LATERAL (
+            SELECT m.user_id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
+              AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id) AND o.user_id IS NULL OFFSET 0
+        ) AS m ON true
+        WHERE e.effect_id <> ALL (v_new)
+          -- A charge is granted once, whether or not the fact that came first names its period.
+          AND NOT EXISTS (SELECT FROM appstore.effects AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
+          AND NOT (e.kind = 'granted' AND e.subject = e.transaction_id AND EXISTS (
+                   SELECT FROM appstore.effects AS same
+                   WHERE same.original_transaction_id = e.original_transaction_id AND same.environment = p_environment
+                     AND same.kind = 'granted' AND same.transaction_id = e.transaction_id OFFSET 0))
+        ORDER BY e.effect_id
+        ON CONFLICT (effect_id) DO NOTHING
+        RETURNING effects.effect_id;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION appstore.apply_facts IS
+    'Derives what these changes mean, and records effects; returns the ids of the effects that are new. p_transaction_ids: all transactions that '
+    'were written; p_candidates: those of them that are the only one of their contract (p_candidate_contracts) here, whose contract is locked and '
+    'whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: contracts whose renewal registers were written. The p_effect_ids and '
+    'following arrays are the effects, by position; p_other_effect_ids: of the grant of a period the id that it would have if the fact did not '
+    'name the period, else null.';

@@ -1,0 +1,75 @@
+-- Which posts of clients did not make their users the owners, where an operator has to decide: what appstore.unmatched lists of posts.
+CREATE FUNCTION appstore.derive_conflicts(p_environment appstore.environment, p_contracts text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    WITH post AS MATERIALIZED (
+        -- 1. The posts of these contracts.
+        SELECT contract.id AS contract, p.*
+        FROM unnest(p_contracts) AS contract (id)
+        CROSS JOIN LATERAL (
+            SELECT p.is_receipt, p.transaction_id, p.user_id, p.received_at, p.event_id, p.conflict FROM appstore.client_posts AS p
+            WHERE p.original_transaction_id = contract.id AND p.environment = p_environment OFFSET 0
+        ) AS p
+    ), disputed AS MATERIALIZED (
+        -- 2. Most contracts have one user, who posts and claims them: there is nothing to compare.
+        SELECT posted.contract
+        FROM (SELECT post.contract, min(post.user_id) AS first_user, max(post.user_id) AS last_user, bool_or(post.conflict IS NOT NULL) AS is_listed
+              FROM post GROUP BY post.contract) AS posted
+        CROSS JOIN LATERAL (
+            SELECT min(c.user_id) AS first_user, max(c.user_id) AS last_user FROM appstore.ownership_claims AS c
+            WHERE c.original_transaction_id = posted.contract AND c.environment = p_environment
+        ) AS claimed
+        WHERE posted.is_listed
+           OR (posted.first_user, posted.last_user) IS DISTINCT FROM (claimed.first_user, claimed.last_user)
+           OR claimed.first_user <> claimed.last_user
+    ), refused AS (
+        -- 3. Of each user the first post of what another user owns, or of a family member's transaction without an owner. A consumable or a
+        --    contract in a receipt counts when the post names its transaction as just made, or when the contract had another owner then, too.
+        --    A link after the post has settled it; while a paid period has no user, that is listed instead.
+        SELECT DISTINCT ON (post.contract, post.user_id) post.contract, post.user_id, post.is_receipt, post.transaction_id,
+               CASE WHEN owner.user_id IS NULL THEN 'too_late' ELSE 'owner_conflict' END AS conflict
+        FROM post
+        JOIN disputed ON disputed.contract = post.contract
+        CROSS JOIN LATERAL (
+            SELECT m.user_id, m.current_transaction_id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = post.contract AND m.environment = p_environment OFFSET 0
+        ) AS m
+        CROSS JOIN LATERAL (
+            SELECT t.order_no, t.is_purchased, t.confers_access FROM appstore.transactions AS t
+            WHERE t.transaction_id = coalesce(post.transaction_id, m.current_transaction_id) AND t.environment = p_environment
+              AND t.original_transaction_id = post.contract OFFSET 0
+        ) AS t
+        LEFT JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o
+            WHERE o.order_no = t.order_no AND o.environment = p_environment AND post.transaction_id IS NOT NULL OFFSET 0
+        ) AS o ON true
+        CROSS JOIN LATERAL (SELECT coalesce(o.user_id, m.user_id) AS user_id) AS owner
+        WHERE CASE WHEN post.transaction_id IS NOT NULL THEN owner.user_id <> post.user_id OR (owner.user_id IS NULL AND NOT t.is_purchased)
+                   ELSE owner.user_id <> post.user_id AND t.confers_access AND post.user_id IS DISTINCT FROM (
+                       SELECT c.user_id FROM appstore.ownership_claims AS c
+                       WHERE c.original_transaction_id = post.contract AND c.environment = p_environment
+                         AND c.effective_at <= post.received_at
+                       ORDER BY c.effective_at DESC, c.kind DESC, c.source_id DESC LIMIT 1) END
+          AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                          WHERE l.original_transaction_id = post.contract AND l.environment = p_environment
+                            AND l.linked_at >= post.received_at OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.orders AS u
+                          WHERE u.original_transaction_id = post.contract AND u.environment = p_environment
+                            AND u.user_id IS NULL AND u.status IN ('paid', 'partly_refunded') OFFSET 0)
+        ORDER BY post.contract, post.user_id, post.received_at, post.event_id, post.is_receipt, post.transaction_id
+    ), changed AS MATERIALIZED (
+        SELECT post.contract, post.user_id, post.is_receipt, post.transaction_id, refused.conflict
+        FROM post
+        JOIN disputed ON disputed.contract = post.contract
+        LEFT JOIN refused ON (refused.contract, refused.user_id, refused.is_receipt) = (post.contract, post.user_id, post.is_receipt)
+            AND refused.transaction_id IS NOT DISTINCT FROM post.transaction_id
+        WHERE post.conflict IS DISTINCT FROM refused.conflict
+    )
+    UPDATE appstore.client_posts AS p SET conflict = changed.conflict
+    FROM changed
+    WHERE p.original_transaction_id = ANY (ARRAY(SELECT changed.contract FROM changed)) -- the key's index, whatever the statistics say
+      AND (p.original_transaction_id, p.user_id, p.is_receipt) = (changed.contract, changed.user_id, changed.is_receipt)
+      AND p.environment = p_environment AND p.transaction_id IS NOT DISTINCT FROM changed.transaction_id;
+END
+$$;
+COMMENT ON FUNCTION appstore.derive_conflicts IS 'Derives client_posts.conflict of these contracts, whose rows are locked and derived.';

@@ -1,0 +1,88 @@
+CREATE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[], p_bare text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    -- 1. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: a refund of
+    --    a renewal charged ahead does not end the time that was paid for.
+    UPDATE appstore.contracts AS m
+    SET user_id = new.user_id, owner_since = new.owner_since, is_contested = new.is_contested, bundle_id = new.bundle_id,
+        product_id = new.product_id, product_type = new.product_type, status = new.status, will_renew = new.will_renew,
+        started_at = new.started_at, current_transaction_id = new.current_transaction_id, current_period_start = new.current_period_start,
+        current_period_end = new.current_period_end, revoked_at = new.revoked_at, access_until = new.access_until
+    FROM (
+        SELECT renewal.place, owner.user_id, owner.effective_at AS owner_since, contested.is_contested, (current.charge).bundle_id,
+               coalesce((current.charge).product_id, (renewal.register).renewal_product_id) AS product_id, (current.charge).product_type,
+               appstore.renewal_status(renewal.register, v1.register) AS status,
+               CASE WHEN appstore.v1_counts(renewal.register, v1.register) THEN (v1.register).auto_renew_status
+                    ELSE (renewal.register).auto_renew_status END = 1 AS will_renew,
+               first.purchase_date AS started_at, (current.charge).transaction_id AS current_transaction_id,
+               (current.charge).purchase_date AS current_period_start, (current.charge).expires_date AS current_period_end,
+               (current.charge).revocation_date AS revoked_at,
+               greatest(
+                   appstore.access_until(current.charge, renewal.register, v1.register),
+                   CASE WHEN (current.charge).revocation_date IS NOT NULL AND (current.charge).is_subscription THEN (
+                       SELECT max(t.expires_date) FROM appstore.transactions AS t
+                       WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+                         AND t.revocation_date IS NULL AND t.expires_date <= (current.charge).purchase_date)
+                   END) AS access_until
+        FROM unnest(p_contracts) AS contract (id)
+        LEFT JOIN LATERAL (
+            SELECT t AS charge FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+            ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id DESC LIMIT 1
+        ) AS current ON true
+        LEFT JOIN LATERAL (
+            SELECT t.purchase_date FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+            ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id LIMIT 1
+        ) AS first ON true
+        LEFT JOIN LATERAL (
+            SELECT s AS register, s.ctid AS place FROM appstore.contracts AS s
+            WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0
+        ) AS renewal ON true
+        LEFT JOIN LATERAL (
+            SELECT l AS register FROM appstore.v1_renewals AS l
+            WHERE l.original_transaction_id = contract.id AND l.environment = p_environment
+              AND l.bundle_id = (current.charge).bundle_id OFFSET 0
+        ) AS v1 ON true
+        LEFT JOIN LATERAL (
+            SELECT c.user_id, c.effective_at FROM appstore.ownership_claims AS c
+            WHERE c.original_transaction_id = contract.id AND c.environment = p_environment
+            ORDER BY c.effective_at DESC, c.kind DESC, c.source_id DESC LIMIT 1
+        ) AS owner ON true
+        CROSS JOIN LATERAL (
+            SELECT EXISTS (SELECT FROM appstore.v1_renewals AS l
+                           WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0)
+                OR EXISTS (SELECT FROM appstore.client_posts AS p
+                           WHERE p.original_transaction_id = contract.id AND p.environment = p_environment OFFSET 0)
+                OR EXISTS (SELECT FROM appstore.transactions AS t
+                           WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+                             AND t.app_account_token <> t.first_token OFFSET 0) AS is_contested
+        ) AS contested
+    ) AS new
+    WHERE m.ctid = new.place -- the row that this statement has read, and that is locked: another look-up would read its old versions again
+      AND (m.user_id, m.owner_since, m.is_contested, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at,
+           m.current_transaction_id, m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)
+          IS DISTINCT FROM
+          (new.user_id, new.owner_since, new.is_contested, new.bundle_id, new.product_id, new.product_type, new.status, new.will_renew,
+           new.started_at, new.current_transaction_id, new.current_period_start, new.current_period_end, new.revoked_at, new.access_until);
+    IF EXISTS (SELECT FROM appstore.contracts AS m
+               WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.is_contested) THEN
+        PERFORM appstore.derive_conflicts(p_environment, p_contracts);
+    END IF;
+    -- 2. A contract that no charge makes one any more, and that nothing else speaks of, is deleted.
+    IF cardinality(p_bare) > 0 THEN
+        DELETE FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = ANY (p_bare) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
+          AND NOT EXISTS (SELECT FROM appstore.transactions AS t
+                          WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l
+                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.client_posts AS p
+                          WHERE p.original_transaction_id = m.original_transaction_id AND p.environment = p_environment OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION appstore.derive_contracts IS
+    'Derives owner, current period, access and is_contested of these contracts, whose rows are locked, and deletes those of p_bare that are none.';

@@ -1,0 +1,48 @@
+CREATE FUNCTION appstore.derive_ledger(
+    p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}', p_renewals text[] DEFAULT '{}')
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
+SET enable_hashjoin = off SET jit = off AS $$ -- nested loops only: a plan that was made for small tables would go on reading whole indexes
+DECLARE
+    v_affected         record;
+    v_locked_tokens    uuid[] := '{}';
+    v_locked_contracts text[] := '{}';
+    v_tokens           uuid[];
+    v_contracts        text[];
+BEGIN
+    -- 1. Lock what is affected, until a query behind the locks finds nothing new. Only the first orders are waited for.
+    LOOP
+        SELECT * INTO v_affected
+        FROM appstore.affected_rows(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals);
+        v_tokens := ARRAY(SELECT unnest(v_affected.tokens) EXCEPT SELECT unnest(v_locked_tokens) ORDER BY 1);
+        v_contracts := ARRAY(SELECT unnest(v_affected.contracts) COLLATE "C" EXCEPT SELECT unnest(v_locked_contracts) COLLATE "C" ORDER BY 1);
+        EXIT WHEN cardinality(v_tokens) = 0 AND cardinality(v_contracts) = 0;
+        IF cardinality(v_tokens) > 0 THEN
+            PERFORM appstore.lock_orders(p_environment, v_tokens, cardinality(v_locked_tokens) = 0);
+        END IF;
+        IF cardinality(v_contracts) > 0 THEN
+            PERFORM appstore.lock_contracts(p_environment, v_contracts);
+        END IF;
+        v_locked_tokens := v_locked_tokens || v_tokens;
+        v_locked_contracts := v_locked_contracts || v_contracts;
+    END LOOP;
+    -- 2. Each step reads what the one before it derived.
+    IF cardinality(v_affected.unsure) > 0 THEN
+        PERFORM appstore.derive_token_orders(p_environment, v_affected.unsure);
+    END IF;
+    IF cardinality(v_affected.claimed) > 0 THEN
+        PERFORM appstore.derive_claims(p_environment, v_affected.claimed);
+    END IF;
+    IF cardinality(v_affected.periods) > 0 THEN
+        PERFORM appstore.derive_period_orders(p_environment, v_affected.periods, p_transaction_ids);
+    END IF;
+    IF cardinality(v_affected.contracts) > 0 THEN
+        PERFORM appstore.derive_contracts(p_environment, v_affected.contracts, v_affected.bare);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION appstore.derive_ledger IS
+    'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), '
+    'orders made (p_tokens) and renewal registers (p_renewals). The caller has locked the contracts that it knows of. Ends with '
+    'deadlock_detected where another transaction holds what it needs; the caller then repeats its transaction.';

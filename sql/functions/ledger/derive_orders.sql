@@ -1,0 +1,105 @@
+-- Orders: what pays those with a token, and the orders of paid periods that no token pays.
+
+CREATE FUNCTION appstore.derive_token_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    -- 1. An order that neither the shop made nor any first token names does not exist, nor does its twin: its only token was a later one.
+    DELETE FROM appstore.orders AS unmade
+    WHERE unmade.order_no = ANY (p_tokens) AND unmade.environment = p_environment
+      AND (unmade.ordered_at IS NULL OR p_environment = 'Sandbox') AND (unmade.period_no IS NULL OR unmade.order_no <> unmade.period_no)
+      AND NOT EXISTS (SELECT FROM appstore.transactions AS t
+                      WHERE t.first_token = unmade.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0);
+    -- 2. The others get what their payer says.
+    UPDATE appstore.orders AS o
+    SET status = new.status, reason = new.reason, period_no = new.period_no, transaction_id = new.transaction_id,
+        original_transaction_id = new.original_transaction_id, web_order_line_item_id = new.web_order_line_item_id,
+        paid_product_id = new.product_id, paid_at = new.paid_at, quantity = new.quantity, price = new.price, currency = new.currency
+    FROM (
+        SELECT token.order_no, coalesce(paid.status, 'pending') AS status,
+               CASE WHEN payer.period_no IS NULL AND EXISTS (
+                        SELECT FROM appstore.transactions AS t
+                        WHERE t.first_token = token.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
+                    THEN 'product_mismatch' END AS reason,
+               payer.period_no, paid.transaction_id, paid.original_transaction_id, paid.web_order_line_item_id, paid.product_id, paid.paid_at,
+               paid.quantity, paid.price, paid.currency
+        FROM unnest(p_tokens) AS token (order_no)
+        LEFT JOIN LATERAL appstore.payer(p_environment, token.order_no) AS payer ON true
+        LEFT JOIN LATERAL appstore.paid_period(p_environment, payer.period_no) AS paid ON true
+    ) AS new
+    WHERE o.order_no = ANY (p_tokens) AND o.order_no = new.order_no AND o.environment = p_environment
+      AND (o.status, o.reason, o.period_no, o.transaction_id, o.original_transaction_id, o.web_order_line_item_id, o.paid_product_id,
+           o.paid_at, o.quantity, o.price, o.currency)
+          IS DISTINCT FROM
+          (new.status, new.reason, new.period_no, new.transaction_id, new.original_transaction_id, new.web_order_line_item_id, new.product_id,
+           new.paid_at, new.quantity, new.price, new.currency);
+END
+$$;
+COMMENT ON FUNCTION appstore.derive_token_orders IS 'Derives the orders with these tokens, whose rows are locked, from the periods that pay them.';
+
+CREATE FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_moved   text[];   -- charges whose order differs
+    v_foreign bigint;   -- those of them that this transaction has not written
+    v_had     bigint;
+BEGIN
+    -- 1. Every paid period that no token pays has an order under its own number. Its user is the owner of the contract at the purchase.
+    INSERT INTO appstore.orders AS o (environment, order_no, user_id, status, period_no, transaction_id, original_transaction_id,
+                                      web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
+    SELECT p_environment, period.order_no, owner.user_id, paid.status, period.order_no, paid.transaction_id, paid.original_transaction_id,
+           paid.web_order_line_item_id, paid.product_id, paid.paid_at, paid.quantity, paid.price, paid.currency
+    FROM unnest(p_periods) AS period (order_no)
+    CROSS JOIN LATERAL appstore.paid_period(p_environment, period.order_no) AS paid
+    LEFT JOIN LATERAL appstore.period_user(p_environment, paid.original_transaction_id, paid.paid_at) AS owner ON true
+    WHERE NOT EXISTS (
+        SELECT FROM appstore.orders AS by_token
+        WHERE by_token.period_no = period.order_no AND by_token.environment = p_environment AND by_token.order_no <> by_token.period_no OFFSET 0)
+    ORDER BY period.order_no
+    ON CONFLICT (order_no, environment) DO UPDATE
+    SET user_id = excluded.user_id, status = excluded.status, transaction_id = excluded.transaction_id,
+        original_transaction_id = excluded.original_transaction_id, web_order_line_item_id = excluded.web_order_line_item_id,
+        paid_product_id = excluded.paid_product_id, paid_at = excluded.paid_at, quantity = excluded.quantity, price = excluded.price,
+        currency = excluded.currency
+    WHERE (o.user_id, o.status, o.transaction_id, o.original_transaction_id, o.web_order_line_item_id, o.paid_product_id, o.paid_at,
+           o.quantity, o.price, o.currency)
+          IS DISTINCT FROM
+          (excluded.user_id, excluded.status, excluded.transaction_id, excluded.original_transaction_id, excluded.web_order_line_item_id,
+           excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price, excluded.currency);
+    -- 2. And only those have one.
+    DELETE FROM appstore.orders AS needless
+    WHERE needless.order_no = ANY (p_periods) AND needless.environment = p_environment AND needless.period_no = needless.order_no
+      AND (EXISTS (SELECT FROM appstore.orders AS by_token
+                   WHERE by_token.period_no = needless.order_no AND by_token.environment = p_environment
+                     AND by_token.order_no <> by_token.period_no OFFSET 0)
+           OR NOT EXISTS (SELECT FROM appstore.transactions AS t
+                          WHERE t.period_no = needless.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0));
+    -- 3. Each charge points to its order: the one that its own first token names, else the one that its period pays.
+    SELECT coalesce(array_agg(charge.transaction_id ORDER BY charge.transaction_id), '{}'),
+           count(*) FILTER (WHERE charge.transaction_id <> ALL (p_transaction_ids))
+    INTO v_moved, v_foreign
+    FROM unnest(p_periods) AS period (order_no)
+    CROSS JOIN LATERAL (
+        SELECT t.transaction_id, t.first_token, t.is_purchased, t.order_no, t.token_changed
+        FROM appstore.transactions AS t WHERE t.period_no = period.order_no AND t.environment = p_environment OFFSET 0
+    ) AS charge
+    WHERE charge.token_changed
+       OR charge.order_no IS DISTINCT FROM appstore.order_of(p_environment, period.order_no, charge.first_token, charge.is_purchased);
+    IF v_foreign > 0 THEN
+        -- Whoever holds a charge is about to wait for its contract, which is locked here: to wait for the charge would be a deadlock.
+        PERFORM FROM appstore.transactions AS t
+        WHERE t.transaction_id = ANY (v_moved) AND t.environment = p_environment FOR UPDATE SKIP LOCKED;
+        GET DIAGNOSTICS v_had = ROW_COUNT;
+        IF v_had < cardinality(v_moved) THEN
+            PERFORM appstore.give_way();
+        END IF;
+    END IF;
+    IF cardinality(v_moved) > 0 THEN
+        UPDATE appstore.transactions AS t
+        SET order_no = appstore.order_of(p_environment, t.period_no, t.first_token, t.is_purchased),
+            token_changed = false, left_token = NULL
+        WHERE t.transaction_id = ANY (v_moved) AND t.environment = p_environment;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION appstore.derive_period_orders IS
+    'Derives the orders of these periods and points their charges to them. p_transaction_ids are the charges that this transaction has written.';

@@ -1,0 +1,136 @@
+CREATE FUNCTION appstore.forget(user_id text, note text DEFAULT NULL)
+RETURNS TABLE (alias text, orders bigint, contracts bigint, posts bigint, bodies bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    v_user      text := forget.user_id;
+    v_alias     text;
+    v_posts     bigint[];
+    v_contracts appstore.contract_key[];
+    v_bodies    bigint[];
+    v_renamed   record;
+    v_orders    bigint := 0;
+    v_rows      bigint := 0;
+BEGIN
+    IF v_user IS NULL OR octet_length(v_user) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION 'user_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF position(v_user IN forget.note) > 0 THEN
+        RAISE EXCEPTION 'the note names the user' USING ERRCODE = 'invalid_parameter_value', HINT =
+            'The note stays in the audit log. Name your request instead, such as a ticket.';
+    ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'forget works in READ COMMITTED only' USING ERRCODE = 'invalid_transaction_state', HINT =
+            'It must see what others commit while it waits for their locks.';
+    END IF;
+    v_alias := CASE WHEN v_user LIKE 'forgotten:%' THEN v_user ELSE 'forgotten:' || gen_random_uuid() END;
+    v_posts := ARRAY(
+        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
+        UNION ALL
+        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_receipt' AND appstore.posted_by(i.body) = v_user);
+
+    -- 1. The queue and the outcomes, which a batch locks before it writes the ledger.
+    PERFORM appstore.discard_waiting_posts(v_posts);
+    v_contracts := ARRAY(
+        SELECT ROW(c.environment, c.original_transaction_id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c WHERE c.is_owned);
+    v_bodies := appstore.delete_bodies(v_posts, v_contracts);
+
+    -- 2. The ledger, until a round that has its locks finds the name no more.
+    WHILE v_user <> v_alias LOOP
+        SELECT * INTO v_renamed FROM appstore.rename_in_ledger(v_user, v_alias);
+        v_orders := v_orders + v_renamed.orders;
+        v_rows := v_rows + v_renamed.orders + v_renamed.others;
+        EXIT WHEN v_renamed.orders + v_renamed.others = 0;
+    END LOOP;
+
+    IF v_rows = 0 AND v_posts = '{}' AND v_contracts = '{}' THEN
+        RAISE NOTICE 'there is nothing of this user' USING HINT = 'Nothing was changed, and nothing was written to the audit log.';
+        v_alias := NULL;
+    ELSE
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+        VALUES (clock_timestamp(), session_user, 'forget', v_bodies, forget.note,
+                jsonb_build_object('alias', v_alias, 'orders', v_orders, 'contracts', cardinality(v_contracts)));
+    END IF;
+    RETURN QUERY SELECT v_alias, v_orders, cardinality(v_contracts)::bigint, cardinality(v_posts)::bigint, cardinality(v_bodies)::bigint;
+END
+$$;
+COMMENT ON FUNCTION appstore.forget IS
+    'Erases a user: puts an alias in the place of the user''s name in the ledger, discards what the user''s clients posted and that waits, and '
+    'deletes the bodies of the posts and of all settled events about contracts that are or were the user''s. Returns the alias, how many orders '
+    'and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. '
+    'Free text stays as it is: notes of the audit log, reasons of discards, errors. Errs when the note names the user.';
+
+-- A post that is being requeued meanwhile waits when its lock is granted: it is discarded in another round.
+CREATE FUNCTION appstore.discard_waiting_posts(posts bigint[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_variable
+BEGIN
+    LOOP
+        PERFORM FROM appstore.inbox_queue AS q WHERE q.event_id = ANY (posts) ORDER BY q.event_id FOR UPDATE;
+        WITH ended AS (
+            DELETE FROM appstore.inbox_queue AS q WHERE q.event_id = ANY (posts) RETURNING q.event_id, q.run, q.attempts
+        )
+        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
+        SELECT i.event_id, i.source, i.received_at, clock_timestamp(), ended.run, ended.attempts, 'discarded', 'forgotten'
+        FROM ended CROSS JOIN LATERAL (
+            SELECT i.event_id, i.source, i.received_at FROM appstore.inbox AS i WHERE i.event_id = ended.event_id OFFSET 0
+        ) AS i;
+        PERFORM FROM appstore.outcomes AS o WHERE o.event_id = ANY (posts) ORDER BY o.event_id FOR UPDATE;
+        EXIT WHEN NOT EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = ANY (posts));
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION appstore.discard_waiting_posts IS
+    'Discards those of the events that wait, and locks the outcomes of all, so that none can run or be requeued before the end of the '
+    'transaction. Waits for a worker that holds one.';
+
+CREATE FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) RETURNS bigint[]
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_variable
+DECLARE
+    v_events  bigint[] := ARRAY(
+        SELECT unnest(posts)
+        UNION
+        SELECT o.event_id FROM unnest(contracts) AS c (environment, id) CROSS JOIN LATERAL (
+            SELECT o.event_id FROM appstore.outcomes AS o
+            WHERE o.original_transaction_id = c.id AND o.environment = c.environment::text OFFSET 0
+        ) AS o
+        UNION -- one of several contracts that the event is about
+        SELECT e.event_id FROM unnest(contracts) AS c (environment, id) CROSS JOIN LATERAL (
+            SELECT e.event_id FROM appstore.event_contracts AS e
+            WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
+        ) AS e);
+    v_calls   bigint[];
+    v_answers bigint[];
+BEGIN
+    -- 1. Calls that are made of those bodies. Where another event asked for the same, the call is made of its body from now on. The others
+    --    are discarded; their answers, and the events of their fallbacks, are bodies to delete, too. Calls are found by their ids, hence
+    --    IS TRUE: an index of open calls seems cheaper to a planner that knows of none.
+    v_calls := ARRAY(SELECT c.call_id FROM appstore.outbox AS c WHERE c.event_id = ANY (v_events) ORDER BY c.call_id FOR UPDATE);
+    UPDATE appstore.outbox AS c SET event_id = heir.event_id
+    FROM unnest(v_calls) AS call (id)
+    CROSS JOIN LATERAL (
+        SELECT min(i.event_id) AS event_id
+        FROM appstore.outbox AS asked JOIN appstore.inbox AS i ON i.event_id = ANY (asked.asked_by)
+        WHERE asked.call_id = call.id AND i.event_id <> ALL (v_events)
+    ) AS heir
+    WHERE c.call_id = call.id AND heir.event_id IS NOT NULL;
+    UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
+    WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND (c.state = 'open') IS TRUE;
+    v_answers := ARRAY(SELECT answer.event_id
+                       FROM appstore.outbox AS c CROSS JOIN LATERAL unnest(ARRAY[c.answer_event_id, c.fallback_event_id]) AS answer (event_id)
+                       WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND answer.event_id IS NOT NULL);
+    PERFORM appstore.discard_waiting_posts(v_answers);
+
+    -- 2. Bodies of settled events. An outcome that is locked cannot be requeued.
+    v_events := ARRAY(SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_events || v_answers)
+                      ORDER BY o.event_id FOR UPDATE);
+    v_events := ARRAY(SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events) ORDER BY i.event_id);
+    DELETE FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events);
+    RETURN v_events;
+END
+$$;
+COMMENT ON FUNCTION appstore.delete_bodies IS
+    'Deletes the bodies of these posts and of all settled events about these contracts, and ends the calls that were made of them. Returns the '
+    'events whose bodies were deleted.';

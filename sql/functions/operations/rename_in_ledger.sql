@@ -1,0 +1,64 @@
+CREATE FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    v_user      text := rename_in_ledger.user_id;
+    v_alias     text := rename_in_ledger.alias;
+    v_contracts appstore.contract_key[];
+    v_table     text;
+    v_rows      bigint;
+BEGIN
+    -- 1. Lock in the order of every writer: contracts, posts, orders by token. The orders of periods are written under their contract's lock;
+    --    Sandbox twins of orders are made under an advisory lock.
+    v_contracts := ARRAY(
+        SELECT ROW(c.environment, c.original_transaction_id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c
+        ORDER BY c.environment, c.original_transaction_id);
+    PERFORM FROM unnest(v_contracts) AS c (environment, id) CROSS JOIN LATERAL (
+        SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = c.id AND m.environment = c.environment FOR UPDATE
+    ) AS locked;
+    PERFORM FROM appstore.client_posts AS p WHERE p.user_id = v_user
+    ORDER BY p.original_transaction_id, p.environment, p.is_receipt, p.transaction_id FOR UPDATE;
+    PERFORM pg_advisory_xact_lock(hashtextextended(made.order_no::text, 0))
+    FROM (SELECT DISTINCT o.order_no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no
+          ORDER BY o.order_no) AS made;
+    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no
+    ORDER BY o.environment, o.order_no FOR UPDATE;
+
+    -- 2. Write the alias. Orders of periods and effects are found through the contracts.
+    UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no;
+    GET DIAGNOSTICS orders = ROW_COUNT;
+    UPDATE appstore.orders AS o SET user_id = v_alias
+    WHERE o.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM unnest(v_contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT DISTINCT t.period_no FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = c.id AND t.environment = c.environment
+        ) AS t
+        CROSS JOIN LATERAL (
+            SELECT o.ctid FROM appstore.orders AS o
+            WHERE o.order_no = t.period_no AND o.environment = c.environment AND o.user_id = v_user OFFSET 0
+        ) AS o));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    orders := orders + v_rows;
+    UPDATE appstore.effects AS e SET user_id = v_alias
+    WHERE e.ctid = ANY (ARRAY(
+        SELECT e.ctid FROM unnest(v_contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT e.ctid FROM appstore.effects AS e
+            WHERE e.original_transaction_id = c.id AND e.environment = c.environment AND e.user_id = v_user OFFSET 0
+        ) AS e));
+    GET DIAGNOSTICS others = ROW_COUNT;
+    UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    FOREACH v_table IN ARRAY ARRAY['contracts', 'ownership_claims', 'client_posts'] LOOP
+        EXECUTE format('UPDATE appstore.%I SET user_id = $2 WHERE user_id = $1', v_table) USING v_user, v_alias;
+        GET DIAGNOSTICS v_rows = ROW_COUNT;
+        others := others + v_rows;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION appstore.rename_in_ledger IS
+    'Writes an alias for a user into the ledger, and returns how many orders and how many other rows it changed. A row that another transaction '
+    'writes meanwhile may keep the name: call it until it changes nothing. Only for appstore.forget.';

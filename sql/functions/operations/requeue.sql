@@ -1,0 +1,57 @@
+CREATE FUNCTION appstore.requeue_event(event_id bigint, note text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM FROM appstore.inbox_queue AS q WHERE q.event_id = requeue_event.event_id FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        UPDATE appstore.inbox_queue AS q SET run_at = clock_timestamp(), attempts = 0, is_isolated = false, deaths = 0
+        WHERE q.event_id = requeue_event.event_id;
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
+        VALUES (clock_timestamp(), session_user, 'requeue', ARRAY[requeue_event.event_id], requeue_event.note);
+        RETURN 1;
+    ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = requeue_event.event_id) THEN
+        RETURN appstore.repair_held(event_id);
+    ELSIF appstore.repair_outcomes('requeue', ARRAY[event_id], 'infinity', '0', note, NULL) <> '{}' THEN
+        RETURN 1;
+    ELSIF NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = requeue_event.event_id) THEN
+        RAISE EXCEPTION 'event % does not exist, or its body has been deleted', event_id
+            USING ERRCODE = 'no_data_found', HINT = 'SELECT * FROM appstore.inbox_status WHERE event_id = … shows whether it has an outcome.';
+    END IF;
+    RETURN appstore.repair_held(event_id);
+END
+$$;
+COMMENT ON FUNCTION appstore.requeue_event IS
+    'Runs an event again, whatever its outcome is; an event that waits becomes due, as if it had never been tried. Returns 1, or 0 with a notice '
+    'when a worker or another repair holds it. Errs when the event is unknown or has lost its body.';
+
+CREATE FUNCTION appstore.requeue_events(
+    result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,
+    environment appstore.environment DEFAULT NULL, bundle_id text DEFAULT NULL, received_from timestamptz DEFAULT NULL,
+    received_before timestamptz DEFAULT NULL, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false, note text DEFAULT NULL)
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN appstore.repair_events(
+        'requeue', ROW(result, reason, notification_type, subtype, environment, bundle_id, received_from, received_before),
+        max_events, dry_run, note);
+END
+$$;
+COMMENT ON FUNCTION appstore.requeue_events IS
+    'Runs the events again that meet every given condition and still have their body, at most max_events (1 to 1,000), and returns how many. '
+    'dry_run only counts them, all of them when max_events is null. appstore.requeue_all takes all.';
+
+CREATE PROCEDURE appstore.requeue_all(
+    result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,
+    environment appstore.environment DEFAULT NULL, bundle_id text DEFAULT NULL, received_from timestamptz DEFAULT NULL,
+    received_before timestamptz DEFAULT NULL, note text DEFAULT NULL)
+LANGUAGE plpgsql AS $$
+BEGIN
+    CALL appstore.repair_all(
+        'requeue', ROW(result, reason, notification_type, subtype, environment, bundle_id, received_from, received_before), note);
+END
+$$;
+COMMENT ON PROCEDURE appstore.requeue_all IS
+    'Runs all events again that meet every given condition, still have their body, and were settled before the call. It commits every 1,000 '
+    'events, at a pace that lets fresh events go first, and can be ended and repeated. Call it outside of a transaction and without a '
+    'statement_timeout.';

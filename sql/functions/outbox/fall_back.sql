@@ -1,0 +1,26 @@
+CREATE FUNCTION appstore.fall_back(calls bigint[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_call  record;
+    v_event bigint;
+BEGIN
+    FOR v_call IN
+        SELECT c.call_id, c.fallback_source, c.event_id FROM appstore.outbox AS c
+        WHERE c.call_id = ANY (fall_back.calls) AND c.fallback_source IS NOT NULL AND c.fallback_event_id IS NULL
+        ORDER BY c.call_id FOR UPDATE
+    LOOP
+        v_event := (
+            SELECT appstore.store(v_call.fallback_source, ARRAY[
+                convert_to(json_build_object('receiptData', convert_from(i.body, 'UTF8')::json ->> 'receiptData')::text, 'UTF8')])
+            FROM appstore.inbox AS i WHERE i.event_id = v_call.event_id);
+        -- Where the body is gone there is no fallback any more: otherwise appstore.expire_calls would take the call each time.
+        UPDATE appstore.outbox AS c
+        SET fallback_event_id = v_event, fallback_source = CASE WHEN v_event IS NOT NULL THEN c.fallback_source END
+        WHERE c.call_id = v_call.call_id;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION appstore.fall_back IS
+    'Uses what a receipt itself proves where Apple has not answered about it: stores it as an event of the call''s fallback_source, without the '
+    'user who posted it. Once for each call, whatever becomes of the call later.';

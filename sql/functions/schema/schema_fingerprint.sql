@@ -1,0 +1,97 @@
+-- What the catalogue says of the schema, one digest for each object, so that a database can be compared with what a program would make.
+--
+-- Independent of OIDs, of the order of columns, of partitions, and of the database's locale. It depends on how PostgreSQL words
+-- definitions, which may change between major versions.
+CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE (object text, digest text)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH relations AS MATERIALIZED (
+        SELECT c.* FROM pg_class AS c
+        WHERE c.relnamespace = 'appstore'::regnamespace AND NOT c.relispartition
+          AND c.relname NOT LIKE 'aged\_%' -- a partition between its detachment and its drop, and its indexes
+          AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indexrelid = c.oid AND i.indrelid::regclass::text LIKE '%aged\_%')
+          AND c.relname NOT LIKE 'aged\_%' -- a partition between its detachment and its drop
+    ), columns AS ( -- 1. the parts of tables
+        SELECT a.attrelid AS oid, string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity,
+                   a.attgenerated, a.attstorage, nullif(a.attcollation, t.typcollation)::regcollation, pg_get_expr(d.adbin, d.adrelid)),
+               E'\n' ORDER BY a.attname) AS text
+        FROM pg_attribute AS a
+        JOIN pg_type AS t ON t.oid = a.atttypid
+        LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+        WHERE a.attrelid IN (SELECT r.oid FROM relations AS r) AND a.attnum > 0 AND NOT a.attisdropped
+        GROUP BY a.attrelid
+    ), constraints AS (
+        SELECT c.conrelid, c.contypid, string_agg(c.conname || ' ' || pg_get_constraintdef(c.oid), E'\n' ORDER BY c.conname) AS text
+        FROM pg_constraint AS c
+        WHERE c.connamespace = 'appstore'::regnamespace AND c.contype <> 'n' -- of PostgreSQL 18; columns tell it
+        GROUP BY c.conrelid, c.contypid
+    ), triggers AS (
+        SELECT t.tgrelid, string_agg(concat(pg_get_triggerdef(t.oid), t.tgenabled), E'\n' ORDER BY t.tgname) AS text
+        FROM pg_trigger AS t WHERE NOT t.tgisinternal GROUP BY t.tgrelid
+    ), grants AS ( -- 2. privileges of the schema's own roles
+        SELECT g.grantee, g.on_what || ' ' || g.privilege_type || CASE WHEN g.is_grantable THEN '*' ELSE '' END AS text
+        FROM (
+            SELECT 'schema' AS on_what, acl.* FROM pg_namespace AS n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS acl
+            WHERE n.nspname = 'appstore'
+            UNION ALL
+            SELECT r.oid::regclass::text, acl.*
+            FROM relations AS r,
+                 aclexplode(coalesce(r.relacl, acldefault(CASE r.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", r.relowner))) AS acl
+            WHERE r.relkind IN ('r', 'p', 'v', 'S')
+            UNION ALL
+            SELECT r.oid::regclass || '.' || a.attname, acl.*
+            FROM relations AS r JOIN pg_attribute AS a ON a.attrelid = r.oid, aclexplode(a.attacl) AS acl
+            UNION ALL
+            SELECT p.oid::regprocedure::text, acl.*
+            FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS acl
+            WHERE p.pronamespace = 'appstore'::regnamespace
+            UNION ALL
+            SELECT 'functions to come', acl.*
+            FROM aclexplode(coalesce((SELECT d.defaclacl FROM pg_default_acl AS d WHERE d.defaclrole = 'appstore_owner'::regrole
+                                                                                    AND d.defaclnamespace = 0 AND d.defaclobjtype = 'f'),
+                                     acldefault('f', 'appstore_owner'::regrole))) AS acl
+        ) AS g
+    ), described (object, owner, text) AS ( -- 3. the objects
+        SELECT CASE r.relkind WHEN 'S' THEN 'sequence ' WHEN 'v' THEN 'view ' ELSE 'table ' END || r.oid::regclass, r.relowner,
+               concat_ws(E'\n', r.relkind, r.relpersistence, r.relrowsecurity,
+                         (SELECT string_agg(option, ' ' ORDER BY option COLLATE "C") FROM unnest(r.reloptions) AS option),
+                         CASE r.relkind WHEN 'p' THEN pg_get_partkeydef(r.oid) WHEN 'v' THEN pg_get_viewdef(r.oid) END,
+                         (SELECT ROW(s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcycle)
+                          FROM pg_sequence AS s WHERE s.seqrelid = r.oid),
+                         CASE WHEN r.relkind <> 'S' THEN columns.text END, constraints.text, triggers.text)
+        FROM relations AS r
+        LEFT JOIN columns USING (oid)
+        LEFT JOIN constraints ON constraints.conrelid = r.oid
+        LEFT JOIN triggers ON triggers.tgrelid = r.oid
+        WHERE r.relkind IN ('r', 'p', 'v', 'S')
+        UNION ALL
+        SELECT 'index ' || r.oid::regclass, 'appstore_owner'::regrole, concat_ws(' ', pg_get_indexdef(r.oid), i.indisvalid)
+        FROM relations AS r JOIN pg_index AS i ON i.indexrelid = r.oid
+        UNION ALL
+        SELECT CASE p.prokind WHEN 'a' THEN 'aggregate ' ELSE 'function ' END || p.oid::regprocedure, p.proowner,
+               CASE p.prokind WHEN 'a' THEN (SELECT ROW(a.aggtransfn, a.aggfinalfn, a.aggtranstype::regtype, a.agginitval)::text
+                                             FROM pg_aggregate AS a WHERE a.aggfnoid = p.oid)
+                              ELSE pg_get_functiondef(p.oid) END
+        FROM pg_proc AS p WHERE p.pronamespace = 'appstore'::regnamespace
+        UNION ALL
+        SELECT 'type ' || t.oid::regtype, t.typowner,
+               concat_ws(E'\n', t.typtype, nullif(t.typbasetype, 0)::regtype, t.typnotnull, t.typdefault, columns.text, constraints.text,
+                         (SELECT string_agg(e.enumlabel, ' ' ORDER BY e.enumsortorder) FROM pg_enum AS e WHERE e.enumtypid = t.oid))
+        FROM pg_type AS t
+        LEFT JOIN relations AS r ON r.oid = t.typrelid
+        LEFT JOIN columns ON columns.oid = t.typrelid
+        LEFT JOIN constraints ON constraints.contypid = t.oid
+        WHERE t.typnamespace = 'appstore'::regnamespace AND (t.typtype IN ('e', 'd') OR t.typtype = 'c' AND r.relkind = 'c')
+        UNION ALL
+        SELECT 'privileges of ' || coalesce(role.rolname, 'PUBLIC'), 'appstore_owner'::regrole,
+               string_agg(grants.text, E'\n' ORDER BY grants.text COLLATE "C")
+        FROM grants LEFT JOIN pg_roles AS role ON role.oid = grants.grantee
+        WHERE grants.grantee = 0 OR role.rolname ~ '^appstore_' AND role.rolname <> 'appstore_owner'
+        GROUP BY role.rolname
+    )
+    SELECT d.object, left(encode(sha256(convert_to(d.text, 'UTF8')), 'hex'), 16)
+    FROM (SELECT d.object, concat_ws(E'\n', d.text, nullif(d.owner, 'appstore_owner'::regrole)::regrole) AS text FROM described AS d) AS d
+    ORDER BY d.object COLLATE "C"
+$$;
+COMMENT ON FUNCTION appstore.schema_fingerprint IS
+    'A digest of each table, index, view, function and type of the schema, and of each role''s privileges. appstore-inbox migrate --check '
+    'compares them with what the program would make.';

@@ -1,0 +1,59 @@
+CREATE FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[])
+RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_key integer;
+BEGIN
+    INSERT INTO appstore.api_keys AS k (name, key_hash, bundle_ids, environments, verbs)
+    VALUES (make_api_key.name, make_api_key.key_hash, make_api_key.bundle_ids, make_api_key.environments, make_api_key.verbs)
+    RETURNING k.key_id INTO v_key;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+    VALUES (clock_timestamp(), session_user, 'make_api_key', '{}', make_api_key.name,
+            jsonb_build_object('key_id', v_key, 'bundle_ids', make_api_key.bundle_ids, 'environments', make_api_key.environments,
+                               'verbs', make_api_key.verbs));
+    RETURN v_key;
+END
+$$;
+COMMENT ON FUNCTION appstore.make_api_key IS
+    'Keeps the SHA-256 of a key that the caller has made up, with its scopes, and returns the key''s number. Null bundle_ids stand for any app.';
+
+CREATE FUNCTION appstore.revoke_api_key(key_id integer) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE appstore.api_keys AS k SET revoked_at = clock_timestamp() WHERE k.key_id = revoke_api_key.key_id AND k.revoked_at IS NULL;
+    IF FOUND THEN
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+        VALUES (clock_timestamp(), session_user, 'revoke_api_key', '{}', jsonb_build_object('key_id', revoke_api_key.key_id));
+        RETURN true;
+    ELSIF EXISTS (SELECT FROM appstore.api_keys AS k WHERE k.key_id = revoke_api_key.key_id) THEN
+        RETURN false;
+    END IF;
+    RAISE EXCEPTION 'there is no key %', key_id USING ERRCODE = 'no_data_found', HINT = 'The table appstore.api_keys lists the keys.';
+END
+$$;
+COMMENT ON FUNCTION appstore.revoke_api_key IS
+    'Revokes a key: from its commit on the key permits nothing. Returns false when the key was revoked before; errs when there is none.';
+
+CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE (key_id integer, bundle_ids text[], environments text[], verbs text[])
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_hour timestamptz := date_trunc('hour', clock_timestamp(), 'UTC');
+    v_key  appstore.api_keys;
+BEGIN
+    SELECT k.* INTO v_key FROM appstore.api_keys AS k WHERE k.key_hash = api_key.key_hash AND k.revoked_at IS NULL;
+    IF v_key.key_id IS NOT NULL THEN
+        RETURN QUERY SELECT v_key.key_id, v_key.bundle_ids, v_key.environments::text[], v_key.verbs;
+    END IF;
+    IF v_key.key_id IS NOT NULL AND (v_key.last_used_at < v_hour OR v_key.last_used_at IS NULL) THEN
+        -- Of several requests at once one writes; the others do not wait for it.
+        UPDATE appstore.api_keys AS used SET last_used_at = v_hour
+        WHERE used.key_id = (SELECT k.key_id FROM appstore.api_keys AS k WHERE k.key_id = v_key.key_id FOR UPDATE SKIP LOCKED);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION appstore.api_key IS
+    'The scopes of the key with that hash, and notes its use once an hour; no row when there is none or when it is revoked. It permits nothing by '
+    'itself: each api_ function checks the key again.';

@@ -1,0 +1,65 @@
+CREATE FUNCTION appstore.store_post(key_hash bytea, verb text, source text, body bytea) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_scope record;
+BEGIN
+    SELECT * INTO v_scope FROM appstore.posted_scope(body);
+    IF v_scope.environment IS NULL THEN
+        RAISE EXCEPTION 'the body names no environment'
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'A post is a JSON object with the members environment and bundleIds.';
+    END IF;
+    -- What the body says is what the worker verifies the purchase by.
+    PERFORM appstore.authorize(key_hash, ARRAY[verb], ARRAY[v_scope.environment], v_scope.bundle_ids);
+    RETURN (SELECT appstore.store(source, ARRAY[body]));
+END
+$$;
+COMMENT ON FUNCTION appstore.store_post IS 'Stores a client post when the key permits it for the environment and the apps that the body names.';
+
+CREATE FUNCTION appstore.api_submit_transaction(key_hash bytea, body bytea) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN appstore.store_post(key_hash, 'transactions:submit', 'client_transaction', body);
+END
+$$;
+COMMENT ON FUNCTION appstore.api_submit_transaction IS
+    'Stores a transaction that a client posted, and returns the id of its event. Verb transactions:submit.';
+
+CREATE FUNCTION appstore.api_submit_receipt(key_hash bytea, body bytea) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN appstore.store_post(key_hash, 'receipts:submit', 'client_receipt', body);
+END
+$$;
+COMMENT ON FUNCTION appstore.api_submit_receipt IS 'Stores a receipt that a client posted, and returns the id of its event. Verb receipts:submit.';
+
+CREATE FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean)
+RETURNS TABLE (received_at timestamptz, settled_at timestamptz, result appstore.result, reason text, environment text, bundle_id text,
+               transaction_id text, original_transaction_id text, submission bytea)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    v_key appstore.api_keys;
+BEGIN
+    v_key := appstore.authorize(key_hash, '{events:read,transactions:submit,receipts:submit}', '{}');
+    RETURN QUERY
+    SELECT coalesce(o.received_at, i.received_at), o.settled_at, o.result, o.reason, o.environment::text, o.bundle_id, o.transaction_id,
+           o.original_transaction_id, CASE WHEN api_event.with_submission THEN i.body END
+    FROM (SELECT api_event.event_id AS event_id) AS asked
+    LEFT JOIN appstore.inbox AS i ON i.event_id = asked.event_id
+    LEFT JOIN appstore.outcomes AS o ON o.event_id = asked.event_id
+    WHERE coalesce(o.source, i.source) IN ('client_transaction', 'client_receipt')
+      AND CASE
+              -- A caller that waits for the outcome asks often: the body is read when there is something to tell.
+              WHEN o.event_id IS NULL AND NOT api_event.with_submission THEN true
+              ELSE (SELECT scope.environment = ANY (v_key.environments)
+                           AND (v_key.bundle_ids IS NULL OR coalesce(
+                                   CASE WHEN o.result <> 'rejected' THEN o.bundle_id = ANY (v_key.bundle_ids) END, v_key.bundle_ids @> scope.bundle_ids))
+                    FROM appstore.posted_scope(i.body) AS scope)
+          END;
+END
+$$;
+COMMENT ON FUNCTION appstore.api_event IS
+    'What became of a client''s post; no row for any other event, and for one that is not of an environment and an app of the key: the verified '
+    'app, else, and where it was rejected, all apps that the post is for. submission is the body, when it is asked for and still kept. Verb events:read; the submitting verbs '
+    'do, too, since a post may wait for its outcome.';

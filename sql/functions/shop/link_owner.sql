@@ -1,0 +1,62 @@
+CREATE FUNCTION appstore.is_known_purchase(environment appstore.environment, original_transaction_id text, bundle_ids text[]) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN EXISTS (SELECT FROM appstore.transactions AS t
+                   WHERE t.original_transaction_id = is_known_purchase.original_transaction_id
+                     AND t.environment = is_known_purchase.environment
+                     AND (is_known_purchase.bundle_ids IS NULL OR t.bundle_id = ANY (is_known_purchase.bundle_ids)))
+        OR (is_known_purchase.bundle_ids IS NULL
+            AND EXISTS (SELECT FROM appstore.contracts AS m
+                        WHERE m.original_transaction_id = is_known_purchase.original_transaction_id
+                          AND m.environment = is_known_purchase.environment));
+END
+$$;
+COMMENT ON FUNCTION appstore.is_known_purchase IS
+    'Whether a transaction or contract is known by this id, of one of these apps; null bundle_ids are any.';
+
+CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamptz,
+                                           actor text, note text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    PERFORM appstore.begin_to_store();
+    PERFORM FROM appstore.contracts AS m
+    WHERE m.original_transaction_id = record_owner_link.original_transaction_id AND m.environment = record_owner_link.environment FOR UPDATE;
+    -- A consumable has no contract to lock, but transactions.
+    PERFORM FROM appstore.transactions AS t
+    WHERE t.environment = record_owner_link.environment AND t.original_transaction_id = record_owner_link.original_transaction_id
+    ORDER BY t.transaction_id FOR UPDATE;
+    INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor, note)
+    VALUES (record_owner_link.environment, record_owner_link.original_transaction_id, record_owner_link.linked_at,
+            record_owner_link.user_id, record_owner_link.actor, record_owner_link.note);
+    PERFORM appstore.derive_ledger(record_owner_link.environment, '{}', ARRAY[record_owner_link.original_transaction_id]);
+END
+$$;
+COMMENT ON FUNCTION appstore.record_owner_link IS
+    'Locks the transactions of a contract as a merge does, inserts the link, and derives the ledger. Only for appstore.link_owner and tests.';
+
+CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL)
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.check_environment(environment),
+            appstore.check_argument(octet_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 bytes',
+                                    'Give the id that your own system has for the user.');
+    IF NOT appstore.is_known_purchase(environment, original_transaction_id, NULL) THEN
+        RAISE EXCEPTION 'no purchase is known in % with original_transaction_id %', environment, quote_nullable(original_transaction_id)
+            USING ERRCODE = 'no_data_found', HINT = 'Give the originalTransactionId, not the id of a renewal, and the right environment.';
+    END IF;
+    PERFORM appstore.record_owner_link(link_owner.environment, link_owner.original_transaction_id, link_owner.user_id, clock_timestamp(),
+                                       session_user, link_owner.note);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+    VALUES (clock_timestamp(), session_user, 'link_owner', '{}', link_owner.note,
+            jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id));
+END
+$$;
+COMMENT ON FUNCTION appstore.link_owner IS
+    'Makes a user the owner of a contract, or of a consumable, from now on; earlier periods keep their users. It errs with no_data_found when no '
+    'purchase with this originalTransactionId is known. Where it ends with 40P01 or 55P03, call it again.';

@@ -1,0 +1,91 @@
+-- All privileges, from nothing: everything is revoked, then granted. `appstore-inbox migrate` runs this after the definitions, as appstore_owner.
+-- PUBLIC can execute nothing: see the default privileges at the end of this file.
+
+DO $revoke$
+DECLARE
+    who text;
+BEGIN
+    FOREACH who IN ARRAY ARRAY['PUBLIC', 'appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer', 'appstore_backend',
+                               'appstore_api'] LOOP
+        EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA appstore FROM %s', who);
+        EXECUTE format('REVOKE ALL ON ALL SEQUENCES IN SCHEMA appstore FROM %s', who);
+        EXECUTE format('REVOKE ALL ON ALL ROUTINES IN SCHEMA appstore FROM %s', who);
+        EXECUTE format('REVOKE ALL ON SCHEMA appstore FROM %s', who);
+    END LOOP;
+END
+$revoke$;
+
+GRANT USAGE ON SCHEMA appstore
+    TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api;
+
+-- Every daemon asks whether the schema is one that it works with.
+GRANT SELECT ON appstore.fence, appstore.schema_history
+    TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api;
+GRANT EXECUTE ON FUNCTION appstore.admits TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_api;
+
+-- ingest hands over bodies, and can do nothing else.
+GRANT EXECUTE ON FUNCTION appstore.receive TO appstore_ingest;
+
+-- worker: reads bodies; claims, merges registers, settles; never changes or deletes a body. What is derived it writes through functions only.
+GRANT SELECT ON appstore.inbox, appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.inbox_partitions, appstore.outbox_status,
+    appstore.outcome_history, appstore.owner_links, appstore.products, appstore.retention, appstore.audit_log, appstore.orders,
+    appstore.ownership_claims, appstore.effects TO appstore_worker;
+GRANT SELECT, UPDATE (run_at, attempts, is_isolated, last_error, deaths) ON appstore.inbox_queue TO appstore_worker;
+GRANT SELECT ON appstore.outcomes TO appstore_worker;
+GRANT SELECT, INSERT ON appstore.event_contracts TO appstore_worker;
+GRANT SELECT, INSERT (environment, notification_uuid, first_event_id) ON appstore.seen_notifications TO appstore_worker;
+GRANT SELECT, INSERT, UPDATE ON appstore.transactions, appstore.v1_renewals, appstore.refund_requests, appstore.client_posts
+    TO appstore_worker;
+GRANT SELECT, INSERT (kind, call_key, bundle_id, event_id, asked_by, fallback_source, deadline_at),
+      UPDATE (asked_by, epoch, is_leased, run_at) ON appstore.outbox TO appstore_worker;
+GRANT SELECT, DELETE, INSERT (lane, event_ids, is_alone, marked_at), UPDATE (is_alone, lost_at) ON appstore.batch_markers TO appstore_worker;
+-- Of a contract only the register of its renewal.
+GRANT SELECT ON appstore.contracts TO appstore_worker;
+GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_product_id, auto_renew_product_id, auto_renew_status,
+              expiration_intent, is_in_billing_retry_period, price_increase_status, grace_period_expires_date, renewal_date, renewal_price,
+              renewal_currency, renewal_offer_type, renewal_offer_identifier, renewal_offer_discount_type, renewal_offer_period,
+              eligible_win_back_offer_ids, recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id,
+              renewal_billing_plan_type, renewal_signed_date, renewal_hash),
+      UPDATE (renewal_status, renewal_product_id, auto_renew_product_id, auto_renew_status, expiration_intent, is_in_billing_retry_period,
+              price_increase_status, grace_period_expires_date, renewal_date, renewal_price, renewal_currency, renewal_offer_type,
+              renewal_offer_identifier, renewal_offer_discount_type, renewal_offer_period, eligible_win_back_offer_ids,
+              recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id, renewal_billing_plan_type,
+              renewal_signed_date, renewal_hash)
+    ON appstore.contracts TO appstore_worker;
+GRANT EXECUTE ON FUNCTION appstore.settle, appstore.apply_facts, appstore.derive_ledger, appstore.derive_refund_requests, appstore.answer_call,
+    appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions, appstore.drop_aged_partition, appstore.expire,
+    appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics, appstore.outbox_statistics TO appstore_worker;
+
+-- viewer and operator read everything but bodies and the hashes of keys.
+GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
+    appstore.seen_notifications, appstore.transactions, appstore.v1_renewals, appstore.refund_requests,
+    appstore.consumption_obligations, appstore.client_posts, appstore.orders, appstore.ownership_claims,
+    appstore.owner_links, appstore.contracts,
+    appstore.effects, appstore.products, appstore.audit_log, appstore.retention, appstore.maintenance_state,
+    appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.entitlement_terms, appstore.entitlements,
+    appstore.consumption_requests, appstore.payments, appstore.outbox_status, appstore.inbox_partitions TO appstore_viewer, appstore_operator;
+GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, revoked_at, last_used_at) ON appstore.api_keys
+    TO appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics, appstore.events_not_exactly_once,
+    appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link TO appstore_viewer, appstore_operator;
+
+-- operator repairs through functions.
+GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appstore.discard_event, appstore.discard_events,
+    appstore.repair_step, appstore.link_owner, appstore.forget, appstore.consumption_answered, appstore.repeat_call, appstore.make_api_key,
+    appstore.revoke_api_key TO appstore_operator;
+GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
+GRANT INSERT, UPDATE, DELETE ON appstore.products TO appstore_operator;
+GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, partition_events) ON appstore.retention TO appstore_operator;
+
+-- backend: the shop's own backend, by SQL.
+GRANT EXECUTE ON FUNCTION appstore.create_order, appstore.link_owner, appstore.consumption_answered, appstore.entitlements_at
+    TO appstore_backend;
+GRANT SELECT ON appstore.consumption_requests, appstore.payments, appstore.entitlement_terms, appstore.entitlements TO appstore_backend;
+
+-- api: the HTTP interface, which faces the shop's backend. Each function checks the key that it is given.
+GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.api_link_owner, appstore.api_submit_transaction,
+    appstore.api_submit_receipt, appstore.api_event, appstore.api_entitlements, appstore.api_subscription, appstore.api_receipt_charges,
+    appstore.api_receipt_question TO appstore_api;
+
+-- PostgreSQL lets PUBLIC execute a new function. Without IN SCHEMA: a default of one schema can only add to the general one.
+ALTER DEFAULT PRIVILEGES FOR ROLE appstore_owner REVOKE EXECUTE ON ROUTINES FROM PUBLIC;

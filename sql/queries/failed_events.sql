@@ -1,0 +1,2 @@
+-- What was given up after its last attempt, and why?
+SELECT * FROM appstore.failed ORDER BY settled_at DESC LIMIT 50;

@@ -1,0 +1,2 @@
+-- Why is it rejected?
+SELECT event_id, reason, bundle_id, settled_at FROM appstore.outcomes WHERE result = 'rejected' ORDER BY settled_at DESC LIMIT 50;

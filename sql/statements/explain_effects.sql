@@ -1,0 +1,18 @@
+-- Reads the effects that this version makes of an event, and those that the event has recorded in its contract.
+-- appstore-inbox explain sends it, in a transaction that only reads.
+-- Returns a row for each, as JSON, earliest first.
+--
+-- :kinds, :subjects   the keys of the effects that this version makes of the event; another event may have recorded them
+SELECT row_to_json(e)::text AS row
+FROM (
+    SELECT e.*
+    FROM appstore.effects AS e
+    JOIN unnest(:kinds::text[], :subjects::text[]) AS wanted (kind, subject)
+        ON e.environment::text = :environment::text AND e.kind = wanted.kind AND e.subject = wanted.subject
+    UNION
+    SELECT e.*
+    FROM appstore.effects AS e
+    WHERE e.environment::text = :environment::text AND e.original_transaction_id = :original_transaction_id::text
+      AND e.event_id = :event_id::bigint
+) AS e
+ORDER BY e.occurred_at, e.effect_id;

@@ -1,0 +1,24 @@
+-- Records what Apple asked and decided about refunds: each notification as it was signed first, because Apple may sign a retry anew.
+-- A worker sends it in the transaction of a batch, one element of each array for each notification.
+-- Returns environment and notification_uuid of the notifications that say something new.
+--
+-- The columns behind signed_date decide between copies of one instant, so that the order of arrival does not.
+INSERT INTO appstore.refund_requests AS r (
+    environment, notification_uuid, kind, transaction_id, original_transaction_id, reason, signed_date
+)
+SELECT u.*
+FROM (
+    SELECT unnest(:environments::appstore.environment[]) AS environment,
+           unnest(:notification_uuids::uuid[]) AS notification_uuid,
+           unnest(:kinds::text[]) AS kind, unnest(:transaction_ids::text[]) AS transaction_id,
+           unnest(:original_transaction_ids::text[]) AS original_transaction_id, unnest(:reasons::text[]) AS reason,
+           unnest(:signed_dates::timestamptz[]) AS signed_date
+) AS u
+ORDER BY u.notification_uuid, u.environment
+ON CONFLICT (notification_uuid, environment) DO UPDATE
+SET kind = excluded.kind, transaction_id = excluded.transaction_id, original_transaction_id = excluded.original_transaction_id,
+    reason = excluded.reason, signed_date = excluded.signed_date,
+    left_transaction_id = CASE WHEN r.transaction_id <> excluded.transaction_id THEN r.transaction_id ELSE r.left_transaction_id END
+WHERE (excluded.signed_date, excluded.kind, excluded.transaction_id, excluded.original_transaction_id, coalesce(excluded.reason, ''))
+      < (r.signed_date, r.kind, r.transaction_id, r.original_transaction_id, coalesce(r.reason, ''))
+RETURNING r.environment::text, r.notification_uuid;

@@ -1,0 +1,5 @@
+-- Puts a call off after an attempt that failed.
+-- A worker sends it with the delay of the call's back-off.
+-- Returns one row without columns, or no row when the lease is not the latest.
+SELECT WHERE appstore.postpone_call(:call_id::bigint, :epoch::bigint, :reason::text,
+                                    :delay_milliseconds::bigint * interval '1 millisecond');

@@ -1,0 +1,39 @@
+-- The schema itself, and what `appstore-inbox migrate` keeps about it.
+
+CREATE SCHEMA appstore;
+COMMENT ON SCHEMA appstore IS
+    'appstore-inbox: made and owned by appstore-inbox migrate. Objects of others belong into a schema of their own.';
+
+CREATE TABLE appstore.schema_history (
+    version     integer     NOT NULL PRIMARY KEY,
+    name        text        NOT NULL COLLATE "C",
+    is_breaking boolean     NOT NULL,
+    applied_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT schema_history_version_positive CHECK (version > 0)
+);
+COMMENT ON TABLE appstore.schema_history IS 'The version that the database was made with, and each step that was applied since.';
+COMMENT ON COLUMN appstore.schema_history.is_breaking IS
+    'The step raised the contract: programs of earlier releases stop working with the database.';
+
+CREATE TABLE appstore.schema_definitions (
+    name     text     NOT NULL PRIMARY KEY COLLATE "C",
+    position integer  NOT NULL,
+    digest   bytea    NOT NULL,
+    objects  text[]   NOT NULL
+);
+COMMENT ON TABLE appstore.schema_definitions IS
+    'The files of functions, views and privileges as they were last applied. migrate replaces all of them when one differs.';
+COMMENT ON COLUMN appstore.schema_definitions.position IS 'The place of the file in the order of creation; objects are dropped in reverse.';
+COMMENT ON COLUMN appstore.schema_definitions.digest IS 'SHA-256 of the file.';
+COMMENT ON COLUMN appstore.schema_definitions.objects IS
+    'What the file created, in order, as DROP takes it: ''ROUTINE appstore.admits(integer)''.';
+
+CREATE TABLE appstore.fence (
+    is_only  boolean NOT NULL DEFAULT true PRIMARY KEY,
+    contract integer NOT NULL,
+    CONSTRAINT fence_is_one_row CHECK (is_only)
+);
+COMMENT ON TABLE appstore.fence IS
+    'One row: the contract between the schema and the programs that work with it. Each claim of a worker compares it with its own, so '
+    'that a worker of another release claims nothing.';
+COMMENT ON COLUMN appstore.fence.contract IS 'The version of the last breaking step.';

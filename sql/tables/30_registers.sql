@@ -1,0 +1,222 @@
+-- Registers: what Apple and clients said. Facts merge by version, whatever the order in which they arrive.
+-- Keys begin with what is selective, and only they name the environment: a plan that was made for a small table could otherwise read a whole
+-- environment through any other index for each lookup.
+
+CREATE TABLE appstore.seen_notifications (
+    environment       appstore.environment NOT NULL,
+    notification_uuid uuid                 NOT NULL,
+    seen_on           date                 NOT NULL DEFAULT (now() AT TIME ZONE 'UTC'),
+    first_event_id    bigint               NOT NULL,
+    PRIMARY KEY (notification_uuid, environment)
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
+COMMENT ON TABLE appstore.seen_notifications IS
+    'Which event brought each notificationUUID first. Written after verification, in the transaction that applies it: a forged copy cannot '
+    'suppress the genuine notification. Not partitioned, since its key does not name the event: appstore.expire_notifications deletes old rows. '
+    'A notification that comes after that is merged again, which changes nothing.';
+COMMENT ON COLUMN appstore.seen_notifications.seen_on IS 'The day (UTC) of the merge. Four bytes, which fit between the other columns.';
+
+CREATE TABLE appstore.transactions (
+    environment                   appstore.environment NOT NULL,
+    transaction_id                text        NOT NULL COLLATE "C",
+    original_transaction_id       text        NOT NULL COLLATE "C",
+    web_order_line_item_id        text        COLLATE "C",
+    bundle_id                     text        NOT NULL COLLATE "C",
+    product_id                    text        NOT NULL COLLATE "C",
+    product_type                  text        COLLATE "C",
+    subscription_group_identifier text        COLLATE "C",
+    purchase_date                 timestamptz NOT NULL,
+    original_purchase_date        timestamptz,
+    expires_date                  timestamptz,
+    quantity                      integer,
+    app_account_token             uuid,
+    in_app_ownership_type         text        COLLATE "C",
+    revocation_date               timestamptz,
+    revocation_reason             integer,
+    revocation_type               text        COLLATE "C",
+    revocation_percentage         integer,
+    is_upgraded                   boolean,
+    offer_type                    integer,
+    offer_identifier              text        COLLATE "C",
+    offer_discount_type           text        COLLATE "C",
+    offer_period                  text        COLLATE "C",
+    storefront                    text        COLLATE "C",
+    storefront_id                 text        COLLATE "C",
+    transaction_reason            text        COLLATE "C",
+    currency                      text        COLLATE "C",
+    price                         bigint,
+    app_transaction_id            text        COLLATE "C",
+    billing_plan_type             text        COLLATE "C",
+    signed_date                   timestamptz,
+    payload_hash                  bytea,
+    -- Joins of their own: the least instead of the latest.
+    first_signed_date             timestamptz NOT NULL,
+    first_token                   uuid,
+    first_token_signed_date       timestamptz,
+    first_token_hash              bytea,
+    -- Derived.
+    period_no                     uuid        NOT NULL,
+    is_subscription               boolean     NOT NULL,
+    is_purchased                  boolean     NOT NULL GENERATED ALWAYS AS (in_app_ownership_type IS DISTINCT FROM 'FAMILY_SHARED') STORED,
+    order_no                      uuid,
+    token_changed                 boolean     NOT NULL DEFAULT false,
+    left_token                    uuid,
+    confers_access                boolean     NOT NULL GENERATED ALWAYS AS (
+        is_subscription OR coalesce(product_type IN ('Non-Consumable', 'Non-Renewing Subscription'), false)) STORED,
+    -- The receipt half by itself.
+    receipt_date                  timestamptz,
+    receipt_hash                  bytea,
+    receipt_expires_date          timestamptz,
+    receipt_revocation_date       timestamptz,
+    receipt_revocation_reason     integer,
+    receipt_is_upgraded           boolean,
+    left_contract                 text        COLLATE "C",
+    PRIMARY KEY (transaction_id, environment),
+    CONSTRAINT transactions_first_not_after_last CHECK (first_signed_date <= greatest(signed_date, receipt_date)),
+    CONSTRAINT transactions_first_token_whole CHECK (
+        (first_token_signed_date IS NULL) = (first_token_hash IS NULL) AND (first_token_hash IS NULL OR first_token IS NOT NULL)
+        AND (first_token IS NULL OR coalesce(first_token_hash, payload_hash) IS NOT NULL)),
+    CONSTRAINT transactions_has_a_half CHECK (signed_date IS NOT NULL OR receipt_date IS NOT NULL),
+    CONSTRAINT transactions_jws_half_whole CHECK ((signed_date IS NULL) = (payload_hash IS NULL)),
+    CONSTRAINT transactions_receipt_half_whole CHECK (
+        (receipt_date IS NULL) = (receipt_hash IS NULL)
+        AND (receipt_date IS NOT NULL OR (receipt_expires_date IS NULL AND receipt_revocation_date IS NULL
+                                          AND receipt_revocation_reason IS NULL AND receipt_is_upgraded IS NULL)))
+) WITH (fillfactor = 90);
+COMMENT ON TABLE appstore.transactions IS
+    'What Apple last said of each transaction. A transaction has two halves, each replaced as a whole by a newer fact of its kind: the JWS half '
+    '(signed_date, payload_hash) and the receipt half (receipt_date, receipt_hash). Constants are those of the JWS half where there is one; '
+    'expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie.';
+COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
+COMMENT ON COLUMN appstore.transactions.price IS 'Thousandths of the currency''s unit.';
+COMMENT ON COLUMN appstore.transactions.signed_date IS 'Version of the JWS half; payload_hash breaks ties.';
+COMMENT ON COLUMN appstore.transactions.receipt_date IS
+    'Version of the receipt half: receipt_creation_date, or the request_date of verifyReceipt. receipt_hash breaks ties; its first byte is the '
+    'rank of the form.';
+COMMENT ON COLUMN appstore.transactions.first_token IS 'The appAccountToken of the oldest fact that had one.';
+COMMENT ON COLUMN appstore.transactions.first_token_signed_date IS
+    'With first_token_hash the version of that fact; null where it is the JWS half itself, as of most transactions.';
+COMMENT ON COLUMN appstore.transactions.period_no IS
+    'UUIDv5 of the paid period (or of the transaction, for products without periods): its order number where no token pays for it.';
+COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null for family members.';
+COMMENT ON COLUMN appstore.transactions.token_changed IS
+    'Between a merge and its derivation: the order that the transaction names is another one than left_token, the one before.';
+COMMENT ON COLUMN appstore.transactions.confers_access IS 'A consumable is used up; everything else gives access and so has a contract.';
+COMMENT ON COLUMN appstore.transactions.left_contract IS
+    'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on '
+    'the order of arrival and is not part of the state.';
+-- The current period of a contract, and its history.
+CREATE INDEX transactions_by_contract ON appstore.transactions
+    (original_transaction_id, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id DESC);
+-- What pays the order with this token: the first by purchase date.
+CREATE INDEX transactions_by_first_token ON appstore.transactions
+    (first_token, purchase_date, length(transaction_id), transaction_id) WHERE first_token IS NOT NULL;
+-- All transactions of one period.
+CREATE INDEX transactions_by_period ON appstore.transactions (period_no);
+-- Transactions whose token changed after their first fact: the later token claims the contract, and pays nothing.
+CREATE INDEX transactions_by_later_token ON appstore.transactions (app_account_token) WHERE app_account_token <> first_token;
+CREATE INDEX transactions_of_later_token ON appstore.transactions (original_transaction_id)
+    WHERE app_account_token <> first_token;
+
+CREATE TABLE appstore.v1_renewals (
+    environment                appstore.environment NOT NULL,
+    original_transaction_id    text        NOT NULL COLLATE "C",
+    bundle_id                  text        NOT NULL COLLATE "C",
+    provenance                 text        NOT NULL COLLATE "C",
+    product_id                 text        COLLATE "C",
+    auto_renew_product_id      text        COLLATE "C",
+    auto_renew_status          integer,
+    is_in_billing_retry_period boolean,
+    expiration_intent          integer,
+    grace_period_expires_date  timestamptz,
+    price_increase_status      integer,
+    promotional_offer_id       text        COLLATE "C",
+    offer_code_ref_name        text        COLLATE "C",
+    stated_at                  timestamptz NOT NULL,
+    fact_hash                  bytea       NOT NULL,
+    PRIMARY KEY (original_transaction_id, environment, bundle_id),
+    CONSTRAINT v1_renewals_provenance_is_known CHECK (provenance IN ('v1', 'verify_receipt'))
+) WITH (fillfactor = 80);
+COMMENT ON TABLE appstore.v1_renewals IS
+    'What Notifications V1 and verifyReceipt say of a renewal (pending_renewal_info): one register an app, replaced as a whole, never mixed '
+    'with the JWS register. The app whose transactions the contract has is the one that counts.';
+COMMENT ON COLUMN appstore.v1_renewals.bundle_id IS 'The app whose shared secret vouches for the statement.';
+COMMENT ON COLUMN appstore.v1_renewals.provenance IS 'v1: only a shared secret vouches for it; verify_receipt: Apple''s own answer.';
+COMMENT ON COLUMN appstore.v1_renewals.price_increase_status IS 'price_increase_status, else price_consent_status.';
+COMMENT ON COLUMN appstore.v1_renewals.stated_at IS 'auto_renew_status_change_date, else receipt_creation_date; or request_date.';
+
+CREATE TABLE appstore.refund_requests (
+    environment             appstore.environment NOT NULL,
+    notification_uuid       uuid        NOT NULL,
+    kind                    text        NOT NULL COLLATE "C",
+    transaction_id          text        NOT NULL COLLATE "C",
+    original_transaction_id text        NOT NULL COLLATE "C",
+    reason                  text        COLLATE "C",
+    signed_date             timestamptz NOT NULL,
+    left_transaction_id     text        COLLATE "C",
+    PRIMARY KEY (notification_uuid, environment),
+    CONSTRAINT refund_requests_kind_is_known CHECK (kind IN ('asked', 'refunded', 'declined'))
+);
+COMMENT ON TABLE appstore.refund_requests IS
+    'What Apple asked and decided about refunds: one row a notification. The lowest signing date counts, since Apple may sign a retry anew.';
+COMMENT ON COLUMN appstore.refund_requests.kind IS
+    'asked: Apple asks how the purchase was consumed; refunded and declined: Apple has decided.';
+COMMENT ON COLUMN appstore.refund_requests.reason IS 'consumptionRequestReason of a request.';
+COMMENT ON COLUMN appstore.refund_requests.left_transaction_id IS
+    'The transaction of a copy that was merged before and signed later; null in everything that Apple is known to send, whose copies name one '
+    'transaction. Depends on the order of arrival and is not part of the state.';
+-- appstore.derive_refund_requests reads what was asked and decided about a transaction.
+CREATE INDEX refund_requests_by_transaction ON appstore.refund_requests (transaction_id, signed_date);
+
+CREATE TABLE appstore.consumption_obligations (
+    environment             appstore.environment NOT NULL,
+    transaction_id          text        NOT NULL COLLATE "C",
+    -- Derived from refund_requests: the first request since the last decision; null while there is none.
+    original_transaction_id text        COLLATE "C",
+    asked_at                timestamptz,
+    due_at                  timestamptz,
+    reason                  text        COLLATE "C",
+    -- The latest answer.
+    answered_at             timestamptz,
+    answered_by             text        COLLATE "C",
+    is_open                 boolean     NOT NULL GENERATED ALWAYS AS (
+        asked_at IS NOT NULL AND (answered_at IS NULL OR answered_at < asked_at)) STORED,
+    PRIMARY KEY (transaction_id, environment),
+    CONSTRAINT consumption_obligations_request_whole CHECK (
+        (asked_at IS NULL) = (due_at IS NULL) AND (asked_at IS NULL) = (original_transaction_id IS NULL)),
+    CONSTRAINT consumption_obligations_answer_whole CHECK ((answered_at IS NULL) = (answered_by IS NULL))
+);
+COMMENT ON TABLE appstore.consumption_obligations IS
+    'Whether Apple waits for an answer about a transaction: a row for each transaction of refund_requests, which is also the lock under which the '
+    'row is derived. A function of the notifications and the answers, in whatever order they come.';
+COMMENT ON COLUMN appstore.consumption_obligations.asked_at IS
+    'When Apple signed its first request since its last decision. Apple repeats a request and wants one answer.';
+COMMENT ON COLUMN appstore.consumption_obligations.due_at IS 'Twelve hours after asked_at.';
+COMMENT ON COLUMN appstore.consumption_obligations.answered_at IS 'It answers every request that was signed until then. Earlier answers are in audit_log.';
+-- What is to be answered, the most urgent first.
+CREATE INDEX consumption_obligations_open ON appstore.consumption_obligations (due_at) WHERE is_open;
+
+CREATE TABLE appstore.client_posts (
+    environment             appstore.environment NOT NULL,
+    original_transaction_id text        NOT NULL COLLATE "C",
+    user_id                 text        NOT NULL COLLATE "C",
+    is_receipt              boolean     NOT NULL,
+    transaction_id          text        COLLATE "C",
+    received_at             timestamptz NOT NULL,
+    event_id                bigint      NOT NULL,
+    conflict                text        COLLATE "C",
+    CONSTRAINT client_posts_key UNIQUE NULLS NOT DISTINCT (original_transaction_id, environment, user_id, is_receipt, transaction_id),
+    CONSTRAINT client_posts_transaction_is_named CHECK (is_receipt OR transaction_id IS NOT NULL),
+    CONSTRAINT client_posts_user_is_a_name CHECK (octet_length(user_id) BETWEEN 1 AND 255),
+    CONSTRAINT client_posts_conflict_is_known CHECK (conflict IN ('owner_conflict', 'too_late'))
+);
+COMMENT ON TABLE appstore.client_posts IS
+    'Which user''s app posted a transaction of this contract, or a receipt that holds the contract: the first such post by arrival, which has the '
+    'least (received_at, event_id).';
+COMMENT ON COLUMN appstore.client_posts.is_receipt IS 'Whether a receipt was posted; otherwise a signed transaction.';
+COMMENT ON COLUMN appstore.client_posts.transaction_id IS
+    'The transaction that was posted. Of a receipt the purchase that was just made, null where the post names none of this contract.';
+COMMENT ON COLUMN appstore.client_posts.conflict IS
+    'Derived: why the post did not make its user the owner, where an operator has to decide; on the first such post of the user for the contract.';
+-- What appstore.unmatched lists.
+CREATE INDEX client_posts_in_conflict ON appstore.client_posts (environment, original_transaction_id) WHERE conflict IS NOT NULL;
+CREATE INDEX client_posts_by_user ON appstore.client_posts (user_id);

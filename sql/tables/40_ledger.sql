@@ -1,0 +1,159 @@
+-- The ledger: orders, contracts, their owners, and effects. Derived from the registers and from the commands of the shop and operators.
+
+CREATE TABLE appstore.orders (
+    environment            appstore.environment NOT NULL,
+    order_no               uuid        NOT NULL,
+    -- What the shop said when it made the order.
+    user_id                text        COLLATE "C",
+    product_id             text        COLLATE "C",
+    bundle_id              text        COLLATE "C",
+    ordered_at             timestamptz,
+    -- Derived from the period that pays it.
+    status                 text        NOT NULL COLLATE "C" DEFAULT 'pending',
+    reason                 text        COLLATE "C",
+    period_no              uuid,
+    transaction_id         text        COLLATE "C",
+    original_transaction_id text       COLLATE "C",
+    web_order_line_item_id text        COLLATE "C",
+    paid_product_id        text        COLLATE "C",
+    paid_at                timestamptz,
+    quantity               integer,
+    price                  bigint,
+    currency               text        COLLATE "C",
+    PRIMARY KEY (order_no, environment),
+    CONSTRAINT orders_status_is_known CHECK (status IN ('pending', 'paid', 'partly_refunded', 'refunded')),
+    CONSTRAINT orders_paid_by_a_period CHECK (
+        (status = 'pending') = (period_no IS NULL) AND (period_no IS NULL) = (transaction_id IS NULL)
+        AND (period_no IS NULL) = (paid_at IS NULL) AND (period_no IS NULL) = (original_transaction_id IS NULL)),
+    CONSTRAINT orders_made_for_a_user CHECK (ordered_at IS NULL OR user_id IS NOT NULL),
+    CONSTRAINT orders_reason_is_known CHECK (reason = 'product_mismatch')
+);
+COMMENT ON TABLE appstore.orders IS
+    'Orders: made by the shop, which gives order_no to the client as appAccountToken; or one for each paid period that no token pays '
+    '(order_no = period_no).';
+COMMENT ON COLUMN appstore.orders.ordered_at IS 'When the shop made the order; null while only Apple knows of it.';
+COMMENT ON COLUMN appstore.orders.reason IS 'Why a transaction that names this order does not pay it.';
+COMMENT ON COLUMN appstore.orders.period_no IS 'The period that pays the order; equal to order_no where no token pays.';
+COMMENT ON COLUMN appstore.orders.transaction_id IS 'The least transaction of the period that pays the order.';
+-- The order with a token that a period pays; the one without is found by its number.
+CREATE INDEX orders_by_period ON appstore.orders (period_no) WHERE order_no <> period_no;
+-- What the shop ordered for a user. The orders of periods are found through the user's contracts.
+CREATE INDEX orders_by_user ON appstore.orders (user_id) WHERE order_no IS DISTINCT FROM period_no;
+-- Orders of a contract that were given out as tokens: few beside its renewals.
+CREATE INDEX orders_by_token_of_contract ON appstore.orders (original_transaction_id) WHERE order_no <> period_no;
+-- Paid and without a user: few, and found without reading all orders.
+CREATE INDEX orders_without_user ON appstore.orders (environment, original_transaction_id)
+    WHERE user_id IS NULL AND status IN ('paid', 'partly_refunded');
+-- Orders that a transaction named and did not pay.
+CREATE INDEX orders_not_paid ON appstore.orders (environment, order_no) WHERE reason IS NOT NULL;
+
+CREATE TABLE appstore.ownership_claims (
+    environment             appstore.environment NOT NULL,
+    original_transaction_id text        NOT NULL COLLATE "C",
+    kind                    appstore.claim_kind NOT NULL,
+    source_id               text        NOT NULL COLLATE "C",
+    user_id                 text        NOT NULL COLLATE "C",
+    effective_at            timestamptz NOT NULL,
+    PRIMARY KEY (original_transaction_id, environment, kind, source_id)
+);
+COMMENT ON TABLE appstore.ownership_claims IS
+    'Derived: who owned a contract from when, and why. The owner is that of the claim with the greatest (effective_at, kind, source_id).';
+COMMENT ON COLUMN appstore.ownership_claims.source_id IS
+    'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the transaction.';
+CREATE INDEX ownership_claims_by_user ON appstore.ownership_claims (user_id);
+
+CREATE TABLE appstore.owner_links (
+    link_id                 bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    environment             appstore.environment NOT NULL,
+    original_transaction_id text        NOT NULL COLLATE "C",
+    linked_at               timestamptz NOT NULL,
+    user_id                 text        NOT NULL COLLATE "C",
+    actor                   text        NOT NULL,
+    note                    text,
+    CONSTRAINT owner_links_user_is_a_name CHECK (octet_length(user_id) BETWEEN 1 AND 255)
+);
+COMMENT ON TABLE appstore.owner_links IS 'Commands of an operator or the shop: from linked_at on the contract belongs to this user. Append-only.';
+COMMENT ON COLUMN appstore.owner_links.link_id IS 'Of several links of one instant the one with the greatest id counts.';
+CREATE INDEX owner_links_by_contract ON appstore.owner_links (original_transaction_id);
+CREATE INDEX owner_links_by_user ON appstore.owner_links (user_id);
+
+CREATE TABLE appstore.contracts (
+    environment                    appstore.environment NOT NULL,
+    original_transaction_id        text        NOT NULL COLLATE "C",
+    -- The register of the renewal: replaced as a whole by a fact of higher version (renewal_signed_date, renewal_hash).
+    renewal_status                 integer,
+    renewal_product_id             text        COLLATE "C",
+    auto_renew_product_id          text        COLLATE "C",
+    auto_renew_status              integer,
+    expiration_intent              integer,
+    is_in_billing_retry_period     boolean,
+    price_increase_status          integer,
+    grace_period_expires_date      timestamptz,
+    renewal_date                   timestamptz,
+    renewal_price                  bigint,
+    renewal_currency               text        COLLATE "C",
+    renewal_offer_type             integer,
+    renewal_offer_identifier       text        COLLATE "C",
+    renewal_offer_discount_type    text        COLLATE "C",
+    renewal_offer_period           text        COLLATE "C",
+    eligible_win_back_offer_ids    jsonb,
+    recent_subscription_start_date timestamptz,
+    renewal_app_account_token      uuid,
+    renewal_app_transaction_id     text        COLLATE "C",
+    renewal_billing_plan_type      text        COLLATE "C",
+    renewal_signed_date            timestamptz,
+    renewal_hash                   bytea,
+    -- Derived.
+    user_id                        text        COLLATE "C",
+    owner_since                    timestamptz,
+    is_contested                   boolean     NOT NULL DEFAULT false,
+    bundle_id                      text        COLLATE "C",
+    product_id                     text        COLLATE "C",
+    product_type                   text        COLLATE "C",
+    status                         integer,
+    will_renew                     boolean,
+    started_at                     timestamptz,
+    current_transaction_id         text        COLLATE "C",
+    current_period_start           timestamptz,
+    current_period_end             timestamptz,
+    revoked_at                     timestamptz,
+    access_until                   timestamptz,
+    PRIMARY KEY (original_transaction_id, environment),
+    CONSTRAINT contracts_register_whole CHECK ((renewal_signed_date IS NULL) = (renewal_hash IS NULL)),
+    CONSTRAINT contracts_current_whole CHECK ((current_transaction_id IS NULL) = (current_period_start IS NULL))
+) WITH (fillfactor = 80); -- rows that change with each event stay on their page
+COMMENT ON TABLE appstore.contracts IS
+    'Everything that gives access, a subscription of one Apple ID in one group or a single purchase: what Apple last said of its renewal, and, '
+    'derived, its owner, current period and access. A writer locks the contracts that it concerns first, in the order (environment, id).';
+COMMENT ON COLUMN appstore.contracts.renewal_status IS
+    'Apple''s: 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked; unknown ones are kept.';
+COMMENT ON COLUMN appstore.contracts.auto_renew_status IS '1 renews, 0 does not.';
+COMMENT ON COLUMN appstore.contracts.renewal_signed_date IS 'Version of the register, with renewal_hash; null while nothing is known.';
+COMMENT ON COLUMN appstore.contracts.status IS 'Status of the register that counts: this one, or that of Notifications V1.';
+COMMENT ON COLUMN appstore.contracts.owner_since IS 'effective_at of the claim that makes user_id the owner; null without a claim.';
+COMMENT ON COLUMN appstore.contracts.is_contested IS
+    'A client post, a V1 register or a later token hangs on the contract: a new renewal may concern more than the contract itself.';
+CREATE INDEX contracts_by_user ON appstore.contracts (user_id) WHERE user_id IS NOT NULL;
+
+CREATE TABLE appstore.effects (
+    effect_id               uuid        NOT NULL PRIMARY KEY,
+    environment             appstore.environment NOT NULL,
+    kind                    text        NOT NULL COLLATE "C",
+    subject                 text        NOT NULL COLLATE "C",
+    event_id                bigint      NOT NULL,
+    occurred_at             timestamptz NOT NULL,
+    recorded_at             timestamptz NOT NULL DEFAULT clock_timestamp(),
+    original_transaction_id text        COLLATE "C",
+    transaction_id          text        COLLATE "C",
+    product_id              text        COLLATE "C",
+    order_no                uuid,
+    user_id                 text        COLLATE "C",
+    vouched_bundle_id       text        COLLATE "C"
+);
+COMMENT ON TABLE appstore.effects IS
+    'What happened to the customer, once. Append-only: environment, kind and subject are the identity, every other column is as seen at commit.';
+COMMENT ON COLUMN appstore.effects.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
+COMMENT ON COLUMN appstore.effects.subject IS 'What happened once: a paid period, a transaction, a notificationUUID.';
+COMMENT ON COLUMN appstore.effects.vouched_bundle_id IS
+    'The app whose shared secret alone vouches for the effect (Notifications V1); null where Apple''s signature or answer does.';
+CREATE INDEX effects_by_contract ON appstore.effects (original_transaction_id, occurred_at);

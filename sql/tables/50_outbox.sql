@@ -1,0 +1,62 @@
+-- The outbox: calls to others, written in the transaction that wants them, made by a worker outside of any transaction, at least once.
+
+CREATE TABLE appstore.outbox (
+    call_id           bigint      NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    kind              text        NOT NULL COLLATE "C",
+    call_key          text        NOT NULL COLLATE "C",
+    bundle_id         text        NOT NULL COLLATE "C",
+    event_id          bigint,
+    asked_by          bigint[]    NOT NULL DEFAULT '{}',
+    payload           bytea,
+    asked_at          timestamptz NOT NULL DEFAULT clock_timestamp(),
+    deadline_at       timestamptz NOT NULL,
+    run_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
+    is_leased         boolean     NOT NULL DEFAULT false,
+    epoch             bigint      NOT NULL DEFAULT 0,
+    attempts          integer     NOT NULL DEFAULT 0,
+    last_reason       text,
+    repeats           integer     NOT NULL DEFAULT 0,
+    state             text        NOT NULL COLLATE "C" DEFAULT 'open',
+    reason            text,
+    settled_at        timestamptz,
+    answer_event_id   bigint,
+    fallback_source   text        COLLATE "C",
+    fallback_event_id bigint,
+    CONSTRAINT outbox_kind_is_a_name CHECK (kind ~ '^[a-z][a-z0-9_]{0,62}$'),
+    CONSTRAINT outbox_key_is_short CHECK (octet_length(call_key) BETWEEN 1 AND 255),
+    CONSTRAINT outbox_made_of_something CHECK (event_id IS NOT NULL OR payload IS NOT NULL),
+    CONSTRAINT outbox_payload_within_limits CHECK (octet_length(payload) <= 4194304),
+    -- open can become any other state; the others are final.
+    CONSTRAINT outbox_state_is_known CHECK (state IN ('open', 'answered', 'refused', 'given_up', 'discarded')),
+    CONSTRAINT outbox_settled_in_the_end CHECK ((state = 'open') = (settled_at IS NULL) AND (state = 'open' OR NOT is_leased)),
+    CONSTRAINT outbox_reason_where_needed CHECK (reason IS NOT NULL OR state IN ('open', 'answered')),
+    CONSTRAINT outbox_answer_of_the_answered CHECK (answer_event_id IS NULL OR state = 'answered'),
+    CONSTRAINT outbox_fallback_is_a_source CHECK (fallback_source ~ '^[a-z][a-z0-9_]{0,62}$'),
+    CONSTRAINT outbox_fallback_where_wanted CHECK (fallback_event_id IS NULL OR fallback_source IS NOT NULL)
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+COMMENT ON TABLE appstore.outbox IS
+    'Calls to make. A worker leases a call: run_at moves to the end of the lease and epoch is counted up. A worker that returns with an older '
+    'epoch is refused; a worker that dies needs no cleanup, because its call is due again when the lease ends.';
+COMMENT ON COLUMN appstore.outbox.call_key IS 'What is asked; there is one open call for each key.';
+COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call is made of.';
+COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that asked, about a hundred at most; the body of any of them would do.';
+COMMENT ON COLUMN appstore.outbox.payload IS 'What the call is made of where it is not an event''s body; never a secret.';
+COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
+COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
+COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
+COMMENT ON COLUMN appstore.outbox.fallback_source IS 'As which source the event''s body enters the inbox again when there is no answer.';
+-- Due calls by app and kind: a worker makes only some of them, and calls that no worker makes do not delay the others.
+CREATE INDEX outbox_due ON appstore.outbox (bundle_id, kind, run_at, call_id) WHERE state = 'open';
+-- One open call for each key. kind is last, so that the planner does not take this index for the due ones.
+CREATE UNIQUE INDEX outbox_open ON appstore.outbox (call_key, kind) WHERE state = 'open';
+-- The latest call with a key, and whether the question was answered within the hour.
+CREATE INDEX outbox_by_key ON appstore.outbox (call_key, kind, call_id);
+-- The call that an event answers, whose fallback is used when the answer cannot be.
+CREATE INDEX outbox_of_answer ON appstore.outbox (answer_event_id) WHERE answer_event_id IS NOT NULL;
+-- The calls that are made of an event's body, which appstore.forget ends.
+CREATE INDEX outbox_of_event ON appstore.outbox (event_id) WHERE event_id IS NOT NULL;
+-- The walks of appstore.expire_calls, which must not read all open calls while Apple does not answer.
+CREATE INDEX outbox_deadlines ON appstore.outbox (deadline_at, call_id) WHERE state = 'open';
+CREATE INDEX outbox_awaited ON appstore.outbox (asked_at, call_id)
+    WHERE state = 'open' AND fallback_source IS NOT NULL AND fallback_event_id IS NULL;
+CREATE INDEX outbox_settled ON appstore.outbox (settled_at, call_id) WHERE state <> 'open';

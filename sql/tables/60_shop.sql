@@ -1,0 +1,59 @@
+-- What the shop and its backend bring: products, and the keys of the HTTP interface.
+
+CREATE TABLE appstore.products (
+    bundle_id   text    NOT NULL COLLATE "C",
+    product_id  text    NOT NULL COLLATE "C",
+    entitlement text    NOT NULL COLLATE "C",
+    days        integer,
+    PRIMARY KEY (product_id, bundle_id, entitlement),
+    CONSTRAINT products_days_positive CHECK (days > 0),
+    CONSTRAINT products_days_within_a_century CHECK (days <= 36500)
+);
+COMMENT ON TABLE appstore.products IS
+    'What a product of an app gives: rows that the operator writes. A product that is not listed gives an entitlement of its own name. Apps share an '
+    'entitlement where their rows name the same one.';
+COMMENT ON COLUMN appstore.products.bundle_id IS 'The app that sells the product; another app''s product of the same id is another product.';
+COMMENT ON COLUMN appstore.products.days IS 'How long a non-renewing product lasts from its purchase; null for ever.';
+
+-- A type, not RETURNS TABLE: columns of that have the database's collation, and conditions on them would not use the indexes of the ids.
+CREATE TYPE appstore.entitlement AS (
+    environment             appstore.environment,
+    user_id                 text COLLATE "C",
+    product_id              text COLLATE "C",
+    entitlement             text COLLATE "C",
+    active                  boolean,
+    until                   timestamptz,
+    why                     text COLLATE "C",
+    in_grace                boolean,
+    will_renew              boolean,
+    original_transaction_id text COLLATE "C",
+    bundle_id               text COLLATE "C"
+);
+COMMENT ON TYPE appstore.entitlement IS
+    'What a user may use at an instant. why is active, grace_period, or how it ended (entitlement_terms.why_ended); will_renew is null while Apple '
+    'has not told it; until is infinity for what does not end.';
+
+CREATE TABLE appstore.api_keys (
+    key_id       integer     NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name         text        NOT NULL,
+    key_hash     bytea       NOT NULL UNIQUE,
+    bundle_ids   text[],
+    environments appstore.environment[] NOT NULL,
+    verbs        text[]      NOT NULL,
+    created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    revoked_at   timestamptz,
+    last_used_at timestamptz,
+    CONSTRAINT api_keys_name_is_short CHECK (octet_length(name) BETWEEN 1 AND 100),
+    CONSTRAINT api_keys_hash_is_sha256 CHECK (octet_length(key_hash) = 32),
+    CONSTRAINT api_keys_bundle_ids_not_empty CHECK (cardinality(bundle_ids) > 0 AND array_position(bundle_ids, NULL) IS NULL),
+    CONSTRAINT api_keys_environments_not_empty CHECK (cardinality(environments) > 0 AND array_position(environments, NULL) IS NULL),
+    CONSTRAINT api_keys_verbs_are_known CHECK (cardinality(verbs) > 0 AND verbs <@ ARRAY[
+        'orders:create', 'transactions:submit', 'receipts:submit', 'events:read', 'entitlements:read', 'subscriptions:read',
+        'contracts:link'])
+);
+COMMENT ON TABLE appstore.api_keys IS
+    'Bearer keys of the HTTP interface. A key is 256 random bits, shown once; only its SHA-256 is kept and looked up by an index. A slow hash '
+    'would protect only what can be guessed.';
+COMMENT ON COLUMN appstore.api_keys.verbs IS 'What the key may do; each api_ function names the verbs that it takes.';
+COMMENT ON COLUMN appstore.api_keys.bundle_ids IS 'The apps that the key is for; null for any.';
+COMMENT ON COLUMN appstore.api_keys.last_used_at IS 'To the hour: a key that is used often is written once an hour.';

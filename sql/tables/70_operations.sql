@@ -1,0 +1,93 @@
+-- What operators and maintenance keep: audit, repairs, retention.
+
+CREATE TABLE appstore.audit_log (
+    audit_id  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at        timestamptz NOT NULL,
+    actor     text        NOT NULL,
+    action    text        NOT NULL COLLATE "C",
+    event_ids bigint[]    NOT NULL,
+    note      text,
+    details   jsonb
+);
+COMMENT ON TABLE appstore.audit_log IS 'Every repair and every change of keys: who did what to which events, and why.';
+COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair of more than 1,000 writes a row for each step.';
+COMMENT ON COLUMN appstore.audit_log.note IS 'Free text of the actor. appstore.forget neither searches nor erases it: do not name users here.';
+COMMENT ON COLUMN appstore.audit_log.details IS 'Depends on the action: the conditions of a repair, the alias of a forgotten user, a key''s id.';
+-- What was done to an event.
+CREATE INDEX audit_log_by_event ON appstore.audit_log USING gin (event_ids);
+
+CREATE TYPE appstore.repair_filter AS (
+    result            appstore.result,
+    reason            text,
+    notification_type text,
+    subtype           text,
+    environment       appstore.environment,
+    bundle_id         text,
+    received_from     timestamptz,
+    received_before   timestamptz
+);
+COMMENT ON TYPE appstore.repair_filter IS 'Which outcomes a repair selects: those that meet every condition. A null condition is none.';
+
+CREATE TYPE appstore.repair_progress AS (
+    started_at timestamptz,
+    event_id   bigint,
+    events     bigint,
+    pace       interval,
+    due_from   timestamptz,
+    pause      interval,
+    is_done    boolean
+);
+COMMENT ON TYPE appstore.repair_progress IS 'Where a repair in steps is, see appstore.repair_step. null is the beginning.';
+COMMENT ON COLUMN appstore.repair_progress.started_at IS 'Only outcomes that are older are repaired, so that each event is repaired once.';
+COMMENT ON COLUMN appstore.repair_progress.event_id IS 'The last event that was checked; the walk goes by id.';
+COMMENT ON COLUMN appstore.repair_progress.events IS 'How many events were repaired so far.';
+COMMENT ON COLUMN appstore.repair_progress.pace IS 'The time over which the next 1,000 requeued events become due.';
+COMMENT ON COLUMN appstore.repair_progress.due_from IS 'Where the queue began at the latest step: only dead index entries lie before it.';
+COMMENT ON COLUMN appstore.repair_progress.pause IS 'How long to wait before the next step.';
+
+CREATE TABLE appstore.retention (
+    is_only           boolean  NOT NULL DEFAULT true PRIMARY KEY,
+    bodies            interval,
+    outcomes          interval,
+    rejected_bodies   interval NOT NULL DEFAULT '1 day',
+    rejected_outcomes interval NOT NULL DEFAULT '30 days',
+    notifications     interval NOT NULL DEFAULT '200 days',
+    partition_events  bigint   NOT NULL DEFAULT 10000000,
+    CONSTRAINT retention_is_one_row CHECK (is_only),
+    CONSTRAINT retention_bodies_a_day CHECK (bodies >= interval '1 day'),
+    CONSTRAINT retention_outcomes_outlive_bodies CHECK (outcomes IS NULL OR (bodies IS NOT NULL AND outcomes >= bodies)),
+    CONSTRAINT retention_rejected_bodies_an_hour CHECK (rejected_bodies >= interval '1 hour'),
+    CONSTRAINT retention_rejected_outcomes_outlive_bodies CHECK (rejected_outcomes >= rejected_bodies),
+    CONSTRAINT retention_notifications_outlive_history CHECK (notifications >= interval '181 days'),
+    CONSTRAINT retention_partition_events_sensible CHECK (partition_events BETWEEN 1000 AND 1000000000)
+);
+INSERT INTO appstore.retention DEFAULT VALUES;
+COMMENT ON TABLE appstore.retention IS 'One row of settings, which an operator changes by UPDATE. null means for ever.';
+COMMENT ON COLUMN appstore.retention.bodies IS 'How long raw bodies are kept after the event''s outcome.';
+COMMENT ON COLUMN appstore.retention.outcomes IS 'How long outcomes and their history are kept.';
+COMMENT ON COLUMN appstore.retention.rejected_bodies IS
+    'How long bodies of rejected events are kept in which nothing could be verified: anyone can post such a body.';
+COMMENT ON COLUMN appstore.retention.rejected_outcomes IS 'How long the outcomes of those events are kept.';
+COMMENT ON COLUMN appstore.retention.notifications IS
+    'How long seen_notifications remembers a notification. Apple retries for days, and its notification history repeats 180 days: a copy that '
+    'comes later is called superseded instead of duplicate.';
+COMMENT ON COLUMN appstore.retention.partition_events IS
+    'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
+
+CREATE TABLE appstore.maintenance_state (
+    task       text        NOT NULL PRIMARY KEY COLLATE "C",
+    started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    settled_at timestamptz NOT NULL DEFAULT '-infinity',
+    event_id   bigint      NOT NULL DEFAULT 0,
+    kept       bigint[]    NOT NULL DEFAULT '{}',
+    not_before timestamptz NOT NULL DEFAULT '-infinity'
+);
+COMMENT ON TABLE appstore.maintenance_state IS
+    'How far each task of maintenance is: the walks of appstore.expire and appstore.expire_notifications, and the checks of aged partitions by '
+    'appstore.drop_aged_partition.';
+COMMENT ON COLUMN appstore.maintenance_state.task IS 'A walk, such as rejected_bodies, or the name of a partition.';
+COMMENT ON COLUMN appstore.maintenance_state.event_id IS
+    'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block.';
+COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
+COMMENT ON COLUMN appstore.maintenance_state.kept IS 'The events of the partition that must be kept.';
+COMMENT ON COLUMN appstore.maintenance_state.not_before IS 'Too many events must be kept: the check begins again then.';

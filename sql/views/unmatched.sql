@@ -1,0 +1,89 @@
+CREATE VIEW appstore.unmatched AS
+-- 1. Contracts with paid periods that have no user: one row each. An order that the shop should know comes first: it may settle all others.
+SELECT first.environment,
+       CASE WHEN u.order_no <> u.period_no THEN 'order_unknown'
+            WHEN named.product_id <> t.product_id THEN 'product_mismatch'
+            WHEN named.bundle_id <> t.bundle_id THEN 'bundle_mismatch'
+            WHEN named.order_no IS NOT NULL THEN 'order_paid_before'
+            WHEN posted.user_id IS NOT NULL THEN 'too_late'
+            ELSE 'no_user' END AS reason,
+       CASE WHEN u.order_no <> u.period_no THEN 'create_order'
+            WHEN coalesce(named.order_no::text, posted.user_id) IS NOT NULL THEN 'link_owner_or_refund'
+            ELSE 'post_within_72_hours' END AS resolution,
+       coalesce(named.order_no, u.order_no) AS order_no, coalesce(named.user_id, posted.user_id) AS user_id, NULL::text AS owner_user_id,
+       u.transaction_id, first.original_transaction_id, u.paid_product_id AS product_id, u.paid_at AS purchase_date,
+       named.product_id AS ordered_product_id, named.bundle_id AS ordered_bundle_id, first.periods
+FROM (
+    -- Grouped in the order of the index, so that a LIMIT ends it early.
+    SELECT o.environment, o.original_transaction_id, count(*) AS periods,
+           (array_agg(o.order_no ORDER BY o.order_no = o.period_no, o.paid_at, length(o.transaction_id), o.transaction_id))[1] AS order_no
+    FROM appstore.orders AS o
+    WHERE o.user_id IS NULL AND o.status IN ('paid', 'partly_refunded')
+    GROUP BY o.environment, o.original_transaction_id
+) AS first
+CROSS JOIN LATERAL (
+    SELECT o.* FROM appstore.orders AS o WHERE o.order_no = first.order_no AND o.environment = first.environment OFFSET 0
+) AS u
+LEFT JOIN LATERAL (
+    SELECT t.product_id, t.bundle_id, t.first_token FROM appstore.transactions AS t
+    WHERE t.transaction_id = u.transaction_id AND t.environment = u.environment OFFSET 0
+) AS t ON true
+LEFT JOIN LATERAL (
+    SELECT n.order_no, n.user_id, n.product_id, n.bundle_id FROM appstore.orders AS n
+    WHERE n.order_no = t.first_token AND n.environment = u.environment AND u.order_no = u.period_no OFFSET 0
+) AS named ON true
+LEFT JOIN LATERAL (
+    SELECT p.user_id FROM appstore.client_posts AS p
+    WHERE p.original_transaction_id = u.original_transaction_id AND p.environment = u.environment AND NOT p.is_receipt
+      AND u.order_no = u.period_no
+    ORDER BY p.received_at, p.event_id LIMIT 1
+) AS posted ON true
+UNION ALL
+-- 2. Orders whose payment belongs to another user: what was bought is not what the order is for.
+SELECT n.environment, CASE WHEN n.product_id <> t.product_id THEN 'product_mismatch' ELSE 'bundle_mismatch' END, 'link_owner_or_refund',
+       n.order_no, n.user_id, given.user_id, t.transaction_id, t.original_transaction_id, t.product_id, t.purchase_date, n.product_id, n.bundle_id, 1
+FROM appstore.orders AS n
+CROSS JOIN LATERAL (
+    SELECT t.* FROM appstore.transactions AS t
+    WHERE t.first_token = n.order_no AND t.environment = n.environment AND t.is_purchased
+    ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id LIMIT 1
+) AS t
+CROSS JOIN LATERAL (
+    SELECT o.user_id FROM appstore.orders AS o
+    WHERE o.order_no = t.order_no AND o.environment = n.environment AND o.status <> 'refunded' AND o.user_id <> n.user_id OFFSET 0
+) AS given
+WHERE n.reason IS NOT NULL
+  AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                  WHERE l.original_transaction_id = t.original_transaction_id AND l.environment = n.environment
+                    AND l.linked_at >= t.purchase_date)
+UNION ALL
+-- 3. Posts of purchases that belong to another user, or to a family member and came too late: see appstore.derive_conflicts.
+SELECT p.environment, p.conflict, 'link_owner', t.order_no, p.user_id, coalesce(o.user_id, m.user_id), t.transaction_id,
+       p.original_transaction_id, t.product_id, t.purchase_date, NULL, NULL, 1
+FROM appstore.client_posts AS p
+CROSS JOIN LATERAL (
+    SELECT m.user_id, m.current_transaction_id FROM appstore.contracts AS m
+    WHERE m.original_transaction_id = p.original_transaction_id AND m.environment = p.environment OFFSET 0
+) AS m
+CROSS JOIN LATERAL (
+    SELECT t.transaction_id, t.order_no, t.product_id, t.purchase_date FROM appstore.transactions AS t
+    WHERE t.transaction_id = coalesce(p.transaction_id, m.current_transaction_id) AND t.environment = p.environment OFFSET 0
+) AS t
+LEFT JOIN LATERAL (
+    SELECT o.user_id FROM appstore.orders AS o
+    WHERE o.order_no = t.order_no AND o.environment = p.environment AND p.transaction_id IS NOT NULL OFFSET 0
+) AS o ON true
+WHERE p.conflict IS NOT NULL;
+COMMENT ON VIEW appstore.unmatched IS
+    'What needs a decision of an operator: purchases that were paid and have no user, orders whose payment belongs to another user, and posts of '
+    'purchases that belong to another user. A row goes when the resolution has been carried out.';
+COMMENT ON COLUMN appstore.unmatched.reason IS
+    'order_unknown: paid with an order number that the shop has not made; product_mismatch, bundle_mismatch: what was bought is not what the order '
+    'is for; order_paid_before: the order paid another purchase; no_user: nothing names a user; too_late: posted more than 72 hours after the '
+    'purchase, or by a family member; owner_conflict: user_id posted what belongs to owner_user_id.';
+COMMENT ON COLUMN appstore.unmatched.resolution IS
+    'create_order: with order_no; post_within_72_hours: the app posts a purchase within 72 hours of it, or call link_owner; link_owner_or_refund: '
+    'call link_owner if it is for user_id, or refund; link_owner: call it for user_id, or for owner_user_id to confirm.';
+COMMENT ON COLUMN appstore.unmatched.user_id IS 'The user who may be meant: who ordered or posted it.';
+COMMENT ON COLUMN appstore.unmatched.owner_user_id IS 'The other user, to whom the purchase belongs today.';
+COMMENT ON COLUMN appstore.unmatched.periods IS 'How many paid periods of the contract have no user.';
