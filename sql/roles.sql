@@ -103,21 +103,24 @@ END
 $timeouts$;
 
 -- Errors of constraints print the failing row, with user ids and the head of a body, into PostgreSQL's own log; terse drops that.
--- Only a superuser may set this, and lets the roles keep it where they do not log in themselves.
+-- Only a superuser may set this for the roles. The privilege lets a program set it for itself where another login acts as the role.
 DO $verbosity$
 DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY['appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer', 'appstore_backend',
                                   'appstore_api'] LOOP
+        IF NOT has_parameter_privilege(wanted, 'log_error_verbosity', 'SET') THEN
+            EXECUTE format('GRANT SET ON PARAMETER log_error_verbosity TO %I', wanted);
+        END IF;
         CONTINUE WHEN EXISTS (
             SELECT FROM pg_catalog.pg_db_role_setting AS s
             JOIN pg_catalog.pg_roles AS r ON r.oid = s.setrole
             WHERE s.setdatabase = 0 AND r.rolname = wanted AND 'log_error_verbosity=terse' = ANY (s.setconfig));
         EXECUTE format('ALTER ROLE %I SET log_error_verbosity = terse', wanted);
-        EXECUTE format('GRANT SET ON PARAMETER log_error_verbosity TO %I', wanted);
     END LOOP;
 EXCEPTION WHEN insufficient_privilege THEN
-    RAISE NOTICE 'set log_error_verbosity = terse as a superuser, or constraint errors print personal data into the server''s log: %', SQLERRM;
+    RAISE NOTICE 'as a superuser, GRANT SET ON PARAMETER log_error_verbosity to the appstore roles and set it to terse for them, or constraint '
+                 'errors print personal data into the server''s log: %', SQLERRM;
 END
 $verbosity$;

@@ -228,7 +228,7 @@ COMMENT ON COLUMN appstore.transactions.period_no IS 'UUIDv5 of the paid period 
 
 COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null for family members.';
 
-COMMENT ON COLUMN appstore.transactions.token_changed IS 'Between a merge and its derivation: the order that the transaction names is another one than left_token, the one before.';
+COMMENT ON COLUMN appstore.transactions.token_changed IS 'Between a merge and its derivation: the transaction names another order than before, or none any longer, or is no longer a family member''s; left_token is the order that it named before.';
 
 COMMENT ON COLUMN appstore.transactions.confers_access IS 'A consumable is used up; everything else gives access and so has a contract.';
 
@@ -822,15 +822,16 @@ BEGIN
         SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
                e.product_id, p.order_no, p.user_id
         FROM (
-            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_kinds) AS kind, unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id,
-                   unnest(p_occurred_at) AS occurred_at, unnest(p_original_transaction_ids) AS original_transaction_id,
-                   unnest(p_effect_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id,
-                   unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
+                   unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
+                   unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
+                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
         ) AS e
         JOIN plain AS p ON p.transaction_id = e.transaction_id
         -- The grant of a fact that names another period than the newest one, or none, is compared with others below.
         WHERE e.vouched_bundle_id IS NULL
           AND (e.kind <> 'granted' OR e.subject = p.original_transaction_id || '/' || p.web_order_line_item_id)
+          AND NOT EXISTS (SELECT FROM appstore.effects AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
         ORDER BY e.effect_id
         ON CONFLICT (effect_id) DO NOTHING
         RETURNING effect_id
@@ -861,7 +862,8 @@ BEGIN
                    unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
         ) AS e
         LEFT JOIN LATERAL (
-            SELECT t.order_no FROM appstore.transactions AS t
+            SELECT t.order_no, t.original_transaction_id || '/' || t.web_order_line_item_id AS period
+            FROM appstore.transactions AS t
             WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
         ) AS t ON true
         LEFT JOIN LATERAL (
@@ -873,12 +875,13 @@ BEGIN
               AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id) AND o.user_id IS NULL OFFSET 0
         ) AS m ON true
         WHERE e.effect_id <> ALL (v_new)
-          -- A charge is granted once, whether or not the fact that came first names its period.
+          -- A charge is granted once, whether or not the fact that came first names its period. (Facts that name different periods for one
+          -- charge contradict one another; each of these periods is granted.)
           AND NOT EXISTS (SELECT FROM appstore.effects AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
           AND NOT (e.kind = 'granted' AND e.subject = e.transaction_id AND EXISTS (
                    SELECT FROM appstore.effects AS same
                    WHERE same.original_transaction_id = e.original_transaction_id AND same.environment = p_environment
-                     AND same.kind = 'granted' AND same.transaction_id = e.transaction_id OFFSET 0))
+                     AND same.kind = 'granted' AND (same.transaction_id = e.transaction_id OR same.subject = t.period) OFFSET 0))
         ORDER BY e.effect_id
         ON CONFLICT (effect_id) DO NOTHING
         RETURNING effects.effect_id;
@@ -4428,7 +4431,7 @@ COMMENT ON COLUMN appstore.retention.rejected_bodies IS 'How long bodies of reje
 
 COMMENT ON COLUMN appstore.retention.rejected_outcomes IS 'How long the outcomes of those events are kept.';
 
-COMMENT ON COLUMN appstore.retention.notifications IS 'How long seen_notifications remembers a notification. Apple retries for days, and its notification history repeats 180 days: a copy that comes later is called superseded instead of duplicate.';
+COMMENT ON COLUMN appstore.retention.notifications IS 'How long seen_notifications remembers a notification. Apple retries for days, and its notification history repeats 180 days: a copy that comes later is called superseded, no_effect or unhandled instead of duplicate.';
 
 COMMENT ON COLUMN appstore.retention.partition_events IS 'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
 

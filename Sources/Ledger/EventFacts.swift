@@ -20,7 +20,7 @@ package struct EventFacts: Sendable {
     package var effects: [Effect]
     /// What is to be asked outside.
     package var calls: [OutboundCall]
-    /// Why nobody knows what the event means, although its facts are merged; nil when its meaning is known.
+    /// Why the event's meaning is not known, although its facts are merged; nil when it is.
     package var unhandledReason: String?
     /// What is told beside the result and does not change it.
     package var remark: String?

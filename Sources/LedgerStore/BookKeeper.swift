@@ -25,7 +25,8 @@ package enum BookKeeper {
         addFirstEvents(of: fold, beyond: answer, to: &late)
         addOrigins(of: fold, beyond: answer, to: &late)
         try await late.run(in: transaction, into: &answer)
-        // Without an answer the result of the event would be wrong: it is either a duplicate, or not recorded.
+        // An insert that hits a row of a transaction which ends meanwhile returns nothing; the second look sees the row. If it does not,
+        // expire_notifications has just deleted it: the batch is run again, and records the notification anew.
         if let key = fold.notifications.keys.first(where: { answer.firstEvents[$0] == nil }) { throw UnansweredNotification(key: key) }
         return answer
     }

@@ -6,7 +6,8 @@ import Postgres
 import PostgresTesting
 import Testing
 
-/// A charge is granted once, whatever the facts that tell of it contain.
+/// A charge is granted once, whether or not the facts that tell of it name its period. Facts that name different periods for one charge
+/// contradict one another, and grant each of these.
 struct GrantTests {
     private static let charge = Facts.Charge("1", onDay: 1)
 
@@ -37,6 +38,7 @@ struct GrantTests {
         [.withPeriod, .withoutPeriod], [.withoutPeriod, .withPeriod], [.withPeriod, .laterWithoutPeriod],
         [.laterWithoutPeriod, .withPeriod],
         [.withPeriod, .laterWithoutPeriod, .withoutPeriod], [.withoutPeriod, .withPeriod, .laterWithoutPeriod],
+        [.withoutPeriod, .withPeriod, .withPeriod], [.laterWithoutPeriod, .withPeriod, .withPeriod],
     ]
 
     @Test(arguments: orders, [true, false])
@@ -52,7 +54,7 @@ struct GrantTests {
 
     @Test func `the digest does not depend on which fact granted the charge`() async throws {
         var digests: Set<[String]> = []
-        for tellings in [[Telling.withPeriod, .withoutPeriod], [.withoutPeriod, .withPeriod]] {
+        for tellings in [[Telling.withPeriod, .withoutPeriod], [.withoutPeriod, .withPeriod], [.withoutPeriod, .withPeriod, .withPeriod]] {
             try await Books.with { books in
                 for (index, telling) in tellings.enumerated() { _ = try await books.mergeWithEffects([telling.event(Int64(index + 1))]) }
                 digests.insert(try await books.database.lines("SELECT appstore.state_digest('Production')"))

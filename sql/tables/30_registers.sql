@@ -99,7 +99,8 @@ COMMENT ON COLUMN appstore.transactions.period_no IS
     'UUIDv5 of the paid period (or of the transaction, for products without periods): its order number where no token pays for it.';
 COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null for family members.';
 COMMENT ON COLUMN appstore.transactions.token_changed IS
-    'Between a merge and its derivation: the order that the transaction names is another one than left_token, the one before.';
+    'Between a merge and its derivation: the transaction names another order than before, or none any longer, or is no longer a family '
+    'member''s; left_token is the order that it named before.';
 COMMENT ON COLUMN appstore.transactions.confers_access IS 'A consumable is used up; everything else gives access and so has a contract.';
 COMMENT ON COLUMN appstore.transactions.left_contract IS
     'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on '

@@ -70,7 +70,7 @@ COMMENT ON COLUMN appstore.retention.rejected_bodies IS
 COMMENT ON COLUMN appstore.retention.rejected_outcomes IS 'How long the outcomes of those events are kept.';
 COMMENT ON COLUMN appstore.retention.notifications IS
     'How long seen_notifications remembers a notification. Apple retries for days, and its notification history repeats 180 days: a copy that '
-    'comes later is called superseded instead of duplicate.';
+    'comes later is called superseded, no_effect or unhandled instead of duplicate.';
 COMMENT ON COLUMN appstore.retention.partition_events IS
     'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
 

@@ -100,7 +100,7 @@ struct LegacyRefusalsTests {
         }
         try await RunningServer.run(
             secrets: SampleLegacyNotification.secrets,
-            server: { $0.limits.requestDeadline = .milliseconds(100) }
+            server: { $0.limits.requestDeadline = .seconds(2) }
         ) { server in
             let client = try await server.connect(sending: head(Self.json + "Content-Length: 4000000\r\n") + "{")
             try expectProblem(try await client.response(), 408, "request-timeout")

@@ -131,15 +131,16 @@ BEGIN
         SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
                e.product_id, p.order_no, p.user_id
         FROM (
-            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_kinds) AS kind, unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id,
-                   unnest(p_occurred_at) AS occurred_at, unnest(p_original_transaction_ids) AS original_transaction_id,
-                   unnest(p_effect_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id,
-                   unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
+                   unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
+                   unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
+                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
         ) AS e
         JOIN plain AS p ON p.transaction_id = e.transaction_id
         -- The grant of a fact that names another period than the newest one, or none, is compared with others below.
         WHERE e.vouched_bundle_id IS NULL
           AND (e.kind <> 'granted' OR e.subject = p.original_transaction_id || '/' || p.web_order_line_item_id)
+          AND NOT EXISTS (SELECT FROM appstore.effects AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
         ORDER BY e.effect_id
         ON CONFLICT (effect_id) DO NOTHING
         RETURNING effect_id
@@ -170,7 +171,8 @@ BEGIN
                    unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
         ) AS e
         LEFT JOIN LATERAL (
-            SELECT t.order_no FROM appstore.transactions AS t
+            SELECT t.order_no, t.original_transaction_id || '/' || t.web_order_line_item_id AS period
+            FROM appstore.transactions AS t
             WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
         ) AS t ON true
         LEFT JOIN LATERAL (
@@ -182,12 +184,13 @@ BEGIN
               AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id) AND o.user_id IS NULL OFFSET 0
         ) AS m ON true
         WHERE e.effect_id <> ALL (v_new)
-          -- A charge is granted once, whether or not the fact that came first names its period.
+          -- A charge is granted once, whether or not the fact that came first names its period. (Facts that name different periods for one
+          -- charge contradict one another; each of these periods is granted.)
           AND NOT EXISTS (SELECT FROM appstore.effects AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
           AND NOT (e.kind = 'granted' AND e.subject = e.transaction_id AND EXISTS (
                    SELECT FROM appstore.effects AS same
                    WHERE same.original_transaction_id = e.original_transaction_id AND same.environment = p_environment
-                     AND same.kind = 'granted' AND same.transaction_id = e.transaction_id OFFSET 0))
+                     AND same.kind = 'granted' AND (same.transaction_id = e.transaction_id OR same.subject = t.period) OFFSET 0))
         ORDER BY e.effect_id
         ON CONFLICT (effect_id) DO NOTHING
         RETURNING effects.effect_id;
