@@ -1053,7 +1053,8 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
         SELECT 'order'::appstore.claim_kind AS kind, paid.order_no::text AS source_id, paid.user_id, paid.paid_at AS effective_at
         FROM (
             SELECT o.order_no, o.user_id, o.paid_at FROM appstore.orders AS o
-            WHERE o.original_transaction_id = p_contract AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0
+            WHERE o.original_transaction_id = p_contract AND o.environment = p_environment
+              AND (o.order_no = o.period_no) IS FALSE OFFSET 0 -- as the index says it
         ) AS paid
         WHERE paid.user_id IS NOT NULL
         UNION ALL
@@ -4803,7 +4804,7 @@ CREATE INDEX inbox_queue_isolated ON appstore.inbox_queue USING btree (deaths, r
 
 CREATE INDEX orders_by_period ON appstore.orders USING btree (period_no) WHERE (order_no <> period_no);
 
-CREATE INDEX orders_by_token_of_contract ON appstore.orders USING btree (original_transaction_id) WHERE (order_no <> period_no);
+CREATE INDEX orders_by_token_of_contract ON appstore.orders USING btree (original_transaction_id) WHERE ((order_no = period_no) IS FALSE);
 
 CREATE INDEX orders_by_user ON appstore.orders USING btree (user_id) WHERE (order_no IS DISTINCT FROM period_no);
 

@@ -39,8 +39,9 @@ COMMENT ON COLUMN appstore.orders.transaction_id IS 'The least transaction of th
 CREATE INDEX orders_by_period ON appstore.orders (period_no) WHERE order_no <> period_no;
 -- What the shop ordered for a user. The orders of periods are found through the user's contracts.
 CREATE INDEX orders_by_user ON appstore.orders (user_id) WHERE order_no IS DISTINCT FROM period_no;
--- Orders of a contract that were given out as tokens: few beside its renewals.
-CREATE INDEX orders_by_token_of_contract ON appstore.orders (original_transaction_id) WHERE order_no <> period_no;
+-- Orders of a contract that were given out as tokens: few beside its renewals. The condition is not that of orders_by_period: a plan that
+-- was made while the table was empty could otherwise look for a period by reading this whole index.
+CREATE INDEX orders_by_token_of_contract ON appstore.orders (original_transaction_id) WHERE (order_no = period_no) IS FALSE;
 -- Paid and without a user: few, and found without reading all orders.
 CREATE INDEX orders_without_user ON appstore.orders (environment, original_transaction_id)
     WHERE user_id IS NULL AND status IN ('paid', 'partly_refunded');

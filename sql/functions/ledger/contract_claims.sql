@@ -6,7 +6,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         SELECT 'order'::appstore.claim_kind AS kind, paid.order_no::text AS source_id, paid.user_id, paid.paid_at AS effective_at
         FROM (
             SELECT o.order_no, o.user_id, o.paid_at FROM appstore.orders AS o
-            WHERE o.original_transaction_id = p_contract AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0
+            WHERE o.original_transaction_id = p_contract AND o.environment = p_environment
+              AND (o.order_no = o.period_no) IS FALSE OFFSET 0 -- as the index says it
         ) AS paid
         WHERE paid.user_id IS NOT NULL
         UNION ALL
