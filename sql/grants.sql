@@ -26,7 +26,8 @@ GRANT EXECUTE ON FUNCTION appstore.admits TO appstore_ingest, appstore_worker, a
 -- ingest hands over bodies, and can do nothing else.
 GRANT EXECUTE ON FUNCTION appstore.receive TO appstore_ingest;
 
--- worker: reads bodies; claims, merges registers, settles; never changes or deletes a body. What is derived it writes through functions only.
+-- worker: reads bodies; claims, merges registers, settles; never changes or deletes a body. Orders, claims and what is derived of a contract
+-- it writes through functions only.
 GRANT SELECT ON appstore.inbox, appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.inbox_partitions, appstore.outbox_status,
     appstore.outcome_history, appstore.owner_links, appstore.products, appstore.retention, appstore.audit_log, appstore.orders,
     appstore.ownership_claims, appstore.effects TO appstore_worker;
@@ -52,7 +53,7 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
               recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id, renewal_billing_plan_type,
               renewal_signed_date, renewal_hash)
     ON appstore.contracts TO appstore_worker;
-GRANT EXECUTE ON FUNCTION appstore.settle, appstore.apply_facts, appstore.derive_ledger, appstore.derive_refund_requests, appstore.answer_call,
+GRANT EXECUTE ON FUNCTION appstore.settle, appstore.apply_facts, appstore.derive_refund_requests, appstore.answer_call,
     appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions, appstore.drop_aged_partition, appstore.expire,
     appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics, appstore.outbox_statistics TO appstore_worker;
 

@@ -534,7 +534,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean) IS 'What became of a client''s post; no row for any other event, and for one that is not of an environment and an app of the key: the verified app, else, and where it was rejected, all apps that the post is for. submission is the body, when it is asked for and still kept. Verb events:read; the submitting verbs do, too, since a post may wait for its outcome.';
+COMMENT ON FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean) IS 'What became of a client''s post; no row for any other event, and for one that is not of an environment and an app of the key: the verified app, else, and where it was rejected, all apps that the post is for. (That a post waits, and since when, any key with the verb may learn.) submission is the body, when it is asked for and still kept. Verb events:read; the submitting verbs do, too, since a post may wait for its outcome.';
 
 CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE(key_id integer, bundle_ids text[], environments text[], verbs text[])
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3254,7 +3254,6 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
         WHERE c.relnamespace = 'appstore'::regnamespace AND NOT c.relispartition
           AND c.relname NOT LIKE 'aged\_%' -- a partition between its detachment and its drop, and its indexes
           AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indexrelid = c.oid AND i.indrelid::regclass::text LIKE '%aged\_%')
-          AND c.relname NOT LIKE 'aged\_%' -- a partition between its detachment and its drop
     ), columns AS ( -- 1. the parts of tables
         SELECT a.attrelid AS oid, string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity,
                    a.attgenerated, a.attstorage, nullif(a.attcollation, t.typcollation)::regcollation, pg_get_expr(d.adbin, d.adrelid)),

@@ -12,25 +12,31 @@ package struct TransactionRegister: Sendable {
     /// The lowest date of any statement about it, in either half.
     package private(set) var firstSignedDate: Timestamp
     /// The appAccountToken of the oldest fact that had one, in either half: the order that it may pay. A token that comes later is no second
-    /// payment.
+    /// payment. A version 5 UUID is no such token: the orders of paid periods have these numbers, and a shop cannot order with one.
     package private(set) var firstToken: FirstToken?
 
     /// An appAccountToken and the version of the fact that first had it.
     package struct FirstToken: Hashable, Sendable {
         package let token: UUID
         package let version: Version
+
+        fileprivate init?(_ token: UUID?, version: Version) {
+            guard let token, token.uuid.6 >> 4 != 5 else { return nil }
+            self.token = token
+            self.version = version
+        }
     }
 
     package init(_ fact: TransactionFact) {
         signed = fact
         firstSignedDate = fact.version.signedDate
-        firstToken = fact.payload.appAccountToken.map { FirstToken(token: $0, version: fact.version) }
+        firstToken = FirstToken(fact.payload.appAccountToken, version: fact.version)
     }
 
     package init(_ fact: ReceiptFact) {
         receipt = ReceiptHalf(fact)
         firstSignedDate = fact.version.signedDate
-        firstToken = fact.content.appAccountToken.map { FirstToken(token: $0, version: fact.version) }
+        firstToken = FirstToken(fact.content.appAccountToken, version: fact.version)
     }
 
     /// Takes in what another register of the same charge knows.

@@ -1,3 +1,4 @@
+import Logging
 import Postgres
 import SQL
 
@@ -88,6 +89,7 @@ extension SchemaMigrator {
         guard version > 0 else { return ["the database has no schema of appstore-inbox"] }
         guard version == manifest.version else { return ["the schema has version \(version), this program makes \(manifest.version)"] }
         guard let comparison = try await compare() else {
+            logger.warning("this major version of PostgreSQL words definitions differently: only the files of definitions are compared")
             return try await changedDefinitions().map { "different: sql/\($0).sql" }
         }
         return comparison.lines

@@ -34,6 +34,25 @@ struct OrderTests {
         }
     }
 
+    @Test(arguments: [[0, 1], [1, 0], nil])
+    func `a token that is the number of a paid period names no order`(arrival: [Int]?) async throws {
+        try await Books.with { books in
+            let first = Facts.Charge("1000", onDay: 0)
+            let stolen = OrderNumber.ofPeriod(
+                environment: .production,
+                originalTransactionID: first.contract,
+                webOrderLineItemID: try #require(first.lineItem)
+            )
+            let charges = [first, Facts.Charge("2000", onDay: 9, token: stolen).with { $0.contract = "2000" }]
+            if let arrival {
+                for index in arrival { try await books.merge(charges[index]) }
+            } else {
+                try await books.merge(charges[0], charges[1])
+            }
+            #expect(try await books.orders() == ["1000 - paid period", "2000 - paid period"])
+        }
+    }
+
     @Test func `several charges of one period pay one order, under the smallest number`() async throws {
         try await Books.with { books in
             let second = Facts.Charge("999", onDay: 0, token: token).with { $0.lineItem = "51000" }

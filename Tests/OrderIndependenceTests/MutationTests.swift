@@ -18,7 +18,7 @@ import Testing
 /// 8. A grant is keyed by the charge and not by its period: `missing: effect … granted …`
 /// 9. `TransactionMerge` lets arrival decide between facts of one instant: `contract …: access_until is …, not …` (BooksTests alone)
 /// 10. `TransactionMerge` keeps the token that came first: `not expected: claim … order:…` (BooksTests alone)
-/// 11. `SubscriptionMerge` takes the fact that comes last: `contract …: status is 1, not 5; …` (BooksTests alone)
+/// 11. `ContractMerge` takes the fact that comes last: `contract …: status is 1, not 5; …` (BooksTests alone)
 /// 12. `ClientPostMerge` takes the post processed last: `claim … client:…: user_id is …, not …` (BooksTests alone)
 @Suite(.serialized) struct MutationTests {
     /// The same lives each time, so that this does not depend on luck.

@@ -59,7 +59,7 @@ struct RoleTests {
         (
             "appstore_worker",
             [
-                .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readBooks, .changeBooks, .derive, .readUnmatched,
+                .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readBooks, .changeBooks, .readUnmatched,
                 .age, .ageNotifications, .dropPartition, .preparePartitions,
             ]
         ),

@@ -2,13 +2,12 @@
 -- appstore-inbox explain sends it, in a transaction that only reads.
 -- Returns a row for each, as JSON, earliest first.
 --
--- :kinds, :subjects   the keys of the effects that this version makes of the event; another event may have recorded them
+-- :effect_ids   the effects that this version makes of the event; another event may have recorded them
 SELECT row_to_json(e)::text AS row
 FROM (
     SELECT e.*
     FROM appstore.effects AS e
-    JOIN unnest(:kinds::text[], :subjects::text[]) AS wanted (kind, subject)
-        ON e.environment::text = :environment::text AND e.kind = wanted.kind AND e.subject = wanted.subject
+    WHERE e.effect_id = ANY (:effect_ids::uuid[])
     UNION
     SELECT e.*
     FROM appstore.effects AS e

@@ -1,5 +1,5 @@
 -- Merges what Notifications V1 and verifyReceipt say of renewals into registers of their own, one for each contract and app.
--- A worker sends it in the transaction of a batch, after merge_subscriptions, one element of each array for each register.
+-- A worker sends it in the transaction of a batch, after merge_contracts, one element of each array for each register.
 -- Returns environment, original_transaction_id and bundle_id of the rows that changed.
 --
 -- A newer fact replaces the register as a whole; the hash decides between facts of one instant.

@@ -27,8 +27,8 @@ enum BooksQuery {
         Statement(
             .explainEffects,
             [
-                "kinds": subject.effects.map(\.kind.rawValue), "subjects": subject.effects.map(\.subject),
-                "environment": subject.environment, "original_transaction_id": subject.contractID, "event_id": subject.eventID,
+                "effect_ids": subject.effects.map(\.id), "environment": subject.environment,
+                "original_transaction_id": subject.contractID, "event_id": subject.eventID,
             ]
         )
     }

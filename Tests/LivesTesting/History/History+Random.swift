@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Ledger
 import Randomness
 package import AppStore
 package import StoreSimulator
@@ -117,6 +118,9 @@ package struct HistoryAuthor {
             let turn = turn(of: lives)
             let misfortune = shelf == nil ? nil : try misfortune(&lives[turn])
             guard var notification = try misfortune ?? lives[turn].live(notifications: 1).first else { continue }
+            if oneIn(12), let transaction = notification.transaction {
+                lives[turn].tokensAtHand.append(transaction.periodNumber(in: notification.app.environment))
+            }
             notification.shape = shape
             // What Apple may send tomorrow.
             if oneIn(50) { (notification.type, notification.subtype) = (NotificationTypeV2(rawValue: "TOMORROW"), nil) }
@@ -175,6 +179,18 @@ extension SimulatedCatalogue {
                 .subscription("\(name).weekly", every: .weeks(1), price: 790, group: group, level: 1),
             ],
             oneTimeProducts: []
+        )
+    }
+}
+
+extension SimulatedTransaction {
+    /// The number of the order of the paid period, which a client might use as a token.
+    fileprivate func periodNumber(in environment: AppStoreEnvironment) -> UUID {
+        guard let webOrderLineItemID else { return OrderNumber.ofCharge(environment: environment, transactionID: transactionID) }
+        return OrderNumber.ofPeriod(
+            environment: environment,
+            originalTransactionID: originalTransactionID,
+            webOrderLineItemID: webOrderLineItemID
         )
     }
 }

@@ -60,6 +60,12 @@ struct Assertion {
     func text(_ member: String) -> String? { json[member]?.text }
     func number(_ member: String) -> Int64? { json[member]?.text.flatMap(Int64.init) }
 
+    /// Whether it has a token that can be an order's number: version 5 UUIDs are the numbers of paid periods.
+    var namesOrder: Bool {
+        guard let token = text("appAccountToken") else { return false }
+        return token.dropFirst(14).first != "5"
+    }
+
     /// Whether the charge is one of a contract. Who does not say it says what only such a charge has.
     var saysSubscription: Bool {
         if let type = text("type") { return type == "Auto-Renewable Subscription" }

@@ -63,7 +63,7 @@ struct Charge {
         revocationDate = state.number("revocationDate")
         firstSigned = assertions.map(\.signed).min() ?? 0
         lastSigned = assertions.map(\.signed).max() ?? 0
-        firstToken = assertions.filter { $0.text("appAccountToken") != nil }.min(by: Assertion.older)?.text("appAccountToken")
+        firstToken = assertions.filter(\.namesOrder).min(by: Assertion.older)?.text("appAccountToken")
         // A receipt never changes a token.
         token = signed == nil ? firstToken : constant.text("appAccountToken")
         period = Self.period(of: constant, id: id)

@@ -9,7 +9,6 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         WHERE c.relnamespace = 'appstore'::regnamespace AND NOT c.relispartition
           AND c.relname NOT LIKE 'aged\_%' -- a partition between its detachment and its drop, and its indexes
           AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indexrelid = c.oid AND i.indrelid::regclass::text LIKE '%aged\_%')
-          AND c.relname NOT LIKE 'aged\_%' -- a partition between its detachment and its drop
     ), columns AS ( -- 1. the parts of tables
         SELECT a.attrelid AS oid, string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity,
                    a.attgenerated, a.attstorage, nullif(a.attcollation, t.typcollation)::regcollation, pg_get_expr(d.adbin, d.adrelid)),

@@ -61,5 +61,6 @@ END
 $$;
 COMMENT ON FUNCTION appstore.api_event IS
     'What became of a client''s post; no row for any other event, and for one that is not of an environment and an app of the key: the verified '
-    'app, else, and where it was rejected, all apps that the post is for. submission is the body, when it is asked for and still kept. Verb events:read; the submitting verbs '
-    'do, too, since a post may wait for its outcome.';
+    'app, else, and where it was rejected, all apps that the post is for. (That a post waits, and since '
+    'when, any key with the verb may learn.) submission is the body, when it is asked for and still kept. Verb events:read; the submitting verbs do, too, '
+    'since a post may wait for its outcome.';
