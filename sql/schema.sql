@@ -214,6 +214,8 @@ WITH (fillfactor='90');
 
 COMMENT ON TABLE appstore.transactions IS 'What Apple last said of each transaction. A transaction has two halves, each replaced as a whole by a newer fact of its kind: the JWS half (signed_date, payload_hash) and the receipt half (receipt_date, receipt_hash). Constants are those of the JWS half where there is one; expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie.';
 
+COMMENT ON COLUMN appstore.transactions.app_account_token IS 'The order that Apple''s latest statement names; null also for a version 5 UUID, which is no order''s number but may be a period''s.';
+
 COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
 
 COMMENT ON COLUMN appstore.transactions.price IS 'Thousandths of the currency''s unit.';

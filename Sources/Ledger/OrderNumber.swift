@@ -17,5 +17,11 @@ package enum OrderNumber {
         derive(["charge", environment.rawValue, transactionID])
     }
 
+    /// The order that an appAccountToken names; nil for version 5 UUIDs, which a shop cannot order with: the numbers above are of that kind, and
+    /// a client could compute one.
+    package static func named(by appAccountToken: UUID?) -> UUID? {
+        appAccountToken.flatMap { $0.uuid.6 >> 4 == 5 ? nil : $0 }
+    }
+
     private static func derive(_ words: [String]) -> UUID { UUID(version5In: namespace, words: words) }
 }

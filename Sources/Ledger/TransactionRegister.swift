@@ -12,7 +12,7 @@ package struct TransactionRegister: Sendable {
     /// The lowest date of any statement about it, in either half.
     package private(set) var firstSignedDate: Timestamp
     /// The appAccountToken of the oldest fact that had one, in either half: the order that it may pay. A token that comes later is no second
-    /// payment. A version 5 UUID is no such token: the orders of paid periods have these numbers, and a shop cannot order with one.
+    /// payment.
     package private(set) var firstToken: FirstToken?
 
     /// An appAccountToken and the version of the fact that first had it.
@@ -21,8 +21,8 @@ package struct TransactionRegister: Sendable {
         package let version: Version
 
         fileprivate init?(_ token: UUID?, version: Version) {
-            guard let token, token.uuid.6 >> 4 != 5 else { return nil }
-            self.token = token
+            guard let order = OrderNumber.named(by: token) else { return nil }
+            self.token = order
             self.version = version
         }
     }

@@ -71,7 +71,7 @@ extension TransactionRow {
     }
     var isSubscription: Bool? { constant({ $0.isSubscription }, gathered: { $0.isSubscription }) }
     /// Of a charge that no JWS tells of, the first one: receipts make no later claims.
-    var appAccountToken: UUID? { constant({ $0.payload.appAccountToken }, gathered: { _ in firstToken }) }
+    var appAccountToken: UUID? { constant({ OrderNumber.named(by: $0.payload.appAccountToken) }, gathered: { _ in firstToken }) }
 }
 
 // State.

@@ -95,6 +95,8 @@ COMMENT ON COLUMN appstore.transactions.receipt_date IS
 COMMENT ON COLUMN appstore.transactions.first_token IS 'The appAccountToken of the oldest fact that had one.';
 COMMENT ON COLUMN appstore.transactions.first_token_signed_date IS
     'With first_token_hash the version of that fact; null where it is the JWS half itself, as of most transactions.';
+COMMENT ON COLUMN appstore.transactions.app_account_token IS
+    'The order that Apple''s latest statement names; null also for a version 5 UUID, which is no order''s number but may be a period''s.';
 COMMENT ON COLUMN appstore.transactions.period_no IS
     'UUIDv5 of the paid period (or of the transaction, for products without periods): its order number where no token pays for it.';
 COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null for family members.';

@@ -65,7 +65,7 @@ struct Charge {
         lastSigned = assertions.map(\.signed).max() ?? 0
         firstToken = assertions.filter(\.namesOrder).min(by: Assertion.older)?.text("appAccountToken")
         // A receipt never changes a token.
-        token = signed == nil ? firstToken : constant.text("appAccountToken")
+        token = signed == nil ? firstToken : constant.namesOrder ? constant.text("appAccountToken") : nil
         period = Self.period(of: constant, id: id)
     }
 
