@@ -127,7 +127,8 @@ let package = Package(
             dependencies: [
                 "AppStore", "AppStoreVerification", "Handlers", "Inbox", "OpenSSL", "Postgres", "PrivateCluster", "Randomness",
                 "StoreSimulator", logging,
-            ]
+            ],
+            exclude: ["README.md"]
         ),
         .target(
             name: "Commands",

@@ -91,7 +91,7 @@ package struct DrainBenchmark: Sendable {
                         "openssl speed ecdsap256 verify/s / \(signatures) JWS per event x \(Machine.processorCount) cores",
                         rounds: bounds
                     ),
-                    aim: .ratio(0.4)
+                    aim: .ratio(0.5)
                 )
             ],
             machine: machine

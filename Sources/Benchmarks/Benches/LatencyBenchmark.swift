@@ -119,8 +119,8 @@ package struct LatencyBenchmark: Sendable {
             summary: "\(rate) notifications a second of all types are posted to ingest, at even intervals, while one worker runs. The time "
                 + "is from when a POST was due until another session of PostgreSQL saw its outcome; that one looks every two milliseconds.",
             comparisons: [
-                Comparison("p50, POST to outcome", unit: "ms", rounds: measured.map(\.visible.median), aim: .below(20)),
-                Comparison("p99, POST to outcome", unit: "ms", rounds: measured.map { $0.visible.percentile(99) }, aim: .below(100)),
+                Comparison("p50, POST to outcome", unit: "ms", rounds: measured.map(\.visible.median), aim: .below(10)),
+                Comparison("p99, POST to outcome", unit: "ms", rounds: measured.map { $0.visible.percentile(99) }, aim: .below(40)),
                 Comparison("p50, received_at to settled_at", unit: "ms", rounds: measured.map(\.recorded.median)),
                 Comparison("p99, received_at to settled_at", unit: "ms", rounds: measured.map { $0.recorded.percentile(99) }),
             ],
