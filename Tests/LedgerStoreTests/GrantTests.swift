@@ -54,7 +54,9 @@ struct GrantTests {
 
     @Test func `the digest does not depend on which fact granted the charge`() async throws {
         var digests: Set<[String]> = []
-        for tellings in [[Telling.withPeriod, .withoutPeriod], [.withoutPeriod, .withPeriod], [.withoutPeriod, .withPeriod, .withPeriod]] {
+        for tellings in [
+            [Telling.withPeriod, .withoutPeriod], [.withoutPeriod, .withPeriod], [.withoutPeriod, .withPeriod, .withPeriod],
+        ] {
             try await Books.with { books in
                 for (index, telling) in tellings.enumerated() { _ = try await books.mergeWithEffects([telling.event(Int64(index + 1))]) }
                 digests.insert(try await books.database.lines("SELECT appstore.state_digest('Production')"))
