@@ -85,6 +85,16 @@ enum MaintenanceBench {
         }
     }
 
+    /// Waits until no session of a worker is left: a client hears of the end of its session before the server has released the locks.
+    static func awaitEndOfWorkers(_ database: TestDatabase) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        let question: Statement =
+            "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND usename = 'appstore_worker'"
+        while try await database.lines(question) != ["0"] {
+            try #require(ContinuousClock.now < deadline, "a session goes on")
+        }
+    }
+
     static func execute(_ script: String, in database: TestDatabase) async throws {
         try await database.withConnection { try await $0.runScript(script) }
     }

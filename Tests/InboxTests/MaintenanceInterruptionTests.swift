@@ -42,13 +42,7 @@ struct MaintenanceInterruptionTests {
             }
             return step
         }
-        // The client hears of it before the server has let go of its locks.
-        let deadline = ContinuousClock.now + .seconds(60)
-        let question: Statement =
-            "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND usename = 'appstore_worker'"
-        while try await database.lines(question) != ["0"] {
-            try #require(ContinuousClock.now < deadline, "the session goes on")
-        }
+        try await MaintenanceBench.awaitEndOfWorkers(database)
         return lost
     }
 

@@ -61,6 +61,7 @@ struct MaintenancePieceTests {
                 }
             }
         }
+        try await MaintenanceBench.awaitEndOfWorkers(database)
         #expect(
             try await database.lines("SELECT to_regclass('appstore.aged_inbox_from_10000000')::text")
                 == ["appstore.aged_inbox_from_10000000"]

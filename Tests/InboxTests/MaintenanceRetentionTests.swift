@@ -173,6 +173,7 @@ struct MaintenanceRetentionTests {
                 }
             }
         }
+        try await MaintenanceBench.awaitEndOfWorkers(database)
         #expect(try await counts(database) == ["1500 bodies, 1500 outcomes, 0 waiting"])
         #expect(
             try await MaintenanceBench.finish(.dropPartition, in: database).map(\.did) == [
