@@ -13,7 +13,7 @@ post_receipt() {
 told_by() { printf '  POST /v1/receipts %-21s %s  %s\n' "$1" "${2##*$'\n'}" "$3"; }
 
 no_call_is_open() { [[ $(sql "SELECT count(*) FROM appstore.outbox_status WHERE state = 'open'") == 0 ]] && is_settled; }
-user_of() { sql "SELECT coalesce(user_id, 'nobody') || ' ' || status FROM appstore.orders WHERE transaction_id = '$1'"; }
+user_of() { sql "SELECT coalesce(user_id, 'no user') || ' ' || status FROM appstore.orders WHERE transaction_id = '$1'"; }
 addresses_are_known() { [[ -s $folder/store.jsonl ]] && grep -q '"sandbox"' "$folder/store.jsonl"; }
 
 tell_legacy_story() {

@@ -6,7 +6,7 @@ import Testing
     private static let greeting = StatementFile(
         name: "greet",
         text: """
-            -- Greets :nobody.
+            -- Greets :unused.
             -- Returns one row.
             SELECT :greeting::text || ', ' || :name AS greeting, :times::bigint AS times, :greeting AS again;
 

@@ -29,10 +29,10 @@ struct StatementFileTests {
         #expect(named.filter { $0.value.count > 1 }.isEmpty)
     }
 
-    @Test func `each file begins with a comment and ends its statement`() throws {
+    @Test func `each file begins with a comment that says what comes back, and ends its statement`() throws {
         for file in StatementFile.all {
             let text = try text(of: file.name)
-            #expect(text.hasPrefix("-- ") && text.hasSuffix(";\n"), "\(file.name)")
+            #expect(text.hasPrefix("-- ") && text.contains("Returns ") && text.hasSuffix(";\n"), "\(file.name)")
         }
     }
 
