@@ -2,35 +2,40 @@ import Synchronization
 
 /// What the batches of this process are merging.
 ///
-/// Two events about the same thing are merged one after the other, and who comes second waits until the batch of the first one is committed,
-/// with everything else that is in his own. In a backlog of interleaved customers nearly every batch has such an event. So it is let go
-/// instead and taken again soon, but once only, and unless so much of a batch would be that waiting costs less.
+/// Two events of one contract are merged one after the other: the second batch waits at the contract's lock until the first one has committed,
+/// with all other events that it has. In a backlog of interleaved customers nearly every batch would wait so. Instead an event whose contract
+/// another batch has is released, and claimed again with one of the next batches.
+///
+/// Two limits keep that from going on for ever. An event is released a few times only, so that a contract that is never free does not starve it.
+/// A batch of which most events would be released keeps them all and waits, so that a backlog of one contract is not claimed again and again.
 final class SubjectsInFlight: Sendable {
     private struct State {
         var batches: [ClaimedBatch.Lane: Set<String>] = [:]
-        /// Events that were let go and have not been merged since, as far as is known here: another process may have them.
-        var letGo: Set<Int64> = []
+        /// How often events were released that have not been merged since, as far as this process knows: another one may have merged them.
+        var releases: [Int64: Int] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// At most one of so many events of a batch is let go.
-    private static var share: Int { 4 }
-    /// How many events are remembered as let go.
+    /// How often one event is released.
+    private static var maximumReleases: Int { 16 }
+    /// How many released events are remembered.
     private static var memory: Int { 10_000 }
 
-    /// Takes up what the events of a batch are about, and says which of them are to be let go because another batch has it.
+    /// Takes up what the events of a batch are about, and returns those to release because another batch has the same.
     func enter(_ lane: ClaimedBatch.Lane, with subjects: [(eventID: Int64, names: [String])]) -> Set<Int64> {
         state.withLock { state in
             func isInHand(_ name: String) -> Bool { state.batches.values.contains { $0.contains(name) } }
-            let contested = subjects.filter { $0.names.contains(where: isInHand) && !state.letGo.contains($0.eventID) }
-            let letGo = Set(contested.count * Self.share <= subjects.count ? contested.map(\.eventID) : [])
-            let kept = subjects.filter { !letGo.contains($0.eventID) }
+            let contested = subjects.filter {
+                $0.names.contains(where: isInHand) && state.releases[$0.eventID, default: 0] < Self.maximumReleases
+            }
+            let released = Set(contested.count * 2 <= subjects.count ? contested.map(\.eventID) : [])
+            let kept = subjects.filter { !released.contains($0.eventID) }
             state.batches[lane] = Set(kept.flatMap(\.names))
-            if state.letGo.count > Self.memory { state.letGo = [] }
-            state.letGo.formUnion(letGo)
-            state.letGo.subtract(kept.map(\.eventID))
-            return letGo
+            if state.releases.count > Self.memory { state.releases = [:] }
+            for event in released { state.releases[event, default: 0] += 1 }
+            for event in kept where !state.releases.isEmpty { state.releases[event.eventID] = nil }
+            return released
         }
     }
 
