@@ -19,7 +19,10 @@ let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", pac
 
 let package = Package(
     name: "appstore-inbox",
-    products: [.executable(name: "appstore-inbox", targets: ["appstore-inbox"])],
+    products: [
+        .executable(name: "appstore-inbox", targets: ["appstore-inbox"]),
+        .executable(name: "appstore-inbox-lab", targets: ["appstore-inbox-lab"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -58,14 +61,16 @@ let package = Package(
         .target(name: "Schema", dependencies: ["SQL", "Postgres", logging]),
 
         // Apple's vocabulary, and what can be trusted of it.
-        .target(name: "AppStore"),
-        .target(name: "AppStoreVerification", dependencies: ["AppStore", "OpenSSL"]),
+        .target(name: "StrictJSON"),
+        .target(name: "AppStore", dependencies: ["StrictJSON"]),
+        .target(name: "AppStoreVerification", dependencies: ["AppStore", "StrictJSON", "OpenSSL"]),
 
         // The queue, the books, and what events mean for them.
-        .target(name: "Inbox", dependencies: ["Postgres", "SQL", logging, metrics, serviceLifecycle]),
-        .target(name: "Ledger", dependencies: ["AppStore", "OpenSSL"]),
-        .target(name: "LedgerStore", dependencies: ["AppStore", "Ledger", "Postgres", "SQL"]),
-        .target(name: "Handlers", dependencies: ["AppStore", "AppStoreVerification", "Ledger"]),
+        .target(name: "GroupCommit", dependencies: ["Postgres", "SQL", logging, metrics, serviceLifecycle]),
+        .target(name: "InboxQueue", dependencies: ["Postgres", "SQL", logging, metrics, serviceLifecycle]),
+        .target(name: "Ledger", dependencies: ["AppStore", "StrictJSON", "OpenSSL"]),
+        .target(name: "LedgerStore", dependencies: ["AppStore", "StrictJSON", "Ledger", "Postgres", "SQL"]),
+        .target(name: "Interpretation", dependencies: ["AppStore", "StrictJSON", "AppStoreVerification", "Ledger"]),
 
         // Counters in Prometheus' text format.
         .target(name: "Prometheus", dependencies: [metrics]),
@@ -74,7 +79,8 @@ let package = Package(
         .target(
             name: "Outbox",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Postgres", "SQL", asyncHTTPClient, logging, metrics, nioCore, nioHTTP1, nioSSL,
+                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "SQL", asyncHTTPClient, logging, metrics, nioCore, nioHTTP1,
+                nioSSL,
                 serviceLifecycle,
             ]
         ),
@@ -83,21 +89,23 @@ let package = Package(
         .target(
             name: "HTTPServing",
             dependencies: [
-                "AppStore", "Prometheus", hummingbird, hummingbirdCore, httpTypes, logging, metrics, nioCore, nioHTTP1, nioPosix,
+                "StrictJSON", "Prometheus", hummingbird, hummingbirdCore, httpTypes, logging, metrics, nioCore, nioHTTP1, nioPosix,
                 serviceLifecycle,
             ]
         ),
         .target(
             name: "Ingest",
             dependencies: [
-                "AppStore", "AppStoreVerification", "HTTPServing", "Inbox", hummingbird, httpTypes, logging, metrics, nioCore, nioPosix,
+                "AppStore", "AppStoreVerification", "HTTPServing", "GroupCommit", "StrictJSON", hummingbird, httpTypes, logging, metrics,
+                nioCore, nioPosix,
                 serviceLifecycle,
             ]
         ),
         .target(
             name: "ShopAPI",
             dependencies: [
-                "AppStore", "HTTPServing", "Handlers", "OpenSSL", "Postgres", "SQL", hummingbird, httpTypes, logging, metrics, nioCore,
+                "AppStore", "StrictJSON", "HTTPServing", "Interpretation", "OpenSSL", "Postgres", "SQL", hummingbird, httpTypes, logging,
+                metrics, nioCore,
                 nioPosix,
                 serviceLifecycle,
             ],
@@ -106,202 +114,291 @@ let package = Package(
         .target(
             name: "Worker",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Handlers", "Inbox", "Ledger", "LedgerStore", "Postgres", logging, metrics,
+                "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "InboxQueue", "Ledger", "LedgerStore", "Postgres",
+                logging, metrics,
                 serviceLifecycle,
             ]
         ),
         .target(name: "Systemd", dependencies: [logging]),
 
-        // Private PostgreSQL clusters for benchmarks and tests.
-        .target(name: "PrivateCluster"),
-
-        // A make-believe App Store, and the program.
-        .target(name: "Randomness"),
-        .target(name: "StoreSimulator", dependencies: ["AppStore", "OpenSSL", "Randomness"]),
-        .target(
-            name: "StoreSimulatorServer",
-            dependencies: ["AppStore", "OpenSSL", "StoreSimulator", nioCore, nioHTTP1, nioPosix, nioSSL]
-        ),
-        .target(
-            name: "Benchmarks",
-            dependencies: [
-                "AppStore", "AppStoreVerification", "Handlers", "Inbox", "OpenSSL", "Postgres", "PrivateCluster", "Randomness",
-                "StoreSimulator", logging,
-            ],
-            exclude: ["README.md"]
-        ),
+        // The commands and the composition root of the program that runs in production.
         .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Benchmarks", "CMalloc", "HTTPServing", "Handlers", "Inbox", "Ingest", "Ledger",
-                "OpenSSL", "Outbox",
-                "Postgres", "Prometheus", "SQL", "Schema", "ShopAPI", "StoreSimulator", "StoreSimulatorServer", "Systemd", "Worker",
-                argumentParser, configuration,
-                logging,
-                metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
+                "AppStore", "StrictJSON", "AppStoreVerification", "CMalloc", "GroupCommit", "HTTPServing", "Interpretation", "InboxQueue",
+                "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "SQL", "Schema", "ShopAPI", "Systemd", "Worker",
+                argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                unixSignals,
             ]
         ),
         .executableTarget(name: "appstore-inbox", dependencies: ["Commands"]),
 
+        // For developers, and operators who try things: a simulated App Store, temporary PostgreSQL clusters, benchmarks. Nothing above
+        // depends on it.
+        .target(name: "TemporaryPostgres", path: "Sources/Lab/TemporaryPostgres"),
+        .target(name: "Randomness", path: "Sources/Lab/Randomness"),
+        .target(
+            name: "StoreSimulator",
+            dependencies: ["AppStore", "StrictJSON", "OpenSSL", "Randomness"],
+            path: "Sources/Lab/StoreSimulator"
+        ),
+        .target(
+            name: "StoreSimulatorServer",
+            dependencies: ["AppStore", "StrictJSON", "OpenSSL", "StoreSimulator", nioCore, nioHTTP1, nioPosix, nioSSL],
+            path: "Sources/Lab/StoreSimulatorServer"
+        ),
+        .target(
+            name: "Benchmarks",
+            dependencies: [
+                "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "InboxQueue", "OpenSSL", "Postgres",
+                "TemporaryPostgres", "Randomness",
+                "StoreSimulator", logging,
+            ],
+            path: "Sources/Lab/Benchmarks",
+            exclude: ["README.md"]
+        ),
+        .target(
+            name: "LabCommands",
+            dependencies: [
+                "AppStore", "StrictJSON", "Benchmarks", "Commands", "StoreSimulator", "StoreSimulatorServer", "TemporaryPostgres",
+                argumentParser,
+            ],
+            path: "Sources/Lab/LabCommands"
+        ),
+        .executableTarget(name: "appstore-inbox-lab", dependencies: ["LabCommands"]),
+
         // Support for tests: a private cluster, databases with the schema in them, facts made by hand.
-        .target(name: "PostgresTesting", dependencies: ["Postgres", "PrivateCluster", logging], path: "Tests/PostgresTesting"),
-        .target(name: "HTTPServingTesting", dependencies: [nioCore, nioPosix], path: "Tests/HTTPServingTesting"),
-        .target(name: "PrometheusTesting", path: "Tests/PrometheusTesting"),
-        .target(name: "InboxTesting", dependencies: ["Postgres", "PostgresTesting", "Schema", logging], path: "Tests/InboxTesting"),
-        .target(name: "LedgerTesting", dependencies: ["AppStore", "Ledger"], path: "Tests/LedgerTesting"),
+        .target(name: "PostgresTesting", dependencies: ["Postgres", "TemporaryPostgres", logging], path: "Tests/Support/PostgresTesting"),
+        .target(name: "HTTPServingTesting", dependencies: [nioCore, nioPosix], path: "Tests/Support/HTTPServingTesting"),
+        .target(name: "PrometheusTesting", path: "Tests/Support/PrometheusTesting"),
+        .target(
+            name: "InboxTesting",
+            dependencies: ["Postgres", "PostgresTesting", "Schema", logging],
+            path: "Tests/Support/InboxTesting"
+        ),
+        .target(name: "RandomJSON", dependencies: ["Randomness", "StrictJSON"], path: "Tests/Support/RandomJSON"),
+        .target(name: "LedgerTesting", dependencies: ["AppStore", "StrictJSON", "Ledger"], path: "Tests/Support/LedgerTesting"),
         // Notifications that are really signed and verified; whole lives of customers, with a model of what the books must say of them.
         .target(
             name: "SignedTesting",
-            dependencies: ["AppStore", "AppStoreVerification", "StoreSimulator"],
-            path: "Tests/SignedTesting"
+            dependencies: ["AppStore", "StrictJSON", "AppStoreVerification", "StoreSimulator"],
+            path: "Tests/Support/SignedTesting"
         ),
         .target(
             name: "LivesTesting",
-            dependencies: ["AppStore", "Ledger", "OpenSSL", "Postgres", "Randomness", "StoreSimulator"],
-            path: "Tests/LivesTesting"
+            dependencies: ["AppStore", "StrictJSON", "Ledger", "OpenSSL", "Postgres", "Randomness", "StoreSimulator"],
+            path: "Tests/Support/LivesTesting"
         ),
 
         // The built program, its clients and its databases.
         .target(
             name: "EndToEndTesting",
-            dependencies: ["AppStore", "OpenSSL", "Postgres", "PostgresTesting", "PrivateCluster", "StoreSimulator"],
-            path: "Tests/EndToEndTesting"
+            dependencies: ["AppStore", "StrictJSON", "OpenSSL", "Postgres", "PostgresTesting", "TemporaryPostgres", "StoreSimulator"],
+            path: "Tests/Support/EndToEndTesting"
         ),
 
-        .testTarget(name: "AppStoreTests", dependencies: ["Randomness", "AppStore"]),
+        .testTarget(
+            name: "StrictJSONTests",
+            dependencies: ["AppStore", "RandomJSON", "Randomness", "StrictJSON"],
+            path: "Tests/Unit/StrictJSONTests"
+        ),
+        .testTarget(
+            name: "AppStoreTests",
+            dependencies: ["RandomJSON", "Randomness", "AppStore", "StrictJSON"],
+            path: "Tests/Unit/AppStoreTests"
+        ),
         .testTarget(
             name: "AppStoreVerificationTests",
-            dependencies: ["Randomness", "AppStore", "AppStoreVerification", "OpenSSL", "StoreSimulator"]
+            dependencies: ["Randomness", "AppStore", "StrictJSON", "AppStoreVerification", "OpenSSL", "StoreSimulator"],
+            path: "Tests/Unit/AppStoreVerificationTests"
         ),
         .testTarget(
             name: "BenchmarksTests",
             dependencies: [
-                "AppStore", "Benchmarks", "OpenSSL", "Postgres", "PrivateCluster", "Randomness", "StoreSimulator", "appstore-inbox",
-            ]
+                "AppStore", "StrictJSON", "Benchmarks", "OpenSSL", "Postgres", "TemporaryPostgres", "Randomness", "StoreSimulator",
+                "appstore-inbox", "appstore-inbox-lab",
+            ],
+            path: "Tests/Integration/BenchmarksTests"
         ),
         .testTarget(
             name: "ChaosTests",
             dependencies: [
-                "AppStore", "EndToEndTesting", "LivesTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrivateCluster", "Randomness",
+                "AppStore", "StrictJSON", "EndToEndTesting", "LivesTesting", "OpenSSL", "Postgres", "PostgresTesting", "TemporaryPostgres",
+                "Randomness",
                 "StoreSimulator", "appstore-inbox",
-            ]
+            ],
+            path: "Tests/Chaos/ChaosTests"
         ),
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Commands", "HTTPServing", "Inbox", "Ingest", "Outbox", "Postgres", "Prometheus",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "HTTPServing", "GroupCommit", "InboxQueue", "Ingest",
+                "Outbox", "Postgres", "Prometheus",
                 "PrometheusTesting", "Schema", "ShopAPI", "OpenSSL", "StoreSimulator", argumentParser, logging, metrics,
-            ]
+            ],
+            path: "Tests/Unit/CommandsTests"
         ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "AppStore", "EndToEndTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting", "StoreSimulator",
-                "appstore-inbox",
-            ]
+                "AppStore", "StrictJSON", "EndToEndTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting",
+                "StoreSimulator",
+                "appstore-inbox", "appstore-inbox-lab",
+            ],
+            path: "Tests/EndToEnd/EndToEndTests"
         ),
         .testTarget(
-            name: "HandlersTests",
-            dependencies: ["AppStore", "AppStoreVerification", "Handlers", "Ledger", "SignedTesting", "StoreSimulator"]
+            name: "InterpretationTests",
+            dependencies: [
+                "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "Ledger", "SignedTesting", "StoreSimulator",
+            ],
+            path: "Tests/Unit/InterpretationTests"
         ),
         .testTarget(
             name: "HTTPServingTests",
             dependencies: [
-                "AppStore", "HTTPServing", "HTTPServingTesting", "Prometheus", "PrometheusTesting", "Randomness", logging, metrics, nioCore,
+                "AppStore", "StrictJSON", "HTTPServing", "HTTPServingTesting", "Prometheus", "PrometheusTesting", "Randomness", logging,
+                metrics, nioCore,
                 nioEmbedded, nioHTTP1, serviceLifecycle,
-            ]
+            ],
+            path: "Tests/Integration/HTTPServingTests"
         ),
-        .testTarget(name: "InboxIntakeTests", dependencies: ["Inbox", "Prometheus", "PrometheusTesting", logging, serviceLifecycle]),
         .testTarget(
-            name: "InboxTests",
+            name: "GroupCommitTests",
+            dependencies: ["GroupCommit", "Postgres", "Prometheus", "PrometheusTesting", logging, serviceLifecycle],
+            path: "Tests/Unit/GroupCommitTests"
+        ),
+        .testTarget(
+            name: "InboxQueueTests",
             dependencies: [
-                "Inbox", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting", logging, metrics,
+                "InboxQueue", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting", logging, metrics,
                 serviceLifecycle,
-            ]
+            ],
+            path: "Tests/Integration/InboxQueueTests"
         ),
         .testTarget(
             name: "IngestTests",
             dependencies: [
-                "AppStoreVerification", "HTTPServing", "HTTPServingTesting", "Inbox", "Ingest", "SQL", "Postgres", "PostgresTesting",
+                "AppStoreVerification", "HTTPServing", "HTTPServingTesting", "GroupCommit", "InboxQueue", "Ingest", "SQL", "Postgres",
+                "PostgresTesting",
                 "Prometheus",
                 "PrometheusTesting", "Schema", logging, serviceLifecycle,
-            ]
+            ],
+            path: "Tests/Integration/IngestTests"
         ),
         .testTarget(
             name: "LedgerStoreTests",
             dependencies: [
-                "Randomness", "AppStore", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting",
-            ]
+                "Randomness", "AppStore", "StrictJSON", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres",
+                "PostgresTesting",
+            ],
+            path: "Tests/Integration/LedgerStoreTests"
         ),
-        .testTarget(name: "InterfaceTests", dependencies: ["InboxTesting", "Postgres", "PostgresTesting"]),
-        .testTarget(name: "LedgerTests", dependencies: ["Randomness", "AppStore", "Ledger", "LedgerTesting"]),
-        .testTarget(name: "OpenSSLTests", dependencies: ["Randomness", "OpenSSL"]),
+        .testTarget(
+            name: "InterfaceTests",
+            dependencies: ["InboxTesting", "Postgres", "PostgresTesting"],
+            path: "Tests/Integration/InterfaceTests"
+        ),
+        .testTarget(
+            name: "LedgerTests",
+            dependencies: ["Randomness", "AppStore", "StrictJSON", "Ledger", "LedgerTesting"],
+            path: "Tests/Unit/LedgerTests"
+        ),
+        .testTarget(name: "OpenSSLTests", dependencies: ["Randomness", "OpenSSL"], path: "Tests/Unit/OpenSSLTests"),
         .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Commands", "Handlers", "Inbox", "Ledger", "Postgres", "Randomness", "SignedTesting",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Interpretation", "InboxQueue", "Ledger", "Postgres",
+                "Randomness", "SignedTesting",
                 "StoreSimulator", "Worker",
-            ]
+            ],
+            path: "Tests/Unit/OperatorCommandsTests"
         ),
         .testTarget(
             name: "OrderIndependenceTests",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Handlers", "Inbox", "InboxTesting", "Ledger", "LedgerStore", "LivesTesting",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore",
+                "LivesTesting",
                 "Postgres", "PostgresTesting", "Randomness", "StoreSimulator", "Worker", logging, serviceLifecycle,
-            ]
+            ],
+            path: "Tests/Properties/OrderIndependenceTests"
         ),
         .testTarget(
             name: "PgBouncerTests",
             dependencies: [
-                "AppStore", "EndToEndTesting", "HTTPServing", "HTTPServingTesting", "Inbox", "InboxTesting", "Postgres", "PostgresTesting",
-                "PrivateCluster", "ShopAPI", "SignedTesting", "StoreSimulator", "Worker", "appstore-inbox", logging, serviceLifecycle,
-            ]
+                "AppStore", "StrictJSON", "EndToEndTesting", "HTTPServing", "HTTPServingTesting", "GroupCommit", "InboxQueue",
+                "InboxTesting", "Postgres", "PostgresTesting",
+                "TemporaryPostgres", "ShopAPI", "SignedTesting", "StoreSimulator", "Worker", "appstore-inbox", logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/PgBouncerTests"
         ),
         .testTarget(
             name: "PlanTests",
             dependencies: [
-                "AppStore", "Inbox", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "OpenSSL", "Outbox", "Postgres",
+                "AppStore", "StrictJSON", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "OpenSSL", "Outbox",
+                "Postgres",
                 "PostgresTesting", logging,
-            ]
+            ],
+            path: "Tests/Integration/PlanTests"
         ),
         // A worker that marked bodies kill or hang.
         .executableTarget(
             name: "PoisonedWorker",
-            dependencies: ["Inbox", "Postgres", "Worker", logging, serviceLifecycle, unixSignals],
-            path: "Tests/PoisonedWorker"
+            dependencies: ["InboxQueue", "Postgres", "Worker", logging, serviceLifecycle, unixSignals],
+            path: "Tests/Support/PoisonedWorker"
         ),
         .testTarget(
             name: "PoisonTests",
-            dependencies: ["InboxTesting", "PoisonedWorker", "Postgres", "PostgresTesting", "PrivateCluster"]
+            dependencies: ["InboxTesting", "PoisonedWorker", "Postgres", "PostgresTesting", "TemporaryPostgres"],
+            path: "Tests/Chaos/PoisonTests"
         ),
-        .testTarget(name: "PostgresTests", dependencies: ["Randomness", "Postgres", "PostgresTesting", logging, serviceLifecycle]),
-        .testTarget(name: "PrometheusTests", dependencies: ["Prometheus", "PrometheusTesting", "Randomness", metrics]),
-        .testTarget(name: "SchemaTests", dependencies: ["InboxTesting", "SQL", "Postgres", "PostgresTesting", "PrivateCluster", "Schema"]),
+        .testTarget(
+            name: "PostgresTests",
+            dependencies: ["Randomness", "Postgres", "PostgresTesting", logging, serviceLifecycle],
+            path: "Tests/Integration/PostgresTests"
+        ),
+        .testTarget(
+            name: "PrometheusTests",
+            dependencies: ["Prometheus", "PrometheusTesting", "Randomness", metrics],
+            path: "Tests/Unit/PrometheusTests"
+        ),
+        .testTarget(
+            name: "SchemaTests",
+            dependencies: ["InboxTesting", "SQL", "Postgres", "PostgresTesting", "TemporaryPostgres", "Schema"],
+            path: "Tests/Integration/SchemaTests"
+        ),
         .testTarget(
             name: "ShopAPITests",
             dependencies: [
-                "AppStore", "HTTPServing", "HTTPServingTesting", "Handlers", "InboxTesting", "OpenSSL", "Postgres", "PostgresTesting",
+                "AppStore", "StrictJSON", "HTTPServing", "HTTPServingTesting", "Interpretation", "InboxTesting", "OpenSSL", "Postgres",
+                "PostgresTesting",
                 "Schema", "ShopAPI", "StoreSimulator", httpTypes, logging, serviceLifecycle,
-            ]
+            ],
+            path: "Tests/Integration/ShopAPITests"
         ),
         .testTarget(
             name: "StoreSimulatorTests",
-            dependencies: ["AppStore", "AppStoreVerification", "OpenSSL", "Randomness", "StoreSimulator"]
+            dependencies: ["AppStore", "StrictJSON", "AppStoreVerification", "OpenSSL", "Randomness", "StoreSimulator"],
+            path: "Tests/Unit/StoreSimulatorTests"
         ),
         .testTarget(
             name: "OutboxTests",
             dependencies: [
-                "AppStore", "InboxTesting", "Ledger", "LedgerStore", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus",
+                "AppStore", "StrictJSON", "InboxTesting", "Ledger", "LedgerStore", "OpenSSL", "Outbox", "Postgres", "PostgresTesting",
+                "Prometheus",
                 "PrometheusTesting", "StoreSimulator", "StoreSimulatorServer", logging, nioCore, nioSSL, serviceLifecycle,
-            ]
+            ],
+            path: "Tests/Integration/OutboxTests"
         ),
-        .testTarget(name: "SystemdTests", dependencies: ["Systemd", logging]),
+        .testTarget(name: "SystemdTests", dependencies: ["Systemd", logging], path: "Tests/Unit/SystemdTests"),
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "AppStore", "Handlers", "Inbox", "InboxTesting", "Ledger", "Postgres", "PostgresTesting", "Randomness", "SignedTesting",
+                "AppStore", "StrictJSON", "Interpretation", "InboxQueue", "InboxTesting", "Ledger", "Postgres", "PostgresTesting",
+                "Randomness", "SignedTesting",
                 "StoreSimulator", "Worker", logging,
-            ]
+            ],
+            path: "Tests/Integration/WorkerTests"
         ),
     ]
 )

@@ -1,25 +1,25 @@
 # shellcheck shell=bash disable=SC2154
-# The story of deploy/demo --legacy: a customer of an app with StoreKit 1, told by receipts and notifications V1 alone, and a second account
+# The demo of deploy/demo --legacy: a customer of an app with StoreKit 1, known by receipts and notifications V1 only, and a second account
 # on the same Apple ID. Sourced by deploy/demo, whose functions and variables it uses.
 
-# post_receipt FILE USER TRANSACTION: what the app of that user posts after a purchase; the answer's body, and on a line of its own its status.
+# post_receipt FILE USER TRANSACTION: posts a receipt as the user's app does; prints the answer's body, and its status on another line.
 post_receipt() {
     printf '{"receiptData":"%s","user":"%s","transactionId":"%s"}' "$(<"$folder/life/$1")" "$2" "$3" >"$folder/submission.json"
     curl --silent --max-time 15 --write-out '\n%{http_code}' --header "@$folder/headers" --data-binary "@$folder/submission.json" \
         "http://127.0.0.1:$api_port/v1/receipts?wait=10"
 }
 
-# told_by WHAT ANSWER EXPECTED: shows what the app was told.
-told_by() { printf '  POST /v1/receipts %-21s %s  %s\n' "$1" "${2##*$'\n'}" "$3"; }
+# show_answer WHAT ANSWER COMMENT: prints the status of an answer to an app.
+show_answer() { printf '  POST /v1/receipts %-21s %s  %s\n' "$1" "${2##*$'\n'}" "$3"; }
 
 no_call_is_open() { [[ $(sql "SELECT count(*) FROM appstore.outbox_status WHERE state = 'open'") == 0 ]] && is_settled; }
 user_of() { sql "SELECT coalesce(user_id, 'no user') || ' ' || status FROM appstore.orders WHERE transaction_id = '$1'"; }
 addresses_are_known() { [[ -s $folder/store.jsonl ]] && grep -q '"sandbox"' "$folder/store.jsonl"; }
 
-tell_legacy_story() {
+run_legacy_demo() {
     local secret order charges contract anna_first anna_renewed anna_recovered ben_bought answer url status before file
 
-    heading "An order, and a make-believe verifyReceipt"
+    heading "An order, and a simulated verifyReceipt"
     order=$(sql "SELECT appstore.create_order('anna', '$product')")
     say "  SELECT appstore.create_order('anna', '$product')  ->  $order"
     say "  The app passes that UUID to StoreKit 1 as applicationUsername."
@@ -27,14 +27,14 @@ tell_legacy_story() {
     secret=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
     mkdir -p "$folder/secrets"
     (umask 077 && printf '%s\n' "$secret" >"$folder/secrets/$bundle")
-    "$program" demo legacy --out "$folder/life" --secret-file "$folder/secrets/$bundle" --order "$order" >"$folder/store.jsonl" 2>"$folder/store.log" &
+    "$lab" demo legacy --out "$folder/life" --secret-file "$folder/secrets/$bundle" --order "$order" >"$folder/store.jsonl" 2>"$folder/store.log" &
     say "$!" >>"$pids"
-    wait_for 30 "the make-believe verifyReceipt" addresses_are_known
+    wait_for 30 "the simulated verifyReceipt" addresses_are_known
     mapfile -t charges < <(member transactionId <"$folder/store.jsonl")
     anna_first=${charges[0]} anna_renewed=${charges[1]} anna_recovered=${charges[3]} ben_bought=${charges[5]}
     contract=$anna_first
 
-    heading "Two daemons that know the app's shared secret"
+    heading "Two daemons with the app's shared secret"
     listen_port=$(free_port) admin_port=$(free_port) api_port=$(free_port)
     url=http://127.0.0.1:$listen_port/apple/v1/notifications
     export APPSTORE_INBOX_API_DATABASE_URL="host=$socket user=appstore_api dbname=postgres"
@@ -48,25 +48,25 @@ tell_legacy_story() {
     key=$(APPSTORE_INBOX_DATABASE_URL=$database "$program" key create demo --verb receipts:submit --verb entitlements:read 2>"$folder/key.log")
     (umask 077 && printf 'Authorization: Bearer %s\nContent-Type: application/json\n' "$key" >"$folder/headers")
 
-    heading "Anna's life, and a renewal of hers that comes late"
+    heading "Anna's subscription"
     answer=$(post_receipt 1-anna-bought.receipt anna "$anna_first")
-    told_by "by Anna's app" "$answer" "her purchase, four months ago"
-    must_be "it hears that it may finish the transaction" "200 $anna_first" "${answer##*$'\n'} $(sed -n 's/.*"finish":\["\([0-9]*\)"\].*/\1/p' <<<"$answer")"
-    post 3-anna-failed-to-renew.json "a charge fails, within days of grace"
-    post 4-anna-recovered.json "and succeeds five days later"
-    post 5-anna-turned-renewal-off.json "she turns renewal off"
+    show_answer "by Anna's app" "$answer" "her purchase, four months ago"
+    must_be "the app may finish the transaction" "200 $anna_first" "${answer##*$'\n'} $(sed -n 's/.*"finish":\["\([0-9]*\)"\].*/\1/p' <<<"$answer")"
+    post 3-anna-failed-to-renew.json "a charge fails; a grace period begins"
+    post 4-anna-recovered.json "the charge succeeds five days later"
+    post 5-anna-turned-renewal-off.json "she unsubscribes"
     sed "s/$secret/0000/g" "$folder/life/2-anna-renewed.json" >"$folder/life/wrong-secret.json"
     status=$(curl --silent --output /dev/null --write-out '%{http_code}' --header 'Content-Type: application/json' \
         --data-binary "@$folder/life/wrong-secret.json" "$url")
-    must_be "who does not know the secret is turned away" 401 "$status"
+    must_be "a notification with a wrong secret is refused" 401 "$status"
     wait_for 60 "verifyReceipt to have answered" no_call_is_open
 
-    heading "Ben, another account of the shop's, buys with the same Apple ID"
+    heading "Ben, another account of the shop, buys with the same Apple ID"
     answer=$(post_receipt 6-ben-bought.receipt ben "$ben_bought")
-    told_by "by Ben's app" "$answer" "his purchase, yesterday"
-    must_be "it may finish it" 200 "${answer##*$'\n'}"
+    show_answer "by Ben's app" "$answer" "his purchase, yesterday"
+    must_be "the app may finish the transaction" 200 "${answer##*$'\n'}"
     answer=$(post_receipt 6-ben-bought.receipt clara "$ben_bought")
-    must_be "what is Ben's cannot be taken with a copy of his receipt" "409 urn:appstore-inbox:problem:owner-conflict" \
+    must_be "another user cannot claim Ben's purchase with a copy of his receipt" "409 urn:appstore-inbox:problem:owner-conflict" \
         "${answer##*$'\n'} $(member type <<<"$answer")"
     post 2-anna-renewed.json "Anna's first renewal, months late"
     post 7-anna-refunded.json "Apple refunds Anna's last period"
@@ -76,7 +76,7 @@ tell_legacy_story() {
     heading "The outcome of each event"
     table "SELECT event_id AS event, source, coalesce(notification_type, '') AS notification, result, coalesce(reason, '') AS reason
            FROM appstore.inbox_status ORDER BY event_id"
-    heading "What was asked of verifyReceipt"
+    heading "The calls of verifyReceipt"
     table "SELECT call_id AS call, kind, event_id AS event, state, attempts, answer_event_id AS answer FROM appstore.outbox_status ORDER BY 1"
     heading "The timeline of the contract"
     table "SELECT to_char(occurred_at, 'YYYY-MM-DD HH24:MI') AS happened, what, product_id AS product, transaction_id AS transaction,
@@ -88,29 +88,29 @@ tell_legacy_story() {
     table "SELECT user_id AS user, entitlement, active, to_char(until, 'YYYY-MM-DD HH24:MI') AS until, why
            FROM appstore.entitlements WHERE original_transaction_id = '$contract'"
 
-    heading "Is all as it must be?"
+    heading "Checks"
     must_be "Anna's order is paid by her purchase" "$order anna paid" \
         "$(sql "SELECT order_no FROM appstore.orders WHERE transaction_id = '$anna_first'") $(user_of "$anna_first")"
-    must_be "the renewal that came late is hers" "anna paid" "$(user_of "$anna_renewed")"
-    must_be "the period that Apple refunded is hers, too" "anna refunded" "$(user_of "$anna_recovered")"
-    must_be "Ben's purchase is his" "ben paid" "$(user_of "$ben_bought")"
-    must_be "each period is granted once, whoever told of it how often" "4 4" \
+    must_be "the renewal that came late belongs to Anna" "anna paid" "$(user_of "$anna_renewed")"
+    must_be "the period that Apple refunded belongs to Anna" "anna refunded" "$(user_of "$anna_recovered")"
+    must_be "Ben's purchase belongs to Ben" "ben paid" "$(user_of "$ben_bought")"
+    must_be "each period is granted once" "4 4" \
         "$(sql "SELECT count(*) || ' ' || count(DISTINCT transaction_id) FROM appstore.effects WHERE kind = 'granted' AND original_transaction_id = '$contract'")"
-    must_be "the refund happened once" 1 \
+    must_be "the refund has its effect once" 1 \
         "$(sql "SELECT count(*) FROM appstore.effects WHERE kind = 'refunded' AND original_transaction_id = '$contract'")"
     must_be "Ben may use it, Anna may not" "ben pro t" \
         "$(sql "SELECT string_agg(concat_ws(' ', user_id, entitlement, active), ', ') FROM appstore.entitlements WHERE original_transaction_id = '$contract'")"
     must_be "the second copy of the refund is a duplicate" 1 \
         "$(sql "SELECT count(*) FROM appstore.inbox_status WHERE result = 'duplicate' AND notification_type = 'REFUND'")"
-    must_be "the secret is nowhere in the database" 0 \
+    must_be "the secret is not in the database" 0 \
         "$("$(postgres_bindir)/pg_dump" --dbname="$database" --data-only --inserts | grep -c -e "$secret" -e "$(printf '%s' "$secret" | od -An -tx1 | tr -d ' \n')" || true)"
-    must_be "nor in a log" 0 "$(cat "$folder"/*.log | grep -c "$secret" || true)"
+    must_be "the secret is not in a log" 0 "$(cat "$folder"/*.log | grep -c "$secret" || true)"
 
-    heading "All of Apple's notifications once more"
+    heading "All of Apple's notifications again"
     before=$(sql "SELECT appstore.state_digest('$environment')")
     for file in 2-anna-renewed 3-anna-failed-to-renew 4-anna-recovered 5-anna-turned-renewal-off 7-anna-refunded; do
         post "$file.json" "again"
     done
     wait_for 60 "every event to be settled" is_settled
-    must_be "the books are the same" "$before" "$(sql "SELECT appstore.state_digest('$environment')")"
+    must_be "the ledger is unchanged" "$before" "$(sql "SELECT appstore.state_digest('$environment')")"
 }

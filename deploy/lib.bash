@@ -1,11 +1,11 @@
-# Shared by the scripts of this folder; sourced, never run.
+# Functions of the scripts in this folder, which source it.
 # shellcheck shell=bash
 
-# The repository, wherever it was called from.
+# The folder of the repository.
 # shellcheck disable=SC2034
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# A cluster of the caller's must not be reached by accident.
+# Scripts must not connect to the caller's own cluster.
 unset PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGPASSWORD PGPASSFILE PGSERVICE PGSERVICEFILE PGOPTIONS PGDATA PGAPPNAME
 
 if [[ -t 1 && -z ${NO_COLOR:-} ]]; then
@@ -22,7 +22,7 @@ fail() {
     exit 1
 }
 
-# The folder of PostgreSQL's server programs, newest version first; Debian keeps them out of PATH.
+# The folder of PostgreSQL's server programs. On Debian they are not in PATH; the newest version comes first.
 postgres_bindir() {
     local candidate
     for candidate in "$(command -v initdb >/dev/null && dirname "$(readlink -f "$(command -v initdb)")")" \

@@ -4,25 +4,25 @@ package enum SchemaContract {
     package static let current: Int32 = 1
 }
 
-/// What `appstore-inbox migrate` makes of a database, compiled into the program so that it needs no files beside it.
+/// The schema that `appstore-inbox migrate` creates, compiled into the program.
 package struct SchemaManifest: Sendable {
-    /// The version of the schema that ``tables`` make, which is that of the last step.
+    /// The version of the schema that ``tables`` create, which is that of the last step.
     package var version = 1
-    /// The contract of the schema that ``tables`` make.
+    /// The contract of the schema that ``tables`` create.
     package var contract = SchemaContract.current
-    /// What holds data, in order of creation: the wanted state, which a new database is made of.
+    /// The tables of a new database, in order of creation.
     package var tables = Self.tables
-    /// From one release to the next, oldest first.
+    /// The migrations from release to release, oldest first.
     package var steps = Self.steps
-    /// In any order: the bodies of functions are checked when all are there.
+    /// The functions in any order: their bodies are checked when all exist.
     package var functions = Self.functions
-    /// In an order in which each view follows those that it reads.
+    /// The views, each after those that it reads.
     package var views = Self.views
-    /// Creates the cluster's roles and their settings; safe to run again.
+    /// Creates the cluster's roles and their settings; safe to run repeatedly.
     package var roles = SchemaFile("roles", PackageResources.roles_sql)
-    /// All privileges of the roles, from nothing.
+    /// Grants all privileges of the roles.
     package var grants = SchemaFile("grants", PackageResources.grants_sql)
-    /// What `appstore.schema_fingerprint()` says of a database that was made of these files.
+    /// The result of `appstore.schema_fingerprint()` in a database that these files created.
     package var fingerprint = SchemaFile("fingerprint", PackageResources.fingerprint_txt).text
 
     package init() {}
@@ -44,6 +44,7 @@ extension SchemaManifest {
 
     private static let functions = [
         SchemaFile("functions/inbox/receive", PackageResources.receive_sql),
+        SchemaFile("functions/inbox/recover_lost_batches", PackageResources.recover_lost_batches_sql),
         SchemaFile("functions/inbox/settle", PackageResources.settle_sql),
         SchemaFile("functions/inbox/store", PackageResources.store_sql),
         SchemaFile("functions/ledger/access_until", PackageResources.access_until_sql),
@@ -120,12 +121,12 @@ package struct SchemaFile: Sendable {
     }
 }
 
-/// A file of `steps/`, which takes a database from one version to the next.
+/// A file of `steps/`, which migrates a database from one version to the next.
 ///
 /// Its first lines are comments. `-- breaking` among them raises the contract: programs of earlier releases stop working with the database.
-/// `-- concurrently` has the step run outside of a transaction: it is a query then, and each row is a statement that is run by itself.
+/// With `-- concurrently` the step runs outside of a transaction: it is a query, and each row of its result is a statement to run.
 package struct SchemaStep: Sendable {
-    /// The number that the file's name begins with.
+    /// The version: the number at the beginning of the file's name.
     package let version: Int
     package let file: SchemaFile
 

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The statements of operators' commands, and what each program sends first; each file says what its statement is for.
+/// The statements of the operator's commands, and the first statement of each session; each file documents its statement.
 extension StatementFile {
     package static let adoptRoleSettings = StatementFile(name: "adopt_role_settings", bytes: PackageResources.adopt_role_settings_sql)
     package static let explainInbox = StatementFile(name: "explain_inbox", bytes: PackageResources.explain_inbox_sql)

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The statements with which a worker merges a batch into the ledger; each file says what its statement is for.
+/// The statements with which a worker merges a batch into the ledger; each file documents its statement.
 extension StatementFile {
     package static let mergeOutboundCalls = StatementFile(name: "merge_outbound_calls", bytes: PackageResources.merge_outbound_calls_sql)
     package static let mergeNotifications = StatementFile(name: "merge_notifications", bytes: PackageResources.merge_notifications_sql)
@@ -40,10 +40,8 @@ extension StatementFile {
     package static let all = queue + ledger + outbox + shop + commands
 
     private static let queue = [
-        changeMarker, claim, claimAgain, claimIsolated, findLostBatches, findUnsettled, holdLostEvents, isolateLostEvents,
-        lockLostMarkers, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls,
-        maintenanceExpireNotifications, maintenancePartitions, markBatch, markIsolated, noteLostBatches, postponeEvents, postponeLostEvents,
-        probeQueue, readBodies,
-        readInboxStatistics, receiveBodies, removeMarkers, setTimeouts, settleBatch,
+        claim, claimEvent, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls, maintenanceExpireNotifications,
+        maintenancePartitions, markBatch, postponeEvents, probeQueue, readBodies, readInboxStatistics, receiveBodies, recoverBatches,
+        reserveIsolated, settleBatch,
     ]
 }

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The statements of the outbox; each file says what its statement is for.
+/// The statements of the outbox; each file documents its statement.
 extension StatementFile {
     package static let outboxLeaseCalls = StatementFile(name: "outbox_lease_calls", bytes: PackageResources.outbox_lease_calls_sql)
     package static let outboxReleaseCall = StatementFile(name: "outbox_release_call", bytes: PackageResources.outbox_release_call_sql)

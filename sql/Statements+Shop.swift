@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The statements of the HTTP API and of its keys; each file says what its statement is for.
+/// The statements of the HTTP API and of its keys; each file documents its statement.
 extension StatementFile {
     package static let shopReadKey = StatementFile(name: "shop_read_key", bytes: PackageResources.shop_read_key_sql)
     package static let shopCreateOrder = StatementFile(name: "shop_create_order", bytes: PackageResources.shop_create_order_sql)

@@ -18,20 +18,20 @@ $revoke$;
 GRANT USAGE ON SCHEMA appstore
     TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api;
 
--- Every daemon asks whether the schema is one that it works with.
+-- Every daemon checks the contract of the schema.
 GRANT SELECT ON appstore.fence, appstore.schema_history
     TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api;
 GRANT EXECUTE ON FUNCTION appstore.admits TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_api;
 
--- ingest hands over bodies, and can do nothing else.
+-- ingest stores bodies through a function, and can do nothing else.
 GRANT EXECUTE ON FUNCTION appstore.receive TO appstore_ingest;
 
--- worker: reads bodies; claims, merges registers, settles; never changes or deletes a body. Orders, claims and what is derived of a contract
--- it writes through functions only.
+-- worker: reads bodies; claims, merges registers, settles; never changes or deletes a body. It writes orders, claims and the derived columns
+-- of contracts through functions only.
 GRANT SELECT ON appstore.inbox, appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.inbox_partitions, appstore.outbox_status,
     appstore.outcome_history, appstore.owner_links, appstore.products, appstore.retention, appstore.audit_log, appstore.orders,
     appstore.ownership_claims, appstore.effects TO appstore_worker;
-GRANT SELECT, UPDATE (run_at, attempts, is_isolated, last_error, deaths) ON appstore.inbox_queue TO appstore_worker;
+GRANT SELECT, UPDATE (run_at, attempts, is_isolated, last_error) ON appstore.inbox_queue TO appstore_worker;
 GRANT SELECT ON appstore.outcomes TO appstore_worker;
 GRANT SELECT, INSERT ON appstore.event_contracts TO appstore_worker;
 GRANT SELECT, INSERT (environment, notification_uuid, first_event_id) ON appstore.seen_notifications TO appstore_worker;
@@ -39,8 +39,8 @@ GRANT SELECT, INSERT, UPDATE ON appstore.transactions, appstore.v1_renewals, app
     TO appstore_worker;
 GRANT SELECT, INSERT (kind, call_key, bundle_id, event_id, asked_by, fallback_source, deadline_at),
       UPDATE (asked_by, epoch, is_leased, run_at) ON appstore.outbox TO appstore_worker;
-GRANT SELECT, DELETE, INSERT (lane, event_ids, is_alone, marked_at), UPDATE (is_alone, lost_at) ON appstore.batch_markers TO appstore_worker;
--- Of a contract only the register of its renewal.
+GRANT SELECT, INSERT (lane, event_ids, is_alone, marked_at) ON appstore.batch_markers TO appstore_worker;
+-- Of contracts it writes only the register of the renewal.
 GRANT SELECT ON appstore.contracts TO appstore_worker;
 GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_product_id, auto_renew_product_id, auto_renew_status,
               expiration_intent, is_in_billing_retry_period, price_increase_status, grace_period_expires_date, renewal_date, renewal_price,
@@ -53,7 +53,7 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
               recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id, renewal_billing_plan_type,
               renewal_signed_date, renewal_hash)
     ON appstore.contracts TO appstore_worker;
-GRANT EXECUTE ON FUNCTION appstore.settle, appstore.apply_facts, appstore.derive_refund_requests, appstore.answer_call,
+GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.apply_facts, appstore.derive_refund_requests, appstore.answer_call,
     appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions, appstore.drop_aged_partition, appstore.expire,
     appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics, appstore.outbox_statistics TO appstore_worker;
 
@@ -83,7 +83,7 @@ GRANT EXECUTE ON FUNCTION appstore.create_order, appstore.link_owner, appstore.c
     TO appstore_backend;
 GRANT SELECT ON appstore.consumption_requests, appstore.payments, appstore.entitlement_terms, appstore.entitlements TO appstore_backend;
 
--- api: the HTTP interface, which faces the shop's backend. Each function checks the key that it is given.
+-- api: the HTTP API for the shop's backend. Each function checks the key in its arguments.
 GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.api_link_owner, appstore.api_submit_transaction,
     appstore.api_submit_receipt, appstore.api_event, appstore.api_entitlements, appstore.api_subscription, appstore.api_receipt_charges,
     appstore.api_receipt_question TO appstore_api;

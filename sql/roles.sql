@@ -1,12 +1,12 @@
 -- The roles of appstore-inbox, for one cluster. Safe to run again; `appstore-inbox migrate` runs it when its own role may create roles.
 --
 --   appstore_owner     owns schema appstore; cannot log in: migrate acts as it by SET ROLE
---   appstore_ingest    may hand over bodies: EXECUTE appstore.receive
+--   appstore_ingest    may store bodies: EXECUTE appstore.receive
 --   appstore_worker    claims, merges, settles; never changes or deletes a body
 --   appstore_operator  reads everything but bodies, repairs through functions
 --   appstore_viewer    reads everything but bodies
---   appstore_backend   the shop's own backend by SQL: EXECUTE appstore.create_order, appstore.link_owner and what reads
---   appstore_api       the HTTP interface for the shop's own backend: EXECUTE what its routes need
+--   appstore_backend   the shop's own backend by SQL: EXECUTE appstore.create_order, appstore.link_owner and functions that read
+--   appstore_api       the HTTP API for the shop's own backend: EXECUTE the functions that its routes need
 --
 -- All but the owner may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).
 DO $roles$
@@ -35,8 +35,8 @@ BEGIN
 END
 $roles$;
 
--- appstore.inbox_statistics() runs as the owner and reports the oldest snapshot of all sessions, which keeps vacuum from its work. Without
--- this grant it sees only sessions of the owner; everything else works.
+-- appstore.inbox_statistics() runs as the owner and reports the oldest snapshot of all sessions, which keeps vacuum from removing dead rows.
+-- Without this grant it sees only sessions of the owner; everything else works.
 DO $statistics$
 BEGIN
     GRANT pg_read_all_stats TO appstore_owner;
@@ -54,7 +54,7 @@ DECLARE
 BEGIN
     FOR entry IN
         SELECT * FROM (VALUES
-            -- After a lock the functions must read what others have committed meanwhile, whatever the database's default is.
+            -- After a lock the functions must read rows committed meanwhile, whatever the database's default is.
             ('appstore_ingest',   'default_transaction_isolation',       'read committed'),
             ('appstore_worker',   'default_transaction_isolation',       'read committed'),
             ('appstore_operator', 'default_transaction_isolation',       'read committed'),
@@ -67,9 +67,9 @@ BEGIN
             -- A longer wait for a lock would hold up the whole batch: it is repeated later, and no attempt counts.
             ('appstore_worker',   'lock_timeout',                        '2s'),
             ('appstore_worker',   'idle_in_transaction_session_timeout', '60s'),
-            -- A worker whose machine disappears while the server sends it bodies would keep their events locked for a quarter of an hour.
+            -- Otherwise a worker whose machine disappears while the server sends it bodies keeps their events locked for a quarter of an hour.
             ('appstore_worker',   'tcp_user_timeout',                    '30s'),
-            -- The worker looks up keys, and its plans are kept: they must not be made for the few rows of the first minute.
+            -- The worker looks up keys with cached plans, which must not be made for the few rows of the first minute.
             ('appstore_worker',   'plan_cache_mode',                     'force_generic_plan'),
             ('appstore_worker',   'enable_seqscan',                      'off'),
             ('appstore_worker',   'jit',                                 'off'),
@@ -82,7 +82,7 @@ BEGIN
             ('appstore_backend',  'statement_timeout',                   '5s'),
             ('appstore_backend',  'lock_timeout',                        '2s'),
             ('appstore_backend',  'idle_in_transaction_session_timeout', '5s'),
-            -- These queries join a few tables: a plan kept from the first minute would read whole tables later.
+            -- These queries join a few tables: a plan cached in the first minute would read whole tables later.
             ('appstore_backend',  'plan_cache_mode',                     'force_custom_plan'),
             ('appstore_backend',  'jit',                                 'off'),
             ('appstore_api',      'statement_timeout',                   '5s'),

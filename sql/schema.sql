@@ -2,7 +2,7 @@
 
 CREATE SCHEMA appstore;
 
-COMMENT ON SCHEMA appstore IS 'appstore-inbox: made and owned by appstore-inbox migrate. Objects of others belong into a schema of their own.';
+COMMENT ON SCHEMA appstore IS 'appstore-inbox: created and owned by appstore-inbox migrate. Put other objects into a schema of their own.';
 
 CREATE TYPE appstore.claim_kind AS ENUM (
     'client',
@@ -13,7 +13,7 @@ CREATE TYPE appstore.claim_kind AS ENUM (
     'token'
 );
 
-COMMENT ON TYPE appstore.claim_kind IS 'What makes a claim to a contract. The order of declaration is the rank: of claims of one instant the one of the later kind counts.';
+COMMENT ON TYPE appstore.claim_kind IS 'The origin of a claim to a contract. The order of declaration is the rank: of claims of one instant the one of the later kind counts.';
 
 CREATE TYPE appstore.environment AS ENUM (
     'Production',
@@ -43,7 +43,7 @@ CREATE TYPE appstore.entitlement AS (
 	bundle_id text COLLATE pg_catalog."C"
 );
 
-COMMENT ON TYPE appstore.entitlement IS 'What a user may use at an instant. why is active, grace_period, or how it ended (entitlement_terms.why_ended); will_renew is null while Apple has not told it; until is infinity for what does not end.';
+COMMENT ON TYPE appstore.entitlement IS 'What a user may use at an instant. why is active, grace_period, or how it ended (entitlement_terms.why_ended); will_renew is null while it is unknown; until is infinity for an entitlement that does not end.';
 
 CREATE TYPE appstore.result AS ENUM (
     'applied',
@@ -56,7 +56,7 @@ CREATE TYPE appstore.result AS ENUM (
     'discarded'
 );
 
-COMMENT ON TYPE appstore.result IS 'What became of an event.';
+COMMENT ON TYPE appstore.result IS 'The result of an event.';
 
 CREATE TYPE appstore.repair_filter AS (
 	result appstore.result,
@@ -69,7 +69,7 @@ CREATE TYPE appstore.repair_filter AS (
 	received_before timestamp with time zone
 );
 
-COMMENT ON TYPE appstore.repair_filter IS 'Which outcomes a repair selects: those that meet every condition. A null condition is none.';
+COMMENT ON TYPE appstore.repair_filter IS 'Which outcomes a repair selects: those that meet every condition. A null condition is ignored.';
 
 CREATE TYPE appstore.repair_progress AS (
 	started_at timestamp with time zone,
@@ -81,7 +81,7 @@ CREATE TYPE appstore.repair_progress AS (
 	is_done boolean
 );
 
-COMMENT ON TYPE appstore.repair_progress IS 'Where a repair in steps is, see appstore.repair_step. null is the beginning.';
+COMMENT ON TYPE appstore.repair_progress IS 'The progress of a repair in steps, see appstore.repair_step. null is the beginning.';
 
 COMMENT ON COLUMN appstore.repair_progress.started_at IS 'Only outcomes that are older are repaired, so that each event is repaired once.';
 
@@ -139,7 +139,7 @@ CREATE TABLE appstore.contracts (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE appstore.contracts IS 'Everything that gives access, a subscription of one Apple ID in one group or a single purchase: what Apple last said of its renewal, and, derived, its owner, current period and access. A writer locks the contracts that it concerns first, in the order (environment, id).';
+COMMENT ON TABLE appstore.contracts IS 'Everything that gives access, a subscription of one Apple ID in one group or a single purchase: the latest state of its renewal from Apple, and, derived, its owner, current period and access. A writer first locks the contracts that it changes, in the order (environment, id).';
 
 COMMENT ON COLUMN appstore.contracts.renewal_status IS 'Apple''s: 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked; unknown ones are kept.';
 
@@ -149,7 +149,7 @@ COMMENT ON COLUMN appstore.contracts.renewal_signed_date IS 'Version of the regi
 
 COMMENT ON COLUMN appstore.contracts.owner_since IS 'effective_at of the claim that makes user_id the owner; null without a claim.';
 
-COMMENT ON COLUMN appstore.contracts.is_contested IS 'A client post, a V1 register or a later token hangs on the contract: a new renewal may concern more than the contract itself.';
+COMMENT ON COLUMN appstore.contracts.is_contested IS 'The contract has a client post, a V1 register or a later token: a new renewal may change more rows than the contract itself.';
 
 COMMENT ON COLUMN appstore.contracts.status IS 'Status of the register that counts: this one, or that of Notifications V1.';
 
@@ -212,7 +212,7 @@ CREATE TABLE appstore.transactions (
 )
 WITH (fillfactor='90');
 
-COMMENT ON TABLE appstore.transactions IS 'What Apple last said of each transaction. A transaction has two halves, each replaced as a whole by a newer fact of its kind: the JWS half (signed_date, payload_hash) and the receipt half (receipt_date, receipt_hash). Constants are those of the JWS half where there is one; expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie.';
+COMMENT ON TABLE appstore.transactions IS 'The latest state of each transaction from Apple. It has two halves, each replaced as a whole by a newer fact of its kind: the JWS half (signed_date, payload_hash) and the receipt half (receipt_date, receipt_hash). Constants are those of the JWS half where there is one; expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie.';
 
 COMMENT ON COLUMN appstore.transactions.app_account_token IS 'The order that Apple''s latest statement names; null also for a version 5 UUID, which is no order''s number but may be a period''s.';
 
@@ -232,7 +232,7 @@ COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that thi
 
 COMMENT ON COLUMN appstore.transactions.token_changed IS 'Between a merge and its derivation: the transaction names another order than before, or none any longer, or is no longer a family member''s; left_token is the order that it named before.';
 
-COMMENT ON COLUMN appstore.transactions.confers_access IS 'A consumable is used up; everything else gives access and so has a contract.';
+COMMENT ON COLUMN appstore.transactions.confers_access IS 'False for consumables; everything else gives access and so has a contract.';
 
 COMMENT ON COLUMN appstore.transactions.receipt_date IS 'Version of the receipt half: receipt_creation_date, or the request_date of verifyReceipt. receipt_hash breaks ties; its first byte is the rank of the form.';
 
@@ -258,11 +258,11 @@ CREATE TABLE appstore.v1_renewals (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE appstore.v1_renewals IS 'What Notifications V1 and verifyReceipt say of a renewal (pending_renewal_info): one register an app, replaced as a whole, never mixed with the JWS register. The app whose transactions the contract has is the one that counts.';
+COMMENT ON TABLE appstore.v1_renewals IS 'The state of a renewal from Notifications V1 and verifyReceipt (pending_renewal_info): one register an app, replaced as a whole, never mixed with the JWS register. The register of the app that sold the contract''s transactions counts.';
 
-COMMENT ON COLUMN appstore.v1_renewals.bundle_id IS 'The app whose shared secret vouches for the statement.';
+COMMENT ON COLUMN appstore.v1_renewals.bundle_id IS 'The app whose shared secret authenticates the register.';
 
-COMMENT ON COLUMN appstore.v1_renewals.provenance IS 'v1: only a shared secret vouches for it; verify_receipt: Apple''s own answer.';
+COMMENT ON COLUMN appstore.v1_renewals.provenance IS 'v1: only a shared secret authenticates it; verify_receipt: Apple''s own answer.';
 
 COMMENT ON COLUMN appstore.v1_renewals.price_increase_status IS 'price_increase_status, else price_consent_status.';
 
@@ -285,7 +285,7 @@ CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contra
                 THEN least(coalesce(c.revocation_date, c.expires_date), s.renewal_signed_date)
             ELSE coalesce(c.revocation_date, c.expires_date)
         END,
-        -- A grace period that only Notifications V1 tell of. 720 hours: days would depend on the session's time zone.
+        -- A grace period known only from Notifications V1. 720 hours: days would depend on the session's time zone.
         CASE WHEN c.is_subscription AND c.revocation_date IS NULL AND l.is_in_billing_retry_period
                   AND l.grace_period_expires_date <= c.expires_date + interval '720 hours' AND appstore.v1_counts(s, l)
                   AND NOT (coalesce(s.renewal_signed_date >= c.first_signed_date, false) AND coalesce(s.renewal_status = 5, false))
@@ -303,7 +303,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.admits(contract integer) IS 'Whether programs that were built for this contract can work with the database.';
+COMMENT ON FUNCTION appstore.admits(contract integer) IS 'Whether programs that were built for this contract can use the database.';
 
 CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], bare text[])
     LANGUAGE sql STABLE ROWS 1
@@ -339,7 +339,7 @@ CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_tra
             WHERE o.period_no = charge.period_no AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0
         ) AS paid
     ), unsure AS MATERIALIZED (
-        -- 3. Those whose payer may differ: all but those that are paid as before, by a period that did not move.
+        -- 3. The orders whose payer may differ: all except those paid as before, by a period that did not move.
         SELECT named.order_no, ordered.period_no AS paid_before, payer.period_no AS paid_now
         FROM named
         LEFT JOIN LATERAL (
@@ -419,7 +419,7 @@ CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_tra
                  SELECT charge.original_transaction_id FROM charge WHERE NOT charge.confers_access)
 $$;
 
-COMMENT ON FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'What a derivation after these changes concerns: tokens, orders that are looked at; unsure, those whose payer may differ; periods, whose order may differ; contracts; claimed, contracts whose claims may differ; bare, contracts that may have to be deleted.';
+COMMENT ON FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose order may differ; contracts; claimed, contracts whose claims may differ; bare, contracts that may have to be deleted.';
 
 CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -431,7 +431,7 @@ DECLARE
     v_event bigint;
 BEGIN
     PERFORM appstore.check_argument(source = 'verify_receipt', format('source %L is not an answer to a call', source), 'It is the kind of the call.');
-    -- A worker can only answer a call that it has leased last. Apple's answer itself cannot be checked here.
+    -- A worker can only answer a call under the latest lease. Apple's answer itself cannot be checked here.
     SELECT c.kind INTO v_kind FROM appstore.outbox AS c
     WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND (c.state = 'open') IS TRUE AND c.is_leased FOR UPDATE;
     IF NOT FOUND THEN
@@ -461,7 +461,7 @@ DECLARE
     v_no     uuid := coalesce(requested_no, gen_random_uuid());
     v_known  appstore.orders;
 BEGIN
-    -- Apple alone decides what is a Sandbox purchase: it gets a twin of the Production order.
+    -- Only Apple decides whether a purchase is made in Sandbox; such a purchase gets a twin of the Production order.
     v_key := appstore.authorize(key_hash, '{orders:create}', '{Production}', array_remove(ARRAY[v_bundle], NULL));
     PERFORM appstore.check_argument(v_bundle IS NOT NULL OR v_key.bundle_ids IS NULL OR cardinality(v_key.bundle_ids) = 1,
                                     'bundle_id must not be null', 'The key is for several apps: name the one that the order is for.');
@@ -480,7 +480,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text) IS 'Makes an order as create_order does; without bundle_id it is for the only app of the key. result is made, same when the order exists as it is asked for, or conflict when it exists for another user, product or app; then nothing else is told. Verb orders:create.';
+COMMENT ON FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text) IS 'Makes an order as create_order does; without bundle_id it is for the only app of the key. result is made, same when an equal order exists, or conflict when it exists for another user, product or app; then nothing else is returned. Verb orders:create.';
 
 CREATE FUNCTION appstore.api_entitlements(key_hash bytea, environment appstore.environment, user_id text) RETURNS TABLE(product_id text, entitlement text, active boolean, ends_at timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -505,7 +505,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_entitlements(key_hash bytea, environment appstore.environment, user_id text) IS 'What a user may use now, and no longer, of the apps of the key; ends_at is null for what does not end. Verb entitlements:read; the submitting verbs do, too, since the answer to a post tells what its user may use.';
+COMMENT ON FUNCTION appstore.api_entitlements(key_hash bytea, environment appstore.environment, user_id text) IS 'The entitlements of a user in the apps of the key, active and ended; ends_at is null where one does not end. Verb entitlements:read; the submitting verbs suffice as well, since the answer to a post contains its user''s entitlements.';
 
 CREATE FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean) RETURNS TABLE(received_at timestamp with time zone, settled_at timestamp with time zone, result appstore.result, reason text, environment text, bundle_id text, transaction_id text, original_transaction_id text, submission bytea)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -526,7 +526,7 @@ BEGIN
     LEFT JOIN appstore.outcomes AS o ON o.event_id = asked.event_id
     WHERE coalesce(o.source, i.source) IN ('client_transaction', 'client_receipt')
       AND CASE
-              -- A caller that waits for the outcome asks often: the body is read when there is something to tell.
+              -- A caller that waits for the outcome polls often: the body is read only once there is an outcome.
               WHEN o.event_id IS NULL AND NOT api_event.with_submission THEN true
               ELSE (SELECT scope.environment = ANY (v_key.environments)
                            AND (v_key.bundle_ids IS NULL OR coalesce(
@@ -536,7 +536,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean) IS 'What became of a client''s post; no row for any other event, and for one that is not of an environment and an app of the key: the verified app, else, and where it was rejected, all apps that the post is for. (That a post waits, and since when, any key with the verb may learn.) submission is the body, when it is asked for and still kept. Verb events:read; the submitting verbs do, too, since a post may wait for its outcome.';
+COMMENT ON FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean) IS 'The state of a client post; no row for any other event, or for a post outside the key''s environments and apps. Its app is the verified one; without one, and for a rejected post, the key needs all apps that the post names. (Any key with the verb may see that a post waits, and since when.) submission is the body, when it is requested and still kept. Verb events:read; the submitting verbs suffice as well, since a post may wait for its outcome.';
 
 CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE(key_id integer, bundle_ids text[], environments text[], verbs text[])
     LANGUAGE plpgsql SECURITY DEFINER
@@ -552,14 +552,14 @@ BEGIN
         RETURN QUERY SELECT v_key.key_id, v_key.bundle_ids, v_key.environments::text[], v_key.verbs;
     END IF;
     IF v_key.key_id IS NOT NULL AND (v_key.last_used_at < v_hour OR v_key.last_used_at IS NULL) THEN
-        -- Of several requests at once one writes; the others do not wait for it.
+        -- Of several concurrent requests one writes; the others do not wait for it.
         UPDATE appstore.api_keys AS used SET last_used_at = v_hour
         WHERE used.key_id = (SELECT k.key_id FROM appstore.api_keys AS k WHERE k.key_id = v_key.key_id FOR UPDATE SKIP LOCKED);
     END IF;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_key(key_hash bytea) IS 'The scopes of the key with that hash, and notes its use once an hour; no row when there is none or when it is revoked. It permits nothing by itself: each api_ function checks the key again.';
+COMMENT ON FUNCTION appstore.api_key(key_hash bytea) IS 'Returns the scopes of the key with that hash, and records its use once an hour; no row when there is none or it is revoked. It grants nothing itself: each api_ function checks the key again.';
 
 CREATE FUNCTION appstore.api_link_owner(key_hash bytea, environment appstore.environment, original_transaction_id text, user_id text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -615,7 +615,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_receipt_charges(key_hash bytea, environment appstore.environment, transaction_ids text[], user_id text) IS 'Which of these transactions are known, of the apps of the key, in the order of the array, and who owns them: you, another or nobody. A client may finish a transaction that is known and has an owner. Verb receipts:submit.';
+COMMENT ON FUNCTION appstore.api_receipt_charges(key_hash bytea, environment appstore.environment, transaction_ids text[], user_id text) IS 'Which of these transactions are known, of the apps of the key, in the order of the array, and their owner: you, another or nobody. A client may finish a transaction that is known and has an owner. Verb receipts:submit.';
 
 CREATE FUNCTION appstore.api_receipt_question(key_hash bytea, call_key text) RETURNS TABLE(is_open boolean, denied_because text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -695,7 +695,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_subscription(key_hash bytea, environment appstore.environment, original_transaction_id text) IS 'A contract of an app of the key, with what counts of its renewal: the JWS register or that of Notifications V1. Verb subscriptions:read.';
+COMMENT ON FUNCTION appstore.api_subscription(key_hash bytea, environment appstore.environment, original_transaction_id text) IS 'A contract of an app of the key, with the register of its renewal that counts: that of JWS or of Notifications V1. Verb subscriptions:read.';
 
 CREATE FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -760,7 +760,7 @@ BEGIN
         ON CONFLICT (order_no, environment) DO NOTHING
         RETURNING transaction_id
     ), unchanged AS MATERIALIZED (
-        -- 3. Known periods whose order already says what it would say again.
+        -- 3. Known periods whose order would not change.
         SELECT c.*, o.user_id AS order_user FROM candidate AS c
         CROSS JOIN LATERAL (
             SELECT o.user_id FROM appstore.orders AS o
@@ -910,7 +910,7 @@ CREATE TABLE appstore.api_keys (
     CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text])))
 );
 
-COMMENT ON TABLE appstore.api_keys IS 'Bearer keys of the HTTP interface. A key is 256 random bits, shown once; only its SHA-256 is kept and looked up by an index. A slow hash would protect only what can be guessed.';
+COMMENT ON TABLE appstore.api_keys IS 'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash would add nothing, since such a key cannot be guessed.';
 
 COMMENT ON COLUMN appstore.api_keys.bundle_ids IS 'The apps that the key is for; null for any.';
 
@@ -943,17 +943,17 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[]) IS 'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids ask for any app. Otherwise it errs with insufficient_privilege, and DETAIL key_unknown (or revoked), verb_missing, environment_missing or app_missing.';
+COMMENT ON FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[]) IS 'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids require any app. Otherwise it fails with insufficient_privilege, and DETAIL key_unknown (or revoked), verb_missing, environment_missing or app_missing.';
 
 CREATE FUNCTION appstore.begin_to_store() RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    -- A worker remembers that nothing waits below a time. It relies on every writer to have its transaction's number before it reads the
-    -- clock. An INSERT into a partitioned table reads the clock first, then waits for the partition's lock, and takes the number last.
+    -- A worker's low-water mark requires every writer to have its transaction id before it reads the clock. An INSERT into a partitioned
+    -- table reads the clock first, then waits for the partition's lock, and gets the id last.
     PERFORM pg_current_xact_id();
-    -- Apple does not send again what was answered with 200, so the commit must be on the disk before. As a SET clause of the calling
-    -- function this would end before the commit.
+    -- Apple does not repeat a notification that was answered with 200, so the commit must be on disk before. A SET clause of the calling
+    -- function would end before the commit.
     IF current_setting('synchronous_commit') = 'off' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
@@ -982,7 +982,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) IS 'Errs with invalid_parameter_value, this message and this hint unless is_valid is true.';
+COMMENT ON FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) IS 'Fails with invalid_parameter_value, this message and this hint unless is_valid is true.';
 
 CREATE FUNCTION appstore.check_environment(environment appstore.environment) RETURNS void
     LANGUAGE plpgsql
@@ -992,7 +992,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.check_environment(environment appstore.environment) IS 'Errs with invalid_parameter_value when the environment is null.';
+COMMENT ON FUNCTION appstore.check_environment(environment appstore.environment) IS 'Fails with invalid_parameter_value when the environment is null.';
 
 CREATE FUNCTION appstore.check_repair(action text, filter appstore.repair_filter, note text) RETURNS jsonb
     LANGUAGE plpgsql STABLE
@@ -1015,7 +1015,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.check_repair(action text, filter appstore.repair_filter, note text) IS 'Returns the conditions of a repair as JSON, without nulls. Refuses a repair that makes no sense.';
+COMMENT ON FUNCTION appstore.check_repair(action text, filter appstore.repair_filter, note text) IS 'Returns the conditions of a repair as JSON, without nulls. Fails for invalid or contradictory conditions.';
 
 CREATE FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1035,7 +1035,7 @@ BEGIN
         RAISE EXCEPTION 'Apple has not asked about transaction % in %', quote_nullable(transaction_id), environment
             USING ERRCODE = 'no_data_found', HINT = 'appstore.consumption_requests lists what Apple asks.';
     END IF;
-    -- The latest answer counts, whichever commits last: it answers all that the others answer.
+    -- The latest answer counts in any order of commits: it covers all earlier ones.
     UPDATE appstore.consumption_obligations AS c SET answered_at = greatest(c.answered_at, clock_timestamp()), answered_by = session_user
     WHERE c.transaction_id = consumption_answered.transaction_id AND c.environment = consumption_answered.environment
     RETURNING c.answered_at INTO v_now;
@@ -1045,7 +1045,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) IS 'Records that you have told Apple how a purchase was consumed. It can be repeated: the latest answer counts. It errs with no_data_found when Apple has not asked about the transaction.';
+COMMENT ON FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) IS 'Records that you have told Apple how a purchase was consumed. It can be repeated: the latest answer counts. It fails with no_data_found when Apple has not asked about the transaction.';
 
 CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text) RETURNS TABLE(kind appstore.claim_kind, source_id text, user_id text, effective_at timestamp with time zone)
     LANGUAGE sql STABLE ROWS 1
@@ -1056,12 +1056,12 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
         FROM (
             SELECT o.order_no, o.user_id, o.paid_at FROM appstore.orders AS o
             WHERE o.original_transaction_id = p_contract AND o.environment = p_environment
-              AND (o.order_no = o.period_no) IS FALSE OFFSET 0 -- as the index says it
+              AND (o.order_no = o.period_no) IS FALSE OFFSET 0 -- the condition of the index, word for word
         ) AS paid
         WHERE paid.user_id IS NOT NULL
         UNION ALL
-        -- 2. token: a transaction was given another token later, which is an order of the shop (made in Production, whatever names it). It
-        --    pays nothing, but says whose the contract is.
+        -- 2. token: a transaction got another token later, which is an order of the shop (made in Production for either environment). The
+        --    token pays nothing, but claims the contract for the order's user.
         SELECT 'token', t.transaction_id, ordered.user_id, t.purchase_date
         FROM appstore.transactions AS t
         CROSS JOIN LATERAL (
@@ -1071,15 +1071,15 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
         WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.app_account_token <> t.first_token
           AND t.is_purchased
         UNION ALL
-        -- 3. link: a command of an operator or the shop, the last one of each instant.
+        -- 3. link: a command of an operator or the shop; of several at one instant the last.
         (SELECT DISTINCT ON (l.linked_at) 'link'::appstore.claim_kind, lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'),
                 l.user_id, l.linked_at
          FROM appstore.owner_links AS l
          WHERE l.environment = p_environment AND l.original_transaction_id = p_contract
          ORDER BY l.linked_at, l.link_id DESC)
         UNION ALL
-        -- 4. receipt: an app posted a receipt soon after a purchase and named it as the one just made, before any other post did. It moves the
-        --    contract. A renewal was made in no app: the JWS says so, or it begins when another period ends.
+        -- 4. receipt: an app posted a receipt soon after a purchase and named it as just made, before any other post did. The claim moves the
+        --    contract. Renewals are excluded, since no app makes them: by the JWS, or because they begin when another period ends.
         (SELECT DISTINCT ON (s.transaction_id) 'receipt'::appstore.claim_kind, s.transaction_id, s.user_id, charge.purchase_date
          FROM appstore.client_posts AS s
          CROSS JOIN LATERAL (
@@ -1117,7 +1117,7 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
     )
     SELECT stated.* FROM stated
     UNION ALL
-    -- Of the posts that no stronger claim precedes, the one received first.
+    -- The first received of the posts without a stronger claim before them.
     (SELECT posted.kind, posted.source_id, posted.user_id, posted.effective_at FROM posted ORDER BY posted.received_at, posted.event_id LIMIT 1)
 $$;
 
@@ -1136,7 +1136,7 @@ CREATE FUNCTION appstore.contracts_of(user_id text) RETURNS TABLE(environment ap
         SELECT l.environment, l.original_transaction_id, true FROM appstore.owner_links AS l WHERE l.user_id = contracts_of.user_id
         UNION ALL
         SELECT m.environment, m.original_transaction_id, true FROM appstore.contracts AS m WHERE m.user_id = contracts_of.user_id
-        UNION ALL -- charges that name an order of the user, whether they pay it or not
+        UNION ALL -- charges that name an order of the user, paid by them or not
         SELECT o.environment, t.original_transaction_id, true
         FROM appstore.orders AS o
         CROSS JOIN LATERAL (
@@ -1174,7 +1174,7 @@ BEGIN
                                     'Give the id that the product has in App Store Connect.'),
             appstore.check_argument(bundle_id IS NULL OR octet_length(bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 bytes',
                                     'Omit it when any app may pay the order.'),
-            -- The numbers of periods are version 5 UUIDs of what Apple says: an order with such a number would keep a purchase from being merged.
+            -- Numbers of periods are version 5 UUIDs derived from Apple's data: an order with such a number would block the merge of a purchase.
             appstore.check_argument(substr(v_no::text, 15, 1) <> '5', format('order_no %s is a version 5 UUID, as orders of renewals have', v_no),
                                     'Omit order_no, or make it with gen_random_uuid().');
     PERFORM appstore.lock_for_order(v_no);
@@ -1203,7 +1203,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.create_order(user_id text, product_id text, order_no uuid, bundle_id text) IS 'Makes an order in Production and returns its number, which the app passes to StoreKit as appAccountToken. The purchase may have arrived before. Repeating a call with the same number changes nothing; it errs with unique_violation when the number was used for another user, product or bundle, and with invalid_parameter_value for a version 5 UUID. Where it ends with 40P01 or 55P03, call it again.';
+COMMENT ON FUNCTION appstore.create_order(user_id text, product_id text, order_no uuid, bundle_id text) IS 'Makes an order in Production and returns its number, which the app passes to StoreKit as appAccountToken. The purchase may have arrived before. Repeating a call with the same number changes nothing; it fails with unique_violation when the number was used for another user, product or bundle, and with invalid_parameter_value for a version 5 UUID. Where it fails with 40P01 or 55P03, call it again.';
 
 CREATE FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) RETURNS bigint[]
     LANGUAGE plpgsql
@@ -1221,7 +1221,7 @@ DECLARE
             SELECT o.event_id FROM appstore.outcomes AS o
             WHERE o.original_transaction_id = c.id AND o.environment = c.environment::text OFFSET 0
         ) AS o
-        UNION -- one of several contracts that the event is about
+        UNION -- events about several contracts
         SELECT e.event_id FROM unnest(contracts) AS c (environment, id) CROSS JOIN LATERAL (
             SELECT e.event_id FROM appstore.event_contracts AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
@@ -1229,9 +1229,9 @@ DECLARE
     v_calls   bigint[];
     v_answers bigint[];
 BEGIN
-    -- 1. Calls that are made of those bodies. Where another event asked for the same, the call is made of its body from now on. The others
-    --    are discarded; their answers, and the events of their fallbacks, are bodies to delete, too. Calls are found by their ids, hence
-    --    IS TRUE: an index of open calls seems cheaper to a planner that knows of none.
+    -- 1. Calls that are made from those bodies. Where another event requested the same call, the call uses its body from now on. The others
+    --    are discarded; the bodies of their answers and fallback events are deleted as well. Calls are found by their ids, hence IS TRUE: an
+    --    index of open calls seems cheaper while statistics know of none.
     v_calls := ARRAY(SELECT c.call_id FROM appstore.outbox AS c WHERE c.event_id = ANY (v_events) ORDER BY c.call_id FOR UPDATE);
     UPDATE appstore.outbox AS c SET event_id = heir.event_id
     FROM unnest(v_calls) AS call (id)
@@ -1263,8 +1263,8 @@ CREATE FUNCTION appstore.demand_read_committed() RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    -- An order and its purchase that commit at the same instant must not miss each other: the second must see the first, which a snapshot
-    -- from before its lock would not show.
+    -- Where an order and its purchase are committed concurrently, the second must see the first. A snapshot from before its lock would not
+    -- show it.
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         RAISE EXCEPTION 'this must see what other transactions commit meanwhile: call it in READ COMMITTED, not in %',
             upper(current_setting('transaction_isolation'))
@@ -1273,7 +1273,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.demand_read_committed() IS 'Errs with invalid_transaction_state unless the transaction is at READ COMMITTED.';
+COMMENT ON FUNCTION appstore.demand_read_committed() IS 'Fails with invalid_transaction_state unless the transaction is at READ COMMITTED.';
 
 CREATE FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[]) RETURNS text[]
     LANGUAGE plpgsql
@@ -1304,7 +1304,7 @@ BEGIN
     )
     SELECT coalesce(array_agg(DISTINCT changed.original_transaction_id), '{}') INTO v_changed
     FROM (TABLE made UNION ALL TABLE dropped) AS changed;
-    -- The users of all periods of a contract whose claims changed.
+    -- Derive the users of all periods of contracts whose claims changed.
     IF cardinality(v_changed) > 0 THEN
         WITH by_period AS MATERIALIZED (
             SELECT DISTINCT t.period_no, owner.user_id
@@ -1343,7 +1343,7 @@ BEGIN
             WHERE p.original_transaction_id = contract.id AND p.environment = p_environment OFFSET 0
         ) AS p
     ), disputed AS MATERIALIZED (
-        -- 2. Most contracts have one user, who posts and claims them: there is nothing to compare.
+        -- 2. Without the contracts that only one user posts and claims, which are most.
         SELECT posted.contract
         FROM (SELECT post.contract, min(post.user_id) AS first_user, max(post.user_id) AS last_user, bool_or(post.conflict IS NOT NULL) AS is_listed
               FROM post GROUP BY post.contract) AS posted
@@ -1355,9 +1355,9 @@ BEGIN
            OR (posted.first_user, posted.last_user) IS DISTINCT FROM (claimed.first_user, claimed.last_user)
            OR claimed.first_user <> claimed.last_user
     ), refused AS (
-        -- 3. Of each user the first post of what another user owns, or of a family member's transaction without an owner. A consumable or a
-        --    contract in a receipt counts when the post names its transaction as just made, or when the contract had another owner then, too.
-        --    A link after the post has settled it; while a paid period has no user, that is listed instead.
+        -- 3. Each user's first post of a purchase that another user owns, or of a family member's transaction without an owner. A consumable
+        --    or a contract in a receipt counts when the post names its transaction as just made, or when the contract had another owner then
+        --    as well. Excluded: posts before a later link, and contracts with a paid period without a user, which are listed themselves.
         SELECT DISTINCT ON (post.contract, post.user_id) post.contract, post.user_id, post.is_receipt, post.transaction_id,
                CASE WHEN owner.user_id IS NULL THEN 'too_late' ELSE 'owner_conflict' END AS conflict
         FROM post
@@ -1399,7 +1399,7 @@ BEGIN
     )
     UPDATE appstore.client_posts AS p SET conflict = changed.conflict
     FROM changed
-    WHERE p.original_transaction_id = ANY (ARRAY(SELECT changed.contract FROM changed)) -- the key's index, whatever the statistics say
+    WHERE p.original_transaction_id = ANY (ARRAY(SELECT changed.contract FROM changed)) -- uses the key's index under any statistics
       AND (p.original_transaction_id, p.user_id, p.is_receipt) = (changed.contract, changed.user_id, changed.is_receipt)
       AND p.environment = p_environment AND p.transaction_id IS NOT DISTINCT FROM changed.transaction_id;
 END
@@ -1411,8 +1411,8 @@ CREATE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    -- 1. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: a refund of
-    --    a renewal charged ahead does not end the time that was paid for.
+    -- 1. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: the refund
+    --    of a renewal that was charged early does not end the period before it.
     UPDATE appstore.contracts AS m
     SET user_id = new.user_id, owner_since = new.owner_since, is_contested = new.is_contested, bundle_id = new.bundle_id,
         product_id = new.product_id, product_type = new.product_type, status = new.status, will_renew = new.will_renew,
@@ -1469,7 +1469,7 @@ BEGIN
                              AND t.app_account_token <> t.first_token OFFSET 0) AS is_contested
         ) AS contested
     ) AS new
-    WHERE m.ctid = new.place -- the row that this statement has read, and that is locked: another look-up would read its old versions again
+    WHERE m.ctid = new.place -- the locked row that this statement has read: another look-up would read its old versions again
       AND (m.user_id, m.owner_since, m.is_contested, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at,
            m.current_transaction_id, m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)
           IS DISTINCT FROM
@@ -1479,7 +1479,7 @@ BEGIN
                WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.is_contested) THEN
         PERFORM appstore.derive_conflicts(p_environment, p_contracts);
     END IF;
-    -- 2. A contract that no charge makes one any more, and that nothing else speaks of, is deleted.
+    -- 2. Delete contracts without a charge that gives access and without any other fact.
     IF cardinality(p_bare) > 0 THEN
         DELETE FROM appstore.contracts AS m
         WHERE m.original_transaction_id = ANY (p_bare) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
@@ -1495,7 +1495,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[], p_bare text[]) IS 'Derives owner, current period, access and is_contested of these contracts, whose rows are locked, and deletes those of p_bare that are none.';
+COMMENT ON FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[], p_bare text[]) IS 'Derives owner, current period, access and is_contested of these contracts, whose rows are locked, and deletes those of p_bare without facts.';
 
 CREATE FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1505,7 +1505,7 @@ CREATE FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_tra
     SET enable_mergejoin TO 'off'
     SET enable_hashjoin TO 'off'
     SET jit TO 'off'
-    AS $$ -- nested loops only: a plan that was made for small tables would go on reading whole indexes
+    AS $$ -- nested loops only: a plan cached for small tables would read whole indexes later
 DECLARE
     v_affected         record;
     v_locked_tokens    uuid[] := '{}';
@@ -1513,7 +1513,7 @@ DECLARE
     v_tokens           uuid[];
     v_contracts        text[];
 BEGIN
-    -- 1. Lock what is affected, until a query behind the locks finds nothing new. Only the first orders are waited for.
+    -- 1. Lock the affected rows, until a query under the locks finds no more. Only the first round waits for locks of orders.
     LOOP
         SELECT * INTO v_affected
         FROM appstore.affected_rows(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals);
@@ -1529,7 +1529,7 @@ BEGIN
         v_locked_tokens := v_locked_tokens || v_tokens;
         v_locked_contracts := v_locked_contracts || v_contracts;
     END LOOP;
-    -- 2. Each step reads what the one before it derived.
+    -- 2. Each step reads the result of the one before it.
     IF cardinality(v_affected.unsure) > 0 THEN
         PERFORM appstore.derive_token_orders(p_environment, v_affected.unsure);
     END IF;
@@ -1545,7 +1545,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), orders made (p_tokens) and renewal registers (p_renewals). The caller has locked the contracts that it knows of. Ends with deadlock_detected where another transaction holds what it needs; the caller then repeats its transaction.';
+COMMENT ON FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), orders made (p_tokens) and renewal registers (p_renewals). The caller has locked the contracts that it knows of. Fails with deadlock_detected where another transaction holds a row that it needs; the caller then repeats its transaction.';
 
 CREATE FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) RETURNS void
     LANGUAGE plpgsql
@@ -1555,7 +1555,7 @@ DECLARE
     v_foreign bigint;   -- those of them that this transaction has not written
     v_had     bigint;
 BEGIN
-    -- 1. Every paid period that no token pays has an order under its own number. Its user is the owner of the contract at the purchase.
+    -- 1. Make an order under its own number for every paid period without a token. Its user is the owner of the contract at the purchase.
     INSERT INTO appstore.orders AS o (environment, order_no, user_id, status, period_no, transaction_id, original_transaction_id,
                                       web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
     SELECT p_environment, period.order_no, owner.user_id, paid.status, period.order_no, paid.transaction_id, paid.original_transaction_id,
@@ -1577,7 +1577,7 @@ BEGIN
           IS DISTINCT FROM
           (excluded.user_id, excluded.status, excluded.transaction_id, excluded.original_transaction_id, excluded.web_order_line_item_id,
            excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price, excluded.currency);
-    -- 2. And only those have one.
+    -- 2. Delete such orders of all other periods.
     DELETE FROM appstore.orders AS needless
     WHERE needless.order_no = ANY (p_periods) AND needless.environment = p_environment AND needless.period_no = needless.order_no
       AND (EXISTS (SELECT FROM appstore.orders AS by_token
@@ -1585,7 +1585,7 @@ BEGIN
                      AND by_token.order_no <> by_token.period_no OFFSET 0)
            OR NOT EXISTS (SELECT FROM appstore.transactions AS t
                           WHERE t.period_no = needless.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0));
-    -- 3. Each charge points to its order: the one that its own first token names, else the one that its period pays.
+    -- 3. Point each charge to its order: the one that its own first token names, else the one that its period pays.
     SELECT coalesce(array_agg(charge.transaction_id ORDER BY charge.transaction_id), '{}'),
            count(*) FILTER (WHERE charge.transaction_id <> ALL (p_transaction_ids))
     INTO v_moved, v_foreign
@@ -1597,7 +1597,7 @@ BEGIN
     WHERE charge.token_changed
        OR charge.order_no IS DISTINCT FROM appstore.order_of(p_environment, period.order_no, charge.first_token, charge.is_purchased);
     IF v_foreign > 0 THEN
-        -- Whoever holds a charge is about to wait for its contract, which is locked here: to wait for the charge would be a deadlock.
+        -- A transaction that holds a charge will wait for its contract, which is locked here: waiting for the charge would be a deadlock.
         PERFORM FROM appstore.transactions AS t
         WHERE t.transaction_id = ANY (v_moved) AND t.environment = p_environment FOR UPDATE SKIP LOCKED;
         GET DIAGNOSTICS v_had = ROW_COUNT;
@@ -1626,7 +1626,7 @@ CREATE FUNCTION appstore.derive_refund_requests(environment appstore.environment
     AS $$
 #variable_conflict use_column
 DECLARE
-    -- With the transactions that these requests were about until a copy named another.
+    -- Including the transactions that these requests were about until a copy named another.
     v_ids text[] := ARRAY(
         SELECT merged.id COLLATE "C" FROM unnest(derive_refund_requests.transaction_ids) AS merged (id)
         UNION
@@ -1639,8 +1639,8 @@ DECLARE
         ) AS left_by
         ORDER BY 1);
 BEGIN
-    -- 1. Lock the rows, in the order of their keys. A transaction that merges another notification of the same purchase waits here, and reads
-    --    what was committed meanwhile in the next statement. A WHERE that is false locks a row and writes nothing.
+    -- 1. Lock the rows in the order of their keys. A transaction that merges another notification of the same purchase waits here; its next
+    --    statement reads what was committed meanwhile. A false WHERE locks a row and writes nothing.
     INSERT INTO appstore.consumption_obligations (environment, transaction_id)
     SELECT derive_refund_requests.environment, merged.id FROM unnest(v_ids) AS merged (id) ORDER BY merged.id COLLATE "C"
     ON CONFLICT (transaction_id, environment) DO UPDATE SET asked_at = NULL WHERE false;
@@ -1661,7 +1661,7 @@ BEGIN
     WHERE c.transaction_id = ANY (v_ids) AND c.transaction_id = merged.id
       AND c.environment = derive_refund_requests.environment
       AND (c.original_transaction_id, c.asked_at, c.reason) IS DISTINCT FROM (first.original_transaction_id, first.signed_date, first.reason);
-    -- 3. Of a copy that does not count there is nothing.
+    -- 3. Delete the rows of copies that do not count.
     DELETE FROM appstore.consumption_obligations AS c
     WHERE c.transaction_id = ANY (v_ids) AND c.environment = derive_refund_requests.environment AND c.asked_at IS NULL
       AND c.answered_at IS NULL
@@ -1676,13 +1676,13 @@ CREATE FUNCTION appstore.derive_token_orders(p_environment appstore.environment,
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    -- 1. An order that neither the shop made nor any first token names does not exist, nor does its twin: its only token was a later one.
+    -- 1. Delete orders that the shop did not make and no first token names any more, and their twins: only a later token named them.
     DELETE FROM appstore.orders AS unmade
     WHERE unmade.order_no = ANY (p_tokens) AND unmade.environment = p_environment
       AND (unmade.ordered_at IS NULL OR p_environment = 'Sandbox') AND (unmade.period_no IS NULL OR unmade.order_no <> unmade.period_no)
       AND NOT EXISTS (SELECT FROM appstore.transactions AS t
                       WHERE t.first_token = unmade.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0);
-    -- 2. The others get what their payer says.
+    -- 2. Update the others from their payer.
     UPDATE appstore.orders AS o
     SET status = new.status, reason = new.reason, period_no = new.period_no, transaction_id = new.transaction_id,
         original_transaction_id = new.original_transaction_id, web_order_line_item_id = new.web_order_line_item_id,
@@ -1719,7 +1719,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON PROCEDURE appstore.discard_all(IN why text, IN result appstore.result, IN reason text, IN notification_type text, IN subtype text, IN environment appstore.environment, IN bundle_id text, IN received_from timestamp with time zone, IN received_before timestamp with time zone) IS 'Ends all failed, rejected and unhandled events that meet every given condition and were settled before the call. It commits every 1,000 events and can be ended and repeated. Call it outside of a transaction and without a statement_timeout.';
+COMMENT ON PROCEDURE appstore.discard_all(IN why text, IN result appstore.result, IN reason text, IN notification_type text, IN subtype text, IN environment appstore.environment, IN bundle_id text, IN received_from timestamp with time zone, IN received_before timestamp with time zone) IS 'Discards all failed, rejected and unhandled events that meet every given condition and were settled before the call. It commits every 1,000 events and can be ended and repeated. Call it outside of a transaction and without a statement_timeout.';
 
 CREATE FUNCTION appstore.discard_event(event_id bigint, reason text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1755,7 +1755,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.discard_event(event_id bigint, reason text) IS 'Ends an event that waits, failed, was rejected or unhandled: it does not run again. Its body may be gone. Returns 1, or 0 with a notice when a worker holds it. The reason stays for good: appstore.forget does not erase it.';
+COMMENT ON FUNCTION appstore.discard_event(event_id bigint, reason text) IS 'Discards an event that waits, failed, was rejected or unhandled: it does not run again. Its body may be gone. Returns 1, or 0 with a notice when a worker holds it. The reason is kept for ever: appstore.forget does not erase it.';
 
 CREATE FUNCTION appstore.discard_events(why text, result appstore.result DEFAULT NULL::appstore.result, reason text DEFAULT NULL::text, notification_type text DEFAULT NULL::text, subtype text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment, bundle_id text DEFAULT NULL::text, received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1768,7 +1768,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.discard_events(why text, result appstore.result, reason text, notification_type text, subtype text, environment appstore.environment, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean) IS 'Ends the failed, rejected and unhandled events that meet every given condition, at most max_events (1 to 1,000), and returns how many. why becomes their reason. dry_run only counts them, all of them when max_events is null. appstore.discard_all takes all.';
+COMMENT ON FUNCTION appstore.discard_events(why text, result appstore.result, reason text, notification_type text, subtype text, environment appstore.environment, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean) IS 'Discards the failed, rejected and unhandled events that meet every given condition, at most max_events (1 to 1,000), and returns how many. why becomes their reason. dry_run only counts them, all of them when max_events is null. appstore.discard_all takes all.';
 
 CREATE FUNCTION appstore.discard_waiting_posts(posts bigint[]) RETURNS void
     LANGUAGE plpgsql
@@ -1833,8 +1833,8 @@ BEGIN
         RETURN;
     END IF;
 
-    -- 1. The first partition that no new event can come into and whose age is limited. Outcomes go when no body is left of their events: then
-    --    none of them waits, and none can be requeued.
+    -- 1. Find the first partition that gets no new events and whose age is limited. Outcomes are dropped when all bodies of their events are
+    --    gone: then no event waits or can be requeued.
     SELECT r.* INTO v_ages FROM appstore.retention AS r;
     SELECT p.parent, p.partition, p.from_id, p.to_id, v_now - CASE p.parent WHEN 'inbox' THEN v_ages.bodies ELSE v_ages.outcomes END AS cutoff
     INTO v_part
@@ -1852,7 +1852,7 @@ BEGIN
     SET started_at = excluded.started_at, event_id = excluded.event_id, kept = '{}', not_before = '-infinity' WHERE s.not_before > '-infinity';
     SELECT s.* INTO v_state FROM appstore.maintenance_state AS s WHERE s.task = v_part.partition;
 
-    -- 2. Check the next events, from above: the youngest ones, for which it must stay, are found first.
+    -- 2. Check the next events in descending order: the youngest events, which keep the partition, are found first.
     EXECUTE format(
         'SELECT count(*), min(c.event_id), coalesce(array_agg(c.event_id) FILTER (WHERE NOT c.has_aged), ''{}'') '
         'FROM (SELECT p.event_id, %s AS has_aged FROM appstore.%I AS p WHERE p.event_id < $2 ORDER BY p.event_id DESC LIMIT $3) AS c',
@@ -1868,9 +1868,9 @@ BEGIN
         WHEN v_checked = c_checked THEN 'checked'
         ELSE 'detached' END;
 
-    -- 3. Under a lock that excludes all others, add what was repaired since the check began. A requeue uses the inbox: those that came first
-    --    have committed when the lock is granted, so their events are in the queue or, if they have run again, in the history; later ones
-    --    wait, and find no body. A discard writes the history, too. It is found there unless its transaction took longer than c_overlap.
+    -- 3. Under an exclusive lock, add the events that were repaired since the check began. A requeue reads the inbox. Earlier requeues have
+    --    committed when the lock is granted: their events are in the queue or, if they have run again, in the history. Later ones wait, and
+    --    find no body. A discard also writes the history, where it is found unless its transaction took longer than c_overlap.
     IF v_did = 'detached' THEN
         EXECUTE format('LOCK TABLE ONLY appstore.%I IN ACCESS EXCLUSIVE MODE', v_part.parent);
         v_kept := ARRAY(
@@ -1901,7 +1901,7 @@ BEGIN
 END
 $_$;
 
-COMMENT ON FUNCTION appstore.drop_aged_partition() IS 'Takes the next step to drop a partition of the inbox, or of the outcomes, whose events have aged: checks a part of it; when the whole of it has at most 100 events to keep, moves these to the default partition and detaches it; the next call drops it. Returns checked, postponed, detached, expired or dropped, with the number of events, or no row. Only to detach it needs the table for itself, for milliseconds: it gives up after 100 ms (55P03) and has changed nothing then.';
+COMMENT ON FUNCTION appstore.drop_aged_partition() IS 'Takes the next step to drop a partition of the inbox, or of the outcomes, whose events have aged: checks a part of it; when the whole of it has at most 100 events to keep, moves these to the default partition and detaches it; the next call drops it. Returns checked, postponed, detached, expired or dropped, with the number of events, or no row. Detaching locks the table exclusively for milliseconds; the call fails after 100 ms (55P03) without any change.';
 
 CREATE FUNCTION appstore.drop_detached_partition() RETURNS TABLE(did text, partition text, events bigint)
     LANGUAGE plpgsql
@@ -1921,7 +1921,7 @@ BEGIN
     IF v_name IS NULL THEN
         RETURN;
     ELSIF v_name LIKE 'aged\_outcomes\_%' THEN
-        -- What belongs to the outcomes goes first, step by step. Outcomes that were kept are in the default partition.
+        -- Delete the rows that belong to the outcomes first, step by step. Outcomes that must be kept are in the default partition.
         EXECUTE format('SELECT min(p.event_id), max(p.event_id) FROM appstore.%I AS p', v_name) INTO v_first, v_last;
         v_ids := ARRAY(
             SELECT a.event_id
@@ -1965,7 +1965,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) IS 'Settles a call without an answer, with its fallback unless Apple denied what was asked about. Returns false, without effect, when the lease of that epoch has been lost.';
+COMMENT ON FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) IS 'Settles a call without an answer, and uses its fallback unless Apple refused the receipt. Returns false, without effect, when the lease of that epoch has been lost.';
 
 CREATE FUNCTION appstore.entitlements_at(at timestamp with time zone) RETURNS SETOF appstore.entitlement
     LANGUAGE sql STABLE
@@ -1978,7 +1978,7 @@ CREATE FUNCTION appstore.entitlements_at(at timestamp with time zone) RETURNS SE
     WHERE e.user_id IS NOT NULL
 $$;
 
-COMMENT ON FUNCTION appstore.entitlements_at(at timestamp with time zone) IS 'What each user may use at an instant, and no longer, by what is known today.';
+COMMENT ON FUNCTION appstore.entitlements_at(at timestamp with time zone) IS 'The entitlements of each user at an instant, active and ended, by the facts known today.';
 
 CREATE FUNCTION appstore.events_not_exactly_once() RETURNS SETOF bigint
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -1993,7 +1993,7 @@ CREATE FUNCTION appstore.events_not_exactly_once() RETURNS SETOF bigint
        OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = q.event_id)
 $$;
 
-COMMENT ON FUNCTION appstore.events_not_exactly_once() IS 'The events that break the rule, so none: every event of the inbox waits or has an outcome and never both, and an event that waits has its body. An outcome may outlive its body. Reads everything.';
+COMMENT ON FUNCTION appstore.events_not_exactly_once() IS 'The events that violate the invariant, normally none: every event of the inbox waits or has an outcome, never both, and an event that waits has its body. An outcome may outlive its body. Reads all events.';
 
 CREATE FUNCTION appstore.expire(walk text) RETURNS TABLE(checked bigint, deleted bigint)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2031,8 +2031,8 @@ BEGIN
     INSERT INTO appstore.maintenance_state (task) VALUES (expire.walk) ON CONFLICT (task) DO NOTHING;
     SELECT s.* INTO v_state FROM appstore.maintenance_state AS s WHERE s.task = expire.walk;
 
-    -- 1. The next rows. Rejected ones in the order of their outcomes: a requeued event gets a new one, so the walk never goes back. The walks
-    --    over default partitions begin anew when they come to what was received lately.
+    -- 1. The next rows. Rejected ones in the order of their outcomes: a requeued event gets a new outcome, so the walk never goes back. The
+    --    walks over default partitions start over when they reach recent events.
     IF v_rejected THEN
         SELECT count(*), coalesce(array_agg(next.event_id), '{}'), coalesce(max(next.settled_at), v_state.settled_at),
                coalesce((array_agg(next.event_id ORDER BY next.settled_at DESC, next.event_id DESC))[1], v_state.event_id)
@@ -2052,7 +2052,7 @@ BEGIN
         END IF;
     END IF;
 
-    -- 2. Those of them that have aged. An outcome that is locked here cannot be requeued before the end.
+    -- 2. Those of them that have aged. An outcome that is locked here cannot be requeued before the commit.
     v_ids := ARRAY(
         SELECT o.event_id FROM appstore.outcomes AS o
         WHERE o.event_id = ANY (v_ids) AND o.settled_at < v_cutoff
@@ -2145,7 +2145,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.expire_notifications() IS 'Deletes the aged rows in the next 128 blocks of seen_notifications, and begins anew after the last one. Returns how many.';
+COMMENT ON FUNCTION appstore.expire_notifications() IS 'Deletes the aged rows in the next 128 blocks of seen_notifications, and starts over after the last block. Returns how many.';
 
 CREATE FUNCTION appstore.fall_back(calls bigint[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2165,7 +2165,7 @@ BEGIN
             SELECT appstore.store(v_call.fallback_source, ARRAY[
                 convert_to(json_build_object('receiptData', convert_from(i.body, 'UTF8')::json ->> 'receiptData')::text, 'UTF8')])
             FROM appstore.inbox AS i WHERE i.event_id = v_call.event_id);
-        -- Where the body is gone there is no fallback any more: otherwise appstore.expire_calls would take the call each time.
+        -- Without the body there is no fallback: otherwise appstore.expire_calls would select the call each time.
         UPDATE appstore.outbox AS c
         SET fallback_event_id = v_event, fallback_source = CASE WHEN v_event IS NOT NULL THEN c.fallback_source END
         WHERE c.call_id = v_call.call_id;
@@ -2173,7 +2173,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.fall_back(calls bigint[]) IS 'Uses what a receipt itself proves where Apple has not answered about it: stores it as an event of the call''s fallback_source, without the user who posted it. Once for each call, whatever becomes of the call later.';
+COMMENT ON FUNCTION appstore.fall_back(calls bigint[]) IS 'Uses a receipt about which Apple has not answered as it is: stores it as an event of the call''s fallback_source, without the user who posted it. Once for each call, whatever its later state.';
 
 CREATE FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
@@ -2197,7 +2197,7 @@ BEGIN
         ORDER BY o.event_id LIMIT max_events;
         RETURN;
     END IF;
-    -- Each result in the order of its index: what failed in an incident is all at the end of the event ids.
+    -- Each result in the order of its index: the failures of an incident all have late event ids.
     FOREACH v_result IN ARRAY ARRAY['failed', 'rejected', 'unhandled', 'discarded'] LOOP
         CONTINUE WHEN filter.result <> v_result OR (action = 'discard' AND v_result = 'discarded');
         RETURN QUERY
@@ -2253,7 +2253,7 @@ BEGIN
         SELECT ROW(c.environment, c.original_transaction_id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c WHERE c.is_owned);
     v_bodies := appstore.delete_bodies(v_posts, v_contracts);
 
-    -- 2. The ledger, until a round that has its locks finds the name no more.
+    -- 2. The ledger, until a round under its locks no longer finds the name.
     WHILE v_user <> v_alias LOOP
         SELECT * INTO v_renamed FROM appstore.rename_in_ledger(v_user, v_alias);
         v_orders := v_orders + v_renamed.orders;
@@ -2273,7 +2273,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.forget(user_id text, note text) IS 'Erases a user: puts an alias in the place of the user''s name in the ledger, discards what the user''s clients posted and that waits, and deletes the bodies of the posts and of all settled events about contracts that are or were the user''s. Returns the alias, how many orders and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. Free text stays as it is: notes of the audit log, reasons of discards, errors. Errs when the note names the user.';
+COMMENT ON FUNCTION appstore.forget(user_id text, note text) IS 'Erases a user: replaces the user''s name in the ledger by an alias, discards the user''s client posts that still wait, and deletes the bodies of the posts and of all settled events about contracts that are or were the user''s. Returns the alias, how many orders and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. Free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
 
 CREATE FUNCTION appstore.give_way() RETURNS void
     LANGUAGE plpgsql
@@ -2295,7 +2295,7 @@ CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, 
     AS $$
 #variable_conflict use_column
 BEGIN
-    WITH first_due AS MATERIALIZED ( -- 1. the queue from its front; dead entries before it are passed once
+    WITH first_due AS MATERIALIZED ( -- 1. the queue from its front; dead entries before it are read once
         SELECT q.run_at FROM appstore.inbox_queue AS q ORDER BY q.run_at, q.event_id LIMIT 1
     ), queue AS MATERIALIZED (
         SELECT coalesce((
@@ -2307,7 +2307,7 @@ BEGIN
                (SELECT count(*) FROM (
                     SELECT FROM appstore.inbox_queue AS q WHERE q.run_at > statement_timestamp()
                     ORDER BY q.run_at, q.event_id LIMIT 10000) AS one) AS waiting
-    ), snapshots AS ( -- 2. what keeps dead rows
+    ), snapshots AS ( -- 2. the snapshots that keep dead rows
         SELECT statement_timestamp() - a.xact_start AS age, age(a.backend_xmin)::bigint AS transactions
         FROM pg_stat_activity AS a
         WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
@@ -2390,7 +2390,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text) IS 'Makes a user the owner of a contract, or of a consumable, from now on; earlier periods keep their users. It errs with no_data_found when no purchase with this originalTransactionId is known. Where it ends with 40P01 or 55P03, call it again.';
+COMMENT ON FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text) IS 'Makes a user the owner of a contract, or of a consumable, from now on; earlier periods keep their users. It fails with no_data_found when no purchase with this originalTransactionId is known. Where it fails with 40P01 or 55P03, call it again.';
 
 CREATE FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) RETURNS void
     LANGUAGE plpgsql
@@ -2411,7 +2411,7 @@ BEGIN
         IF EXISTS (SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment) THEN
             PERFORM appstore.give_way();
         END IF;
-        -- A row that another transaction makes at this time is waited for: that one has no other reason to wait for this one.
+        -- Waits for a row that another transaction is inserting: that transaction has no reason to wait for this one.
         INSERT INTO appstore.contracts (environment, original_transaction_id)
         SELECT p_environment, contract.id FROM unnest(v_missing) AS contract (id) ORDER BY contract.id COLLATE "C"
         ON CONFLICT (original_transaction_id, environment) DO NOTHING;
@@ -2425,7 +2425,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) IS 'Locks these contracts, each named once, and makes the rows that are missing. Does not wait for a row that another transaction holds: gives way.';
+COMMENT ON FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) IS 'Locks these contracts, each named once, and makes the missing rows. Calls give_way instead of waiting for a row that another transaction holds.';
 
 CREATE FUNCTION appstore.lock_for_order(order_no uuid) RETURNS void
     LANGUAGE plpgsql
@@ -2438,7 +2438,7 @@ DECLARE
     v_no uuid := lock_for_order.order_no;
 BEGIN
     PERFORM appstore.demand_read_committed();
-    -- An order that was given to a client must not be lost with the server: nothing else names the user of its purchase.
+    -- The order must be on disk before a client gets it: nothing else names the user of its purchase.
     PERFORM appstore.begin_to_store();
     PERFORM FROM (
         SELECT naming.environment, naming.original_transaction_id AS id FROM appstore.transactions AS naming
@@ -2459,7 +2459,7 @@ BEGIN
         SELECT naming.transaction_id FROM appstore.transactions AS naming
         WHERE naming.app_account_token = v_no AND naming.app_account_token <> naming.first_token))
     ORDER BY t.environment, t.transaction_id FOR UPDATE;
-    -- A merge that inserts the Sandbox twin now must see this order, or be seen: it takes the same lock.
+    -- A concurrent merge that inserts the Sandbox twin takes the same lock, so that one of the two sees the other.
     PERFORM pg_advisory_xact_lock(hashtextextended(v_no::text, 0));
 END
 $$;
@@ -2472,7 +2472,7 @@ CREATE FUNCTION appstore.lock_orders(p_environment appstore.environment, p_token
 DECLARE
     v_there bigint;
 BEGIN
-    -- A twin in Sandbox takes what the shop said in Production: it is made under the lock under which the shop's order is made.
+    -- A Sandbox twin copies the shop's order in Production: both are made under the same lock.
     IF p_environment = 'Sandbox' AND p_waits THEN
         PERFORM pg_advisory_xact_lock(hashtextextended(token.order_no::text, 0)) FROM unnest(p_tokens) AS token (order_no);
     ELSIF p_environment = 'Sandbox' AND NOT (
@@ -2518,13 +2518,13 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.lock_orders(p_environment appstore.environment, p_tokens uuid[], p_waits boolean) IS 'Locks the orders with these tokens, sorted and each named once, and makes the rows that are missing. With p_waits it waits for rows that another transaction holds, without it gives way.';
+COMMENT ON FUNCTION appstore.lock_orders(p_environment appstore.environment, p_tokens uuid[], p_waits boolean) IS 'Locks the orders with these tokens, sorted and each named once, and makes the missing rows. With p_waits it waits for rows that another transaction holds, else it calls give_way.';
 
 CREATE FUNCTION appstore.maintenance_lock() RETURNS boolean
     LANGUAGE sql
     AS $$ SELECT pg_try_advisory_xact_lock(hashtextextended('appstore.maintenance_lock', 0)) $$;
 
-COMMENT ON FUNCTION appstore.maintenance_lock() IS 'Whether this transaction may do maintenance: one at a time in the database. False while another one does; the caller returns nothing then.';
+COMMENT ON FUNCTION appstore.maintenance_lock() IS 'Whether this transaction may do maintenance, one at a time in the database. False while another one does; then the caller returns nothing.';
 
 CREATE FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2545,7 +2545,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[]) IS 'Keeps the SHA-256 of a key that the caller has made up, with its scopes, and returns the key''s number. Null bundle_ids stand for any app.';
+COMMENT ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[]) IS 'Stores the SHA-256 of a key that the caller has generated, with its scopes, and returns the key''s number. Null bundle_ids stand for any app.';
 
 CREATE FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) RETURNS text
     LANGUAGE plpgsql
@@ -2561,7 +2561,7 @@ BEGIN
     END IF;
     EXECUTE format('SELECT greatest($1, max(d.event_id)) FROM appstore.%I AS d', parent || '_default') INTO v_last USING newest_event_id;
     IF v_last >= v_from THEN
-        -- Too late for the ids up to here, and for those that are being given out: they stay in the default partition.
+        -- The ids up to here, and those being drawn, stay in the default partition.
         v_from := v_last + greatest(events / 10, 1000);
     END IF;
     v_name := parent || '_from_' || v_from;
@@ -2572,7 +2572,7 @@ BEGIN
 END
 $_$;
 
-COMMENT ON FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) IS 'Makes the next partition of a table when fewer than two are ready beyond the newest event, and returns its name, else null. Inserts go on meanwhile; it needs the default partition for itself for a moment.';
+COMMENT ON FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) IS 'Makes the next partition of a table when fewer than two are ready beyond the newest event, and returns its name, else null. Inserts continue meanwhile; it locks the default partition exclusively for a moment.';
 
 CREATE TABLE appstore.outcomes (
     event_id bigint NOT NULL,
@@ -2675,7 +2675,7 @@ CREATE FUNCTION appstore.paid_period(p_environment appstore.environment, p_perio
     LIMIT 1
 $$;
 
-COMMENT ON FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid) IS 'What is known of a paid period; no row when it was not paid. The least of its transactions names it. It is refunded when each of its transactions is, in full; a missing percentage means in full.';
+COMMENT ON FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid) IS 'The data of a paid period; no row when it was not paid. Its least transaction identifies it. It is refunded when each of its transactions is refunded in full; a missing percentage means in full.';
 
 CREATE FUNCTION appstore.payer(p_environment appstore.environment, p_order_no uuid) RETURNS TABLE(period_no uuid)
     LANGUAGE sql STABLE ROWS 1
@@ -2740,7 +2740,7 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.posted_scope(body bytea, OUT environment appstore.environment, OUT bundle_ids text[]) IS 'For which environment and apps a client post is; null bundle_ids are any. environment is null when the body cannot be read.';
+COMMENT ON FUNCTION appstore.posted_scope(body bytea, OUT environment appstore.environment, OUT bundle_ids text[]) IS 'The environment and the apps of a client post; null bundle_ids are any. environment is null when the body cannot be read.';
 
 CREATE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2785,15 +2785,15 @@ BEGIN
         RETURN 'made ' || v_made;
     END IF;
 
-    -- Where bodies age, a partition is closed after an eighth of their age, so that a shop with few events can drop one now and then, too:
-    -- the sequence leaps into the next one. Nowhere else: each partition costs every claim a little, for ever.
+    -- Where bodies age, a partition is closed after an eighth of their age, so that a shop with few events can drop partitions as well: the
+    -- sequence advances into the next one. Only there, since each partition costs every claim a little.
     SELECT p.partition, p.to_id INTO v_current FROM appstore.inbox_partitions AS p
     WHERE v_ages.bodies IS NOT NULL AND p.parent = 'inbox' AND p.from_id <= v_newest AND p.to_id > v_newest
       AND EXISTS (SELECT FROM appstore.inbox_partitions AS next WHERE next.parent = 'inbox' AND next.from_id = p.to_id);
     IF v_current.partition IS NOT NULL THEN
         EXECUTE format('SELECT i.received_at FROM appstore.%I AS i ORDER BY i.event_id LIMIT 1', v_current.partition) INTO v_since;
         IF v_since < clock_timestamp() - greatest(least(v_ages.bodies / 8, interval '30 days'), interval '1 day') THEN
-            -- Waits for transactions that have drawn an id, and makes others wait: none is drawn between the check and the leap.
+            -- Waits for transactions that have drawn an id and blocks others, so that none draws one between the check and the advance.
             ALTER SEQUENCE appstore.inbox_event_id INCREMENT BY 1;
             SELECT s.last_value INTO v_newest FROM appstore.inbox_event_id AS s;
             IF v_newest < v_current.to_id - 1 THEN
@@ -2806,7 +2806,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.prepare_partitions() IS 'Makes a partition of the inbox or of the outcomes when fewer than two are ready beyond the newest event, or closes the current one of the inbox when it is old enough. Returns what it did, null when there is nothing to do. Needs a lock that others hold for moments: gives up after 100 ms (55P03) and has changed nothing then.';
+COMMENT ON FUNCTION appstore.prepare_partitions() IS 'Makes a partition of the inbox or of the outcomes when fewer than two are ready beyond the newest event, or closes the current one of the inbox when it is old enough. Returns what it did, null when there is nothing to do. Needs a lock that others hold for moments: it fails after 100 ms (55P03) without any change.';
 
 CREATE FUNCTION appstore.receive(bodies bytea[], source text DEFAULT 'notification_v2'::text) RETURNS SETOF bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2816,17 +2816,73 @@ BEGIN
     IF source IS NULL OR source NOT IN ('notification_v2', 'notification_v1') THEN
         RAISE EXCEPTION 'source % may not be received', quote_nullable(source)
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Sources are notification_v2 and notification_v1.';
-    -- The size of the array: unlike the sum of the bodies' lengths it costs nothing. 2 kB are for what surrounds 64 bodies in it.
+    -- The size of the array costs nothing to read, unlike the sum of the bodies' lengths. 2 kB allow for its headers.
     ELSIF cardinality(bodies) > 64 OR pg_column_size(bodies) > 8 * 1024 * 1024 + 2048 THEN
         RAISE EXCEPTION 'a call takes at most 64 bodies and 8 MB of them, not % bodies and % bytes', cardinality(bodies),
             pg_column_size(bodies) USING ERRCODE = 'program_limit_exceeded', HINT = 'Send them in several calls.';
-    ELSIF cardinality(bodies) > 0 THEN -- a call without bodies asks whether it could store any, and writes nothing
+    ELSIF cardinality(bodies) > 0 THEN
         RETURN QUERY SELECT appstore.store(source, bodies);
+    ELSE
+        -- A probe: its commit writes a record, so that it waits for a synchronous standby as that of a body does.
+        PERFORM pg_logical_emit_message(true, 'appstore', '');
     END IF;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.receive(bodies bytea[], source text) IS 'Stores the bodies of notifications, at most 64 and 8 MB in one call, and returns the ids of their events, in the order of the bodies. It errs when one is empty or longer than 4 MB, and has then stored none. Without bodies it only shows that the database accepts some.';
+COMMENT ON FUNCTION appstore.receive(bodies bytea[], source text) IS 'Stores the bodies of notifications, at most 64 and 8 MB in one call, and returns the ids of their events, in the order of the bodies. It fails when one is empty or longer than 4 MB, and then stores none. Without bodies it only checks that the database commits.';
+
+CREATE TABLE appstore.inbox_queue (
+    event_id bigint NOT NULL,
+    run_at timestamp with time zone NOT NULL,
+    attempts smallint DEFAULT 0 NOT NULL,
+    bytes integer NOT NULL,
+    is_isolated boolean DEFAULT false NOT NULL,
+    last_error text,
+    deaths smallint DEFAULT 0 NOT NULL,
+    run integer DEFAULT 1 NOT NULL,
+    CONSTRAINT inbox_queue_attempts_not_negative CHECK ((attempts >= 0)),
+    CONSTRAINT inbox_queue_deaths_not_negative CHECK ((deaths >= 0)),
+    CONSTRAINT inbox_queue_run_positive CHECK ((run > 0))
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE appstore.inbox_queue IS 'A narrow row for each event without an outcome, deleted when the event gets one. Separate from the bodies, so that neither ten million settled events nor a snapshot that is held for long slow the claim.';
+
+COMMENT ON COLUMN appstore.inbox_queue.run_at IS 'When the event is due: its arrival, or the end of its back-off. Never in the past when it is written, which the worker''s low-water mark relies on.';
+
+COMMENT ON COLUMN appstore.inbox_queue.bytes IS 'Length of the body, for the byte budget of a batch.';
+
+COMMENT ON COLUMN appstore.inbox_queue.is_isolated IS 'The event runs by itself: its batch was lost with its process, or the event failed by itself.';
+
+COMMENT ON COLUMN appstore.inbox_queue.deaths IS 'How often a worker died while it ran this event alone. Three make it failed.';
+
+COMMENT ON COLUMN appstore.inbox_queue.run IS '1, and one more after each requeue; becomes outcomes.run.';
+
+CREATE FUNCTION appstore.record_death(p_event appstore.inbox_queue, p_maximum_deaths integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_error text := format('killed_worker: the worker died %s times while it ran this event by itself', p_event.deaths + 1);
+BEGIN
+    IF p_event.deaths + 1 >= p_maximum_deaths THEN
+        PERFORM appstore.settle(
+            ARRAY[]::bigint[], ARRAY[i.event_id], ARRAY[i.source], ARRAY[i.received_at], ARRAY[p_event.run],
+            ARRAY[p_event.attempts + p_event.deaths + 1],
+            ARRAY['failed']::appstore.result[], ARRAY['killed_worker'], ARRAY[v_error], ARRAY[NULL]::text[], ARRAY[NULL]::text[],
+            ARRAY[NULL]::uuid[], ARRAY[NULL]::text[], ARRAY[NULL]::text[], ARRAY[NULL]::text[], ARRAY[NULL]::text[])
+        FROM appstore.inbox AS i WHERE i.event_id = p_event.event_id;
+        RETURN true;
+    END IF;
+    UPDATE appstore.inbox_queue AS q
+    SET deaths = q.deaths + 1, is_isolated = true, last_error = v_error,
+        run_at = clock_timestamp() + interval '5 seconds' * (2 ^ p_event.deaths * (0.5 + random() / 2))
+    WHERE q.event_id = p_event.event_id;
+    RETURN false;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.record_death(p_event appstore.inbox_queue, p_maximum_deaths integer) IS 'Counts a death of the worker against an isolated event. Returns whether it was the last one, so that the event is failed.';
 
 CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) RETURNS void
     LANGUAGE plpgsql
@@ -2841,7 +2897,7 @@ BEGIN
     PERFORM appstore.begin_to_store();
     PERFORM FROM appstore.contracts AS m
     WHERE m.original_transaction_id = record_owner_link.original_transaction_id AND m.environment = record_owner_link.environment FOR UPDATE;
-    -- A consumable has no contract to lock, but transactions.
+    -- A consumable has no contract to lock, only transactions.
     PERFORM FROM appstore.transactions AS t
     WHERE t.environment = record_owner_link.environment AND t.original_transaction_id = record_owner_link.original_transaction_id
     ORDER BY t.transaction_id FOR UPDATE;
@@ -2853,6 +2909,73 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) IS 'Locks the transactions of a contract as a merge does, inserts the link, and derives the ledger. Only for appstore.link_owner and tests.';
+
+CREATE FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_lane bigint;
+    v_marker appstore.batch_markers;
+    v_event appstore.inbox_queue;
+    v_count integer;
+BEGIN
+    lost := 0;
+    isolated := 0;
+    deaths := 0;
+    failed := 0;
+    DELETE FROM appstore.batch_markers AS m WHERE m.lane = ANY (p_lanes);
+    FOR v_lane IN
+        SELECT m.lane
+        FROM (SELECT m.lane FROM appstore.batch_markers AS m
+              WHERE m.lost_at IS NULL OR v_now - m.lost_at >= CASE WHEN m.is_alone THEN p_isolated_grace ELSE p_grace END
+              ORDER BY m.marked_at, m.lane
+              OFFSET 0) AS m -- the locks are tried in this order
+        WHERE pg_try_advisory_xact_lock(m.lane)
+    LOOP
+        -- A batch that commits frees its lock after its marker is gone, which only a later statement sees.
+        SELECT m.* INTO v_marker FROM appstore.batch_markers AS m WHERE m.lane = v_lane FOR UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+        IF v_marker.server_start <> pg_postmaster_start_time() THEN
+            -- The batch ended with the server: no event is the cause.
+            DELETE FROM appstore.batch_markers AS m WHERE m.lane = v_lane;
+            CONTINUE;
+        END IF;
+        IF coalesce(v_now - v_marker.lost_at, interval '0') < (CASE WHEN v_marker.is_alone THEN p_isolated_grace ELSE p_grace END) THEN
+            UPDATE appstore.batch_markers AS m SET lost_at = v_now WHERE m.lane = v_lane;
+            lost := lost + 1;
+            CONTINUE;
+        END IF;
+        IF v_marker.is_alone THEN
+            SELECT q.* INTO v_event FROM appstore.inbox_queue AS q WHERE q.event_id = v_marker.event_ids[1] FOR UPDATE SKIP LOCKED;
+            IF FOUND THEN
+                deaths := deaths + 1;
+                failed := failed + appstore.record_death(v_event, p_maximum_deaths)::integer;
+            ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = v_marker.event_ids[1]) THEN
+                CONTINUE; -- another transaction holds it: judged later
+            END IF;
+        ELSE
+            -- What another batch holds by now has that batch's marker. No writer of the queue names a time in the past: the low-water mark
+            -- relies on it.
+            WITH held AS MATERIALIZED (
+                SELECT q.event_id FROM appstore.inbox_queue AS q WHERE q.event_id = ANY (v_marker.event_ids)
+                ORDER BY q.event_id FOR UPDATE SKIP LOCKED
+            )
+            UPDATE appstore.inbox_queue AS q SET is_isolated = true, run_at = greatest(q.run_at, clock_timestamp())
+            WHERE q.event_id IN (SELECT held.event_id FROM held);
+            GET DIAGNOSTICS v_count = ROW_COUNT;
+            isolated := isolated + v_count;
+        END IF;
+        lost := lost + (v_marker.lost_at IS NULL)::integer;
+        -- Two workers may have reserved one isolated event at the same time: it died once.
+        DELETE FROM appstore.batch_markers AS m
+        WHERE m.lane = v_lane OR v_marker.is_alone AND m.is_alone AND m.event_ids = v_marker.event_ids;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed integer) IS 'Judges batches that ended without a commit: their events must run by themselves from now on; an event that ran by itself is counted a death, and is failed after its last one. Returns how many batches were found lost, and how many events were isolated, counted a death, and failed.';
 
 CREATE FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) RETURNS record
     LANGUAGE plpgsql
@@ -2933,7 +3056,7 @@ CREATE FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_rene
     END
 $$;
 
-COMMENT ON FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_renewals) IS 'The status of a renewal by the register that counts. Notifications V1 have no status; their members say as much.';
+COMMENT ON FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_renewals) IS 'The status of a renewal by the register that counts. Notifications V1 have no status; it follows from their members.';
 
 CREATE PROCEDURE appstore.repair_all(IN action text, IN filter appstore.repair_filter, IN note text)
     LANGUAGE plpgsql
@@ -2969,7 +3092,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON PROCEDURE appstore.repair_all(IN action text, IN filter appstore.repair_filter, IN note text) IS 'What appstore.requeue_all and appstore.discard_all do.';
+COMMENT ON PROCEDURE appstore.repair_all(IN action text, IN filter appstore.repair_filter, IN note text) IS 'The common part of appstore.requeue_all and appstore.discard_all.';
 
 CREATE FUNCTION appstore.repair_events(action text, filter appstore.repair_filter, max_events integer, dry_run boolean, note text) RETURNS bigint
     LANGUAGE plpgsql
@@ -2997,7 +3120,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.repair_events(action text, filter appstore.repair_filter, max_events integer, dry_run boolean, note text) IS 'What appstore.requeue_events and appstore.discard_events do.';
+COMMENT ON FUNCTION appstore.repair_events(action text, filter appstore.repair_filter, max_events integer, dry_run boolean, note text) IS 'The common part of appstore.requeue_events and appstore.discard_events.';
 
 CREATE FUNCTION appstore.repair_held(event_id bigint) RETURNS bigint
     LANGUAGE plpgsql
@@ -3022,8 +3145,8 @@ CREATE FUNCTION appstore.repair_outcomes(action text, event_ids bigint[], settle
 DECLARE
     v_ids bigint[];
 BEGIN
-    -- 1. Lock in the order of the ids, as every writer does: the outcomes, then what a requeue needs, the bodies. Retention and forget
-    --    delete bodies of outcomes that they have locked. Each row is looked up by its key, whatever the planner believes of the tables.
+    -- 1. Lock in the order of the ids, as every writer does: the outcomes, then the bodies, which a requeue needs. Retention and forget
+    --    delete bodies of outcomes that they have locked. Each row is looked up by its key, under any statistics.
     v_ids := ARRAY(
         SELECT locked.event_id
         FROM (SELECT DISTINCT id FROM unnest(event_ids) AS id ORDER BY id) AS wanted
@@ -3099,9 +3222,9 @@ BEGIN
     v := ROW(coalesce(progress.started_at, v_now), coalesce(progress.event_id, 0), coalesce(progress.events, 0),
              coalesce(progress.pace, '1 second'), coalesce(progress.due_from, '-infinity'), '0', false);
 
-    -- 1. Fresh events must not queue behind the repair: no step is taken while 1,000 events are due, and the fewer are due the closer the
-    --    requeued ones follow each other. The count begins where the queue began at the latest step: an event that comes in before that
-    --    is committed within ten seconds of its time.
+    -- 1. Fresh events must not queue behind the repair: no step runs while 1,000 events are due, and the fewer are due, the shorter the
+    --    interval between requeued events. The count starts where the queue began at the latest step: an event from before is committed
+    --    within ten seconds of its time.
     IF action = 'requeue' THEN
         SELECT count(*), min(due.run_at) INTO v_due, v_first
         FROM (SELECT q.run_at FROM appstore.inbox_queue AS q WHERE q.run_at >= v.due_from AND q.run_at <= v_now
@@ -3115,8 +3238,8 @@ BEGIN
         END IF;
     END IF;
 
-    -- 2. The next outcomes by event id. One query says which fit and where the step ends, so that both are of one snapshot. An outcome that
-    --    comes in behind the walk is younger than its start.
+    -- 2. The next outcomes by event id. One query returns the matching ones and the end of the step, so that both are of one snapshot. An
+    --    outcome that is added behind the walk is younger than the walk's start.
     FOR v_outcome IN
         SELECT o.event_id,
                o.settled_at < v.started_at AND appstore.matches_filter(o, filter)
@@ -3147,7 +3270,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.repair_step(action text, filter appstore.repair_filter, note text, progress appstore.repair_progress) IS 'Repairs the next events that meet the conditions, at most 1,000, in the order of their ids, and returns where to go on: call it again with that, in a transaction of its own, after progress.pause, until progress.is_done. It may repair none, while fresh events come first.';
+COMMENT ON FUNCTION appstore.repair_step(action text, filter appstore.repair_filter, note text, progress appstore.repair_progress) IS 'Repairs the next events that meet the conditions, at most 1,000, in the order of their ids, and returns the progress: call it again with that, in a transaction of its own, after progress.pause, until progress.is_done. It may repair none while many fresh events are due.';
 
 CREATE FUNCTION appstore.repeat_call(call_id bigint, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3171,7 +3294,7 @@ EXCEPTION WHEN unique_violation THEN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.repeat_call(call_id bigint, note text) IS 'Opens a call again that was refused, given up or discarded, with as much time until its deadline as it had at first. It errs with no_data_found for any other call, and with object_in_use while another open call asks the same.';
+COMMENT ON FUNCTION appstore.repeat_call(call_id bigint, note text) IS 'Opens a call again that was refused, given up or discarded, with as much time until its deadline as it had at first. It fails with no_data_found for any other call, and with object_in_use while another call with the same key is open.';
 
 CREATE PROCEDURE appstore.requeue_all(IN result appstore.result DEFAULT NULL::appstore.result, IN reason text DEFAULT NULL::text, IN notification_type text DEFAULT NULL::text, IN subtype text DEFAULT NULL::text, IN environment appstore.environment DEFAULT NULL::appstore.environment, IN bundle_id text DEFAULT NULL::text, IN received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, IN received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, IN note text DEFAULT NULL::text)
     LANGUAGE plpgsql
@@ -3212,7 +3335,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.requeue_event(event_id bigint, note text) IS 'Runs an event again, whatever its outcome is; an event that waits becomes due, as if it had never been tried. Returns 1, or 0 with a notice when a worker or another repair holds it. Errs when the event is unknown or has lost its body.';
+COMMENT ON FUNCTION appstore.requeue_event(event_id bigint, note text) IS 'Runs an event with any outcome again; an event that waits becomes due, as if it had never been tried. Returns 1, or 0 with a notice when a worker or another repair holds it. Fails when the event is unknown or its body was deleted.';
 
 CREATE FUNCTION appstore.requeue_events(result appstore.result DEFAULT NULL::appstore.result, reason text DEFAULT NULL::text, notification_type text DEFAULT NULL::text, subtype text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment, bundle_id text DEFAULT NULL::text, received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false, note text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3245,7 +3368,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.revoke_api_key(key_id integer) IS 'Revokes a key: from its commit on the key permits nothing. Returns false when the key was revoked before; errs when there is none.';
+COMMENT ON FUNCTION appstore.revoke_api_key(key_id integer) IS 'Revokes a key: from its commit on the key permits nothing. Returns false when the key was already revoked; fails when there is none.';
 
 CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest text)
     LANGUAGE sql STABLE
@@ -3268,7 +3391,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
     ), constraints AS (
         SELECT c.conrelid, c.contypid, string_agg(c.conname || ' ' || pg_get_constraintdef(c.oid), E'\n' ORDER BY c.conname) AS text
         FROM pg_constraint AS c
-        WHERE c.connamespace = 'appstore'::regnamespace AND c.contype <> 'n' -- of PostgreSQL 18; columns tell it
+        WHERE c.connamespace = 'appstore'::regnamespace AND c.contype <> 'n' -- new in PostgreSQL 18; the columns already include it
         GROUP BY c.conrelid, c.contypid
     ), triggers AS (
         SELECT t.tgrelid, string_agg(concat(pg_get_triggerdef(t.oid), t.tgenabled), E'\n' ORDER BY t.tgname) AS text
@@ -3339,7 +3462,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
     ORDER BY d.object COLLATE "C"
 $$;
 
-COMMENT ON FUNCTION appstore.schema_fingerprint() IS 'A digest of each table, index, view, function and type of the schema, and of each role''s privileges. appstore-inbox migrate --check compares them with what the program would make.';
+COMMENT ON FUNCTION appstore.schema_fingerprint() IS 'A digest of each table, index, view, function and type of the schema, and of each role''s privileges. appstore-inbox migrate --check compares them with those of the schema that the program creates.';
 
 CREATE FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3367,7 +3490,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Errs when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
+COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
 
 CREATE FUNCTION appstore.state_digest(environment appstore.environment) RETURNS text
     LANGUAGE sql STABLE
@@ -3396,7 +3519,7 @@ BEGIN
         RAISE EXCEPTION 'environment must not be null' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- Excluded are columns that depend on when and in which order events came in. Of an effect only its identity counts; of the grant of a
-    -- charge that was first told of without its period, that of the period as it is known now.
+    -- charge whose first fact had no period, that of the period as it is known now.
     FOR part, v_excluded, v_source IN
         SELECT p.name, p.excluded, coalesce(p.source, 'appstore.' || p.name) FROM (
         VALUES ('consumption_obligations', '{answered_at,answered_by,is_open}'::text[], NULL),
@@ -3460,7 +3583,7 @@ BEGIN
         RAISE EXCEPTION 'the body names no environment'
             USING ERRCODE = 'invalid_parameter_value', HINT = 'A post is a JSON object with the members environment and bundleIds.';
     END IF;
-    -- What the body says is what the worker verifies the purchase by.
+    -- The worker later verifies the purchase against the environment and apps that the body names.
     PERFORM appstore.authorize(key_hash, ARRAY[verb], ARRAY[v_scope.environment], v_scope.bundle_ids);
     RETURN (SELECT appstore.store(source, ARRAY[body]));
 END
@@ -3510,8 +3633,8 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         FROM appstore.transactions AS t
         WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
     ), effect AS MATERIALIZED (
-        -- 2. Effects, and the event that brought each: an event that was requeued has its outcome in the history for a moment. What another
-        --    app's secret vouches for did not happen to this contract.
+        -- 2. Effects and their events. A requeued event has its outcome in the history until it runs again. Effects that only another app's
+        --    secret authenticates did not happen to this contract.
         SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
                coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS type
         FROM appstore.effects AS e
@@ -3524,7 +3647,7 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         ) AS h ON true
         WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
           AND NOT EXISTS (SELECT FROM charge AS c WHERE c.bundle_id <> e.vouched_bundle_id)
-    ), claim AS MATERIALIZED ( -- 3. who claimed the contract
+    ), claim AS MATERIALIZED ( -- 3. the claims to the contract
         SELECT k.* FROM appstore.ownership_claims AS k
         WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id
     ), entry AS (
@@ -3548,7 +3671,7 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         FROM (SELECT c.first_token FROM charge AS c UNION SELECT c.app_account_token FROM charge AS c) AS named (order_no)
         JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = named.order_no
         WHERE o.ordered_at IS NOT NULL
-        UNION ALL -- 5. the paid periods: both the charge and the order must be known, so the later of them pays
+        UNION ALL -- 5. the paid periods, at the later time of charge and order
         SELECT o.paid_at, CASE WHEN g.learned_at IS NOT NULL THEN greatest(g.learned_at, o.ordered_at) END, g.event_id, 'order_paid',
                o.transaction_id, o.paid_product_id, o.order_no, o.user_id,
                concat_ws(', ', c.cost, CASE WHEN o.user_id IS NULL THEN 'owner_unknown' END, nullif(o.status, 'paid')), 4
@@ -3566,7 +3689,7 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
          FROM charge AS c JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = c.first_token
          WHERE c.is_purchased AND o.reason IS NOT NULL
          ORDER BY o.order_no, c.purchase_date, length(c.transaction_id), c.transaction_id)
-        UNION ALL -- 6. what clients posted, and what the shop or an operator said
+        UNION ALL -- 6. client posts, and links by the shop or an operator
         SELECT p.received_at, p.received_at, p.event_id, CASE WHEN p.is_receipt THEN 'receipt_submitted' ELSE 'submitted' END,
                p.transaction_id, c.product_id, c.order_no, p.user_id,
                CASE WHEN EXISTS (SELECT FROM claim AS k
@@ -3594,7 +3717,7 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         UNION ALL
         SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id, 'later_token', 6
         FROM claim AS k JOIN charge AS c ON k.kind = 'token' AND k.source_id = c.transaction_id
-        UNION ALL -- 7. what was answered to Apple
+        UNION ALL -- 7. answers to Apple
         SELECT a.answered_at, a.answered_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,
                'by=' || a.answered_by, 8
         FROM charge AS c
@@ -3602,7 +3725,7 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
             SELECT a.transaction_id, a.answered_at, a.answered_by FROM appstore.consumption_obligations AS a
             WHERE a.transaction_id = c.transaction_id AND a.environment = timeline.environment AND a.answered_at IS NOT NULL OFFSET 0
         ) AS a
-        UNION ALL -- 8. events about the contract that had no use
+        UNION ALL -- 8. events about the contract that had no effect
         SELECT o.received_at, o.received_at, o.event_id, 'event_' || o.result, o.transaction_id, NULL, NULL, NULL,
                concat_ws(', ', o.notification_type || coalesce('/' || o.subtype, ''), o.reason), 9
         FROM (
@@ -3621,7 +3744,7 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
     ORDER BY t.occurred_at, t.rank, t.learned_at, t.event_id, t.what, t.transaction_id, t.user_id
 $$;
 
-COMMENT ON FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text) IS 'The story of a contract, oldest first: its orders, charges, refunds, posts and owners, the events about it that had no use, and the end of access. occurred_at is when it happened, learned_at when the inbox heard of it, event_id by which event. detail holds codes and name=value pairs, separated by commas.';
+COMMENT ON FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text) IS 'The history of a contract, oldest first: its orders, charges, refunds, posts and owners, the events about it without effect, and the end of access. occurred_at is when it happened, learned_at when the inbox received it, event_id in which event. detail holds codes and name=value pairs, separated by commas.';
 
 CREATE FUNCTION appstore.v1_counts(s appstore.contracts, l appstore.v1_renewals) RETURNS boolean
     LANGUAGE sql STABLE
@@ -3658,7 +3781,7 @@ CREATE TABLE appstore.audit_log (
     details jsonb
 );
 
-COMMENT ON TABLE appstore.audit_log IS 'Every repair and every change of keys: who did what to which events, and why.';
+COMMENT ON TABLE appstore.audit_log IS 'Every repair and every change of keys: the actor, the action, the events and the reason.';
 
 COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair of more than 1,000 writes a row for each step.';
 
@@ -3715,7 +3838,7 @@ COMMENT ON TABLE appstore.client_posts IS 'Which user''s app posted a transactio
 
 COMMENT ON COLUMN appstore.client_posts.is_receipt IS 'Whether a receipt was posted; otherwise a signed transaction.';
 
-COMMENT ON COLUMN appstore.client_posts.transaction_id IS 'The transaction that was posted. Of a receipt the purchase that was just made, null where the post names none of this contract.';
+COMMENT ON COLUMN appstore.client_posts.transaction_id IS 'The posted transaction. For a receipt the purchase that was just made, null where the post names none of this contract.';
 
 COMMENT ON COLUMN appstore.client_posts.conflict IS 'Derived: why the post did not make its user the owner, where an operator has to decide; on the first such post of the user for the contract.';
 
@@ -3806,7 +3929,7 @@ CREATE VIEW appstore.consumption_requests AS
          OFFSET 0) m ON (true))
   WHERE (c.asked_at IS NOT NULL);
 
-COMMENT ON VIEW appstore.consumption_requests IS 'What Apple asks about purchases whose refund it considers, until it has decided: a row for each transaction. Answer what is open until due_at, then call appstore.consumption_answered.';
+COMMENT ON VIEW appstore.consumption_requests IS 'Apple''s requests about purchases whose refund it considers, until it has decided: a row for each transaction. Answer the open ones until due_at, then call appstore.consumption_answered.';
 
 COMMENT ON COLUMN appstore.consumption_requests.asked_at IS 'The first request since Apple''s last decision; Apple repeats it and wants one answer.';
 
@@ -3828,13 +3951,13 @@ CREATE TABLE appstore.effects (
     vouched_bundle_id text COLLATE pg_catalog."C"
 );
 
-COMMENT ON TABLE appstore.effects IS 'What happened to the customer, once. Append-only: environment, kind and subject are the identity, every other column is as seen at commit.';
+COMMENT ON TABLE appstore.effects IS 'Each thing that happened to a customer, once. Append-only: environment, kind and subject are the identity, other columns are as of the commit.';
 
 COMMENT ON COLUMN appstore.effects.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
 
-COMMENT ON COLUMN appstore.effects.subject IS 'What happened once: a paid period, a transaction, a notificationUUID.';
+COMMENT ON COLUMN appstore.effects.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';
 
-COMMENT ON COLUMN appstore.effects.vouched_bundle_id IS 'The app whose shared secret alone vouches for the effect (Notifications V1); null where Apple''s signature or answer does.';
+COMMENT ON COLUMN appstore.effects.vouched_bundle_id IS 'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
 
 CREATE TABLE appstore.products (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -3845,7 +3968,7 @@ CREATE TABLE appstore.products (
     CONSTRAINT products_days_within_a_century CHECK ((days <= 36500))
 );
 
-COMMENT ON TABLE appstore.products IS 'What a product of an app gives: rows that the operator writes. A product that is not listed gives an entitlement of its own name. Apps share an entitlement where their rows name the same one.';
+COMMENT ON TABLE appstore.products IS 'The entitlements of an app''s product: rows that the operator writes. A product that is not listed gives an entitlement of its own name. Apps share an entitlement where their rows name the same one.';
 
 COMMENT ON COLUMN appstore.products.bundle_id IS 'The app that sells the product; another app''s product of the same id is another product.';
 
@@ -3894,13 +4017,13 @@ CREATE VIEW appstore.entitlement_terms AS
                 END AS until) term)
   WHERE ((m.product_id IS NOT NULL) AND (c.confers_access OR (c.transaction_id IS NULL)));
 
-COMMENT ON VIEW appstore.entitlement_terms IS 'What each contract gives, and until when, with or without an owner: a row for each entitlement that appstore.products lists for its product, else one of the product''s name. appstore.entitlements says what that means now.';
+COMMENT ON VIEW appstore.entitlement_terms IS 'The entitlements of each contract, and until when, with or without an owner: a row for each entitlement that appstore.products lists for its product, else one of the product''s name. appstore.entitlements shows which are active now.';
 
-COMMENT ON COLUMN appstore.entitlement_terms.until IS 'infinity for what does not end; null while the purchase or its duration is unknown.';
+COMMENT ON COLUMN appstore.entitlement_terms.until IS 'infinity where it does not end; null while the purchase or its duration is unknown.';
 
 COMMENT ON COLUMN appstore.entitlement_terms.grace_from IS 'From when access is a grace period.';
 
-COMMENT ON COLUMN appstore.entitlement_terms.why_ended IS 'What is said once it has ended: expired, billing_retry, refunded, revoked (of a family member), upgraded, duration_unknown (a non-renewing product that appstore.products does not list), purchase_unknown.';
+COMMENT ON COLUMN appstore.entitlement_terms.why_ended IS 'The reason once it has ended: expired, billing_retry, refunded, revoked (of a family member), upgraded, duration_unknown (a non-renewing product that appstore.products does not list), purchase_unknown.';
 
 CREATE VIEW appstore.entitlements AS
  SELECT entitlements_at.environment,
@@ -3916,7 +4039,7 @@ CREATE VIEW appstore.entitlements AS
     entitlements_at.bundle_id
    FROM appstore.entitlements_at(now()) entitlements_at(environment, user_id, product_id, entitlement, active, until, why, in_grace, will_renew, original_transaction_id, bundle_id);
 
-COMMENT ON VIEW appstore.entitlements IS 'What each user may use now, and no longer: a row for each contract and entitlement. Two apps that give an entitlement of one name have a row each.';
+COMMENT ON VIEW appstore.entitlements IS 'The entitlements of each user, active and ended: a row for each contract and entitlement. Two apps that give an entitlement of one name have a row each.';
 
 CREATE TABLE appstore.event_contracts (
     environment appstore.environment NOT NULL,
@@ -3945,7 +4068,7 @@ CREATE VIEW appstore.failed AS
    FROM appstore.outcomes o
   WHERE (o.result = 'failed'::appstore.result);
 
-COMMENT ON VIEW appstore.failed IS 'The dead letters: events that failed at each attempt. appstore.requeue_event runs one again, appstore.discard_event ends it.';
+COMMENT ON VIEW appstore.failed IS 'The dead letters: events that failed at each attempt. appstore.requeue_event runs one again, appstore.discard_event discards it.';
 
 CREATE TABLE appstore.fence (
     is_only boolean DEFAULT true NOT NULL,
@@ -3953,7 +4076,7 @@ CREATE TABLE appstore.fence (
     CONSTRAINT fence_is_one_row CHECK (is_only)
 );
 
-COMMENT ON TABLE appstore.fence IS 'One row: the contract between the schema and the programs that work with it. Each claim of a worker compares it with its own, so that a worker of another release claims nothing.';
+COMMENT ON TABLE appstore.fence IS 'One row: the contract between the schema and the programs that use it. Each claim of a worker compares it with its own, so that a worker of another release claims nothing.';
 
 COMMENT ON COLUMN appstore.fence.contract IS 'The version of the last breaking step.';
 
@@ -4033,34 +4156,7 @@ CREATE VIEW appstore.inbox_partitions AS
 
 COMMENT ON VIEW appstore.inbox_partitions IS 'The partitions of the inbox and of the outcomes (parent): event ids from from_id up to, and without, to_id; null for the default partition.';
 
-COMMENT ON COLUMN appstore.inbox_partitions.is_past IS 'No new event can come into it.';
-
-CREATE TABLE appstore.inbox_queue (
-    event_id bigint NOT NULL,
-    run_at timestamp with time zone NOT NULL,
-    attempts smallint DEFAULT 0 NOT NULL,
-    bytes integer NOT NULL,
-    is_isolated boolean DEFAULT false NOT NULL,
-    last_error text,
-    deaths smallint DEFAULT 0 NOT NULL,
-    run integer DEFAULT 1 NOT NULL,
-    CONSTRAINT inbox_queue_attempts_not_negative CHECK ((attempts >= 0)),
-    CONSTRAINT inbox_queue_deaths_not_negative CHECK ((deaths >= 0)),
-    CONSTRAINT inbox_queue_run_positive CHECK ((run > 0))
-)
-WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
-
-COMMENT ON TABLE appstore.inbox_queue IS 'A narrow row for each event without an outcome, deleted when the event gets one. Separate from the bodies, so that neither ten million settled events nor a snapshot that is held for long slow the claim.';
-
-COMMENT ON COLUMN appstore.inbox_queue.run_at IS 'When the event is due: its arrival, or the end of its back-off. Never in the past when it is written, which the worker''s low-water mark relies on.';
-
-COMMENT ON COLUMN appstore.inbox_queue.bytes IS 'Length of the body, for the byte budget of a batch.';
-
-COMMENT ON COLUMN appstore.inbox_queue.is_isolated IS 'The event runs by itself: its batch was lost with its process, or the event failed by itself.';
-
-COMMENT ON COLUMN appstore.inbox_queue.deaths IS 'How often a worker died while it ran this event alone. Three make it failed.';
-
-COMMENT ON COLUMN appstore.inbox_queue.run IS '1, and one more after each requeue; becomes outcomes.run.';
+COMMENT ON COLUMN appstore.inbox_partitions.is_past IS 'No new event can be stored in it.';
 
 CREATE VIEW appstore.inbox_status AS
  SELECT q.event_id,
@@ -4106,7 +4202,7 @@ UNION ALL
     o.settled_at
    FROM appstore.outcomes o;
 
-COMMENT ON VIEW appstore.inbox_status IS 'Every event: settled with its result, ready when it is due, or waiting for its time. An event whose outcome has aged is gone.';
+COMMENT ON VIEW appstore.inbox_status IS 'Every event: settled with its result, ready when it is due, or waiting until it is due. Events whose outcome was deleted by age are left out.';
 
 CREATE TABLE appstore.maintenance_state (
     task text NOT NULL COLLATE pg_catalog."C",
@@ -4166,13 +4262,13 @@ WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
 
 COMMENT ON TABLE appstore.outbox IS 'Calls to make. A worker leases a call: run_at moves to the end of the lease and epoch is counted up. A worker that returns with an older epoch is refused; a worker that dies needs no cleanup, because its call is due again when the lease ends.';
 
-COMMENT ON COLUMN appstore.outbox.call_key IS 'What is asked; there is one open call for each key.';
+COMMENT ON COLUMN appstore.outbox.call_key IS 'Identifies the request; there is one open call for each key.';
 
-COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call is made of.';
+COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call sends.';
 
-COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that asked, about a hundred at most; the body of any of them would do.';
+COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that requested the call, about a hundred at most; the body of any of them can be sent.';
 
-COMMENT ON COLUMN appstore.outbox.payload IS 'What the call is made of where it is not an event''s body; never a secret.';
+COMMENT ON COLUMN appstore.outbox.payload IS 'The data to send where it is not an event''s body; never a secret.';
 
 COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
 
@@ -4180,7 +4276,7 @@ COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ende
 
 COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
 
-COMMENT ON COLUMN appstore.outbox.fallback_source IS 'As which source the event''s body enters the inbox again when there is no answer.';
+COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
 
 ALTER TABLE appstore.outbox ALTER COLUMN call_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.outbox_call_id_seq
@@ -4216,7 +4312,7 @@ CREATE VIEW appstore.outbox_status AS
     c.fallback_event_id
    FROM appstore.outbox c;
 
-COMMENT ON VIEW appstore.outbox_status IS 'The calls of the outbox, without what is sent.';
+COMMENT ON VIEW appstore.outbox_status IS 'The calls of the outbox, without their payload.';
 
 COMMENT ON COLUMN appstore.outbox_status.waits_for IS 'Of an open call: the reason of its latest attempt, or no_worker when it has been due for a minute: no worker runs, all are busy, or none has the app''s secret.';
 
@@ -4322,7 +4418,7 @@ CREATE TABLE appstore.ownership_claims (
     effective_at timestamp with time zone NOT NULL
 );
 
-COMMENT ON TABLE appstore.ownership_claims IS 'Derived: who owned a contract from when, and why. The owner is that of the claim with the greatest (effective_at, kind, source_id).';
+COMMENT ON TABLE appstore.ownership_claims IS 'Derived: the owners of a contract over time, and why. The owner is that of the claim with the greatest (effective_at, kind, source_id).';
 
 COMMENT ON COLUMN appstore.ownership_claims.source_id IS 'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the transaction.';
 
@@ -4382,7 +4478,7 @@ UNION ALL
           WHERE ((o_1.order_no = t.period_no) AND (o_1.environment = owned.environment) AND (o_1.period_no = o_1.order_no) AND (o_1.transaction_id = t.transaction_id) AND (o_1.user_id = owned.user_id))
          OFFSET 0) o);
 
-COMMENT ON VIEW appstore.payments IS 'What users have paid: their orders that are paid, partly refunded or refunded, first purchases and renewals. product_id is what was bought. appstore.unmatched lists what was paid and has no user.';
+COMMENT ON VIEW appstore.payments IS 'The payments of users: their orders that are paid, partly refunded or refunded, first purchases and renewals. product_id is the product that was bought. appstore.unmatched lists payments without a user.';
 
 COMMENT ON COLUMN appstore.payments.price IS 'Thousandths of the currency''s unit.';
 
@@ -4398,7 +4494,7 @@ CREATE TABLE appstore.refund_requests (
     CONSTRAINT refund_requests_kind_is_known CHECK ((kind = ANY (ARRAY['asked'::text, 'refunded'::text, 'declined'::text])))
 );
 
-COMMENT ON TABLE appstore.refund_requests IS 'What Apple asked and decided about refunds: one row a notification. The lowest signing date counts, since Apple may sign a retry anew.';
+COMMENT ON TABLE appstore.refund_requests IS 'Apple''s requests and decisions about refunds: one row a notification. The lowest signing date counts, since Apple may sign a retry again.';
 
 COMMENT ON COLUMN appstore.refund_requests.kind IS 'asked: Apple asks how the purchase was consumed; refunded and declined: Apple has decided.';
 
@@ -4460,7 +4556,7 @@ CREATE TABLE appstore.schema_history (
     CONSTRAINT schema_history_version_positive CHECK ((version > 0))
 );
 
-COMMENT ON TABLE appstore.schema_history IS 'The version that the database was made with, and each step that was applied since.';
+COMMENT ON TABLE appstore.schema_history IS 'The version that the database was created with, and each step applied since.';
 
 COMMENT ON COLUMN appstore.schema_history.is_breaking IS 'The step raised the contract: programs of earlier releases stop working with the database.';
 
@@ -4472,7 +4568,7 @@ CREATE TABLE appstore.seen_notifications (
 )
 WITH (autovacuum_vacuum_scale_factor='0.02');
 
-COMMENT ON TABLE appstore.seen_notifications IS 'Which event brought each notificationUUID first. Written after verification, in the transaction that applies it: a forged copy cannot suppress the genuine notification. Not partitioned, since its key does not name the event: appstore.expire_notifications deletes old rows. A notification that comes after that is merged again, which changes nothing.';
+COMMENT ON TABLE appstore.seen_notifications IS 'The first event of each notificationUUID. Written after verification, in the transaction that applies it: a forged copy cannot suppress the genuine notification. Not partitioned, since its key does not name the event: appstore.expire_notifications deletes old rows. A notification that arrives after that is merged again, which changes nothing.';
 
 COMMENT ON COLUMN appstore.seen_notifications.seen_on IS 'The day (UTC) of the merge. Four bytes, which fit between the other columns.';
 
@@ -4658,13 +4754,13 @@ UNION ALL
          OFFSET 0) o ON (true))
   WHERE (p.conflict IS NOT NULL);
 
-COMMENT ON VIEW appstore.unmatched IS 'What needs a decision of an operator: purchases that were paid and have no user, orders whose payment belongs to another user, and posts of purchases that belong to another user. A row goes when the resolution has been carried out.';
+COMMENT ON VIEW appstore.unmatched IS 'Cases that need an operator''s decision: purchases that were paid and have no user, orders whose payment belongs to another user, and posts of purchases that belong to another user. A row disappears when the resolution has been carried out.';
 
 COMMENT ON COLUMN appstore.unmatched.reason IS 'order_unknown: paid with an order number that the shop has not made; product_mismatch, bundle_mismatch: what was bought is not what the order is for; order_paid_before: the order paid another purchase; no_user: nothing names a user; too_late: posted more than 72 hours after the purchase, or by a family member; owner_conflict: user_id posted what belongs to owner_user_id.';
 
 COMMENT ON COLUMN appstore.unmatched.resolution IS 'create_order: with order_no; post_within_72_hours: the app posts a purchase within 72 hours of it, or call link_owner; link_owner_or_refund: call link_owner if it is for user_id, or refund; link_owner: call it for user_id, or for owner_user_id to confirm.';
 
-COMMENT ON COLUMN appstore.unmatched.user_id IS 'The user who may be meant: who ordered or posted it.';
+COMMENT ON COLUMN appstore.unmatched.user_id IS 'The user who ordered or posted it.';
 
 COMMENT ON COLUMN appstore.unmatched.owner_user_id IS 'The other user, to whom the purchase belongs today.';
 

@@ -1,4 +1,4 @@
-/// A value behind a reference: handing it on costs one reference count, however many members it has.
+/// A value behind a reference, so that copying costs one retain whatever the number of members.
 package final class SharedValue<Value: Sendable>: Sendable {
     package let value: Value
 

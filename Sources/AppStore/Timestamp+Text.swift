@@ -1,7 +1,7 @@
 extension Timestamp {
-    /// The instant that text of RFC 3339 §5.6 names, `2019-12-10T12:54:58Z`, floored to a whole millisecond.
+    /// Parses an RFC 3339 §5.6 date, `2019-12-10T12:54:58Z`, rounded down to a millisecond.
     ///
-    /// Nil for any other text, for dates that no calendar has, and outside `decodableMilliseconds`.
+    /// Nil for other text, impossible dates, and dates outside `decodableMilliseconds`.
     package init?(rfc3339 text: some Collection<UInt8>) {
         var fields = DateFields(Array(text))
         guard let days = fields.date(), fields.accept(anyOf: "Tt "), let milliseconds = fields.time(), let offset = fields.offset(),
@@ -10,7 +10,7 @@ extension Timestamp {
         self.init(days: days, milliseconds: milliseconds, offsetMinutes: offset)
     }
 
-    /// The instant that a date in verifyReceipt's answers names, `2019-12-10 12:54:58 Etc/GMT`; nil for any other text or zone.
+    /// Parses a date in verifyReceipt's form, `2019-12-10 12:54:58 Etc/GMT`; nil for other text or another zone.
     package init?(etcGMT text: String) {
         let zone = " Etc/GMT"
         guard text.hasSuffix(zone) else { return nil }
@@ -24,7 +24,7 @@ extension Timestamp {
     }
 }
 
-/// A cursor over the digits and marks of a date.
+/// A cursor over the digits and separators of a date.
 private struct DateFields {
     private let text: [UInt8]
     private var position = 0
@@ -35,11 +35,11 @@ private struct DateFields {
 
     var isAtEnd: Bool { position == text.count }
 
-    mutating func accept(anyOf marks: StaticString) -> Bool {
+    mutating func accept(anyOf separators: StaticString) -> Bool {
         guard position < text.count else { return false }
-        let isOne = (0..<marks.utf8CodeUnitCount).contains { marks.utf8Start[$0] == text[position] }
-        if isOne { position += 1 }
-        return isOne
+        let matches = (0..<separators.utf8CodeUnitCount).contains { separators.utf8Start[$0] == text[position] }
+        if matches { position += 1 }
+        return matches
     }
 
     private mutating func number(_ digits: Int) -> Int64? {
@@ -53,7 +53,7 @@ private struct DateFields {
         return number
     }
 
-    /// Days since 1970 (the well-known "civil to days" algorithm, years beginning in March).
+    /// Days since 1970 (the "civil to days" algorithm, with years beginning in March).
     mutating func date() -> Int64? {
         guard let year = number(4), accept(anyOf: "-"), let month = number(2), accept(anyOf: "-"), let day = number(2),
             (1...12).contains(month), day >= 1, day <= Self.days(of: month, in: year)
@@ -90,7 +90,7 @@ private struct DateFields {
         return ((hour * 60 + minute) * 60 + second) * 1000 + fraction
     }
 
-    /// Minutes east of Greenwich.
+    /// Offset from UTC in minutes, positive to the east.
     mutating func offset() -> Int64? {
         if accept(anyOf: "Zz") { return 0 }
         let isWest = position < text.count && text[position] == UInt8(ascii: "-")

@@ -1,22 +1,24 @@
-/// An instant as Apple writes it: whole milliseconds since 1970-01-01T00:00:00Z.
+package import StrictJSON
+
+/// An instant in Apple's form: whole milliseconds since 1970-01-01T00:00:00Z.
 package struct Timestamp: Hashable, Sendable {
-    /// The instants a payload may name: from 1970 to the last millisecond of the year 9999, which PostgreSQL can hold too.
+    /// The accepted instants of a payload: from 1970 to the end of the year 9999, within PostgreSQL's range.
     package static let decodableMilliseconds: ClosedRange<Int64> = 0...253_402_300_799_999
 
     package var millisecondsSince1970: Int64
 
-    /// The instant that many milliseconds after 1970-01-01T00:00:00Z, unchecked.
+    /// Creates an instant without checking the range.
     package init(millisecondsSince1970: Int64) {
         self.millisecondsSince1970 = millisecondsSince1970
     }
 
-    /// The instant a JSON number names, floored to a whole millisecond; `nil` outside `decodableMilliseconds`.
+    /// Reads a JSON number, rounded down to a millisecond; `nil` outside `decodableMilliseconds`.
     package init?(_ number: JSONNumber) {
         guard let milliseconds = number.floored, Self.decodableMilliseconds.contains(milliseconds) else { return nil }
         self.init(millisecondsSince1970: milliseconds)
     }
 
-    /// This instant moved by a duration, floored to a whole millisecond; saturates at the ends of `Int64`.
+    /// This instant moved by a duration, rounded down to a millisecond; saturates at the ends of `Int64`.
     package func advanced(by duration: Duration) -> Timestamp {
         let (seconds, attoseconds) = duration.components
         let attosecondsPerMillisecond: Int64 = 1_000_000_000_000_000
@@ -29,7 +31,6 @@ package struct Timestamp: Hashable, Sendable {
         let (sum, overflow3) = millisecondsSince1970.addingReportingOverflow(distance)
         return Timestamp(millisecondsSince1970: overflow3 ? limit : sum)
     }
-
 }
 
 extension Timestamp: Comparable {
@@ -39,7 +40,7 @@ extension Timestamp: Comparable {
 }
 
 extension Timestamp: CustomStringConvertible {
-    /// The instant in RFC 3339 form, in UTC and with milliseconds: `2025-10-01T07:08:38.835Z`.
+    /// RFC 3339 in UTC with milliseconds: `2025-10-01T07:08:38.835Z`.
     package var description: String {
         let (days, millisecondOfDay) = millisecondsSince1970.flooredQuotientAndRemainder(dividingBy: 86_400_000)
         let (year, month, day) = Self.civilDate(daysSince1970: days)
@@ -54,7 +55,7 @@ extension Timestamp: CustomStringConvertible {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    /// Proleptic Gregorian date of a day number (the well-known "days to civil" algorithm, years beginning in March).
+    /// Proleptic Gregorian date of a day number (the "days to civil" algorithm, with years beginning in March).
     private static func civilDate(daysSince1970: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let (era, dayOfEra) = (daysSince1970 + 719_468).flooredQuotientAndRemainder(dividingBy: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

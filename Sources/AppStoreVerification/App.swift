@@ -2,7 +2,7 @@
 package struct App: Hashable, Sendable {
     /// The bundle identifier, as in `com.example.app`.
     package var bundleID: String
-    /// The app's number in the App Store; demanded of Production payloads, which always have one. Nil asks nothing.
+    /// The app's number in the App Store, required of Production payloads; nil checks nothing.
     package var appAppleID: Int64?
 
     package init(bundleID: String, appAppleID: Int64? = nil) {

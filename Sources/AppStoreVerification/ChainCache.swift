@@ -2,18 +2,17 @@ internal import Glibc
 internal import OpenSSL
 import Synchronization
 
-/// The chains that were verified lately, by the header that carried them.
+/// A least-recently-used cache of verified chains, keyed by the JWS header that contained them.
 ///
-/// Apple signs with a handful of leaf certificates at a time, so that a list in the order of last use, searched from the front, beats a
-/// hash of five kilobytes. Only what a genuine signature vouches for gets in, hence nobody whom the roots do not vouch for can make it
-/// turn over.
+/// Apple signs with a handful of leaf certificates at a time, so searching a list in order of use is faster than hashing five kilobytes.
+/// A chain enters only after a signature below it was verified: forged input cannot evict entries.
 final class ChainCache: Sendable {
     private struct Entry {
         let headerSegment: [UInt8]
         let chain: SigningChain
 
-        /// `==` on arrays compares byte by byte: ten times slower for a header.
-        func isOf(_ segment: [UInt8]) -> Bool {
+        /// Uses memcmp: `==` on arrays is ten times slower for a header.
+        func matches(_ segment: [UInt8]) -> Bool {
             headerSegment.count == segment.count && memcmp(headerSegment, segment, segment.count) == 0
         }
     }
@@ -22,9 +21,9 @@ final class ChainCache: Sendable {
         var entries: [Entry] = []
         var counts = ChainCacheCounts()
 
-        /// What this header was found to carry, which is then the one used last.
+        /// Returns the chain of this header and moves it to the front.
         mutating func use(_ headerSegment: [UInt8]) -> SigningChain? {
-            guard let index = entries.firstIndex(where: { $0.isOf(headerSegment) }) else { return nil }
+            guard let index = entries.firstIndex(where: { $0.matches(headerSegment) }) else { return nil }
             if index > 0 { entries.insert(entries.remove(at: index), at: 0) }
             return entries[0].chain
         }
@@ -40,7 +39,7 @@ final class ChainCache: Sendable {
     var count: Int { state.withLock(\.entries.count) }
     var counts: ChainCacheCounts { state.withLock(\.counts) }
 
-    /// The chain that exactly this header, byte for byte, was found to carry, when it is valid at `time` too.
+    /// The cached chain of exactly this header, if it is also valid at `time`.
     func chain(for headerSegment: [UInt8], at time: Int64) -> SigningChain? {
         state.withLock { state in
             guard let chain = state.use(headerSegment), chain.validity.contains(time) else {
@@ -52,26 +51,26 @@ final class ChainCache: Sendable {
         }
     }
 
-    /// Remembers a chain below which a genuine signature was found; forgets the one that was not used for the longest time.
+    /// Stores a chain after a signature below it was verified; evicts the least recently used one.
     func insert(_ chain: SigningChain, for headerSegment: [UInt8]) {
         guard limit > 0 else { return }
         state.withLock { state in
-            state.entries.removeAll { $0.isOf(headerSegment) }
+            state.entries.removeAll { $0.matches(headerSegment) }
             if state.entries.count >= limit { state.entries.removeLast(state.entries.count - limit + 1) }
             state.entries.insert(Entry(headerSegment: headerSegment, chain: chain), at: 0)
         }
     }
 }
 
-/// How often a chain was looked up.
+/// Hits and misses of the chain cache.
 package struct ChainCacheCounts: Hashable, Sendable {
-    /// It was there and valid: one signature to verify.
+    /// Lookups of a cached, valid chain: only one signature was verified.
     package internal(set) var hits = 0
-    /// The certificates had to be read and their chain verified.
+    /// Lookups that required parsing the certificates and validating the chain.
     package internal(set) var misses = 0
 }
 
 extension Verifier {
-    /// How often the chain of a JWS was looked up so far.
+    /// Hits and misses of the chain cache so far.
     package var chainCacheCounts: ChainCacheCounts { signatures.cache.counts }
 }

@@ -1,9 +1,10 @@
-package import AppStore
+import AppStore
 internal import OpenSSL
+package import StrictJSON
 
-/// Names for contents that have no id of their own: SHA-256 in 64 lower-case hexadecimal digits.
+/// Ids for contents without an id: SHA-256 in 64 lower-case hexadecimal digits.
 package enum ContentDigest {
-    /// Of a notification V1: the same for each delivery of it, whatever its `password`, its white space and the order of its members.
+    /// The id of a notification V1, independent of its `password`, white space and order of members.
     package static func ofNotificationV1(_ body: JSONObject) -> String { ofBytes(CanonicalJSON.text(ofNotificationV1: body)) }
 
     package static func ofBytes(_ bytes: [UInt8]) -> String { hexadecimal(Digest.sha256(bytes)) }

@@ -1,12 +1,12 @@
 internal import AppStore
 internal import OpenSSL
 
-/// The cryptographic half of verification: one JWS and the configured roots, nothing of what the payload is about.
+/// The cryptographic part of verification: checks one JWS against the configured roots, not the content of its payload.
 struct SignatureVerifier: Sendable {
     let roots: [Certificate]
     let cache: ChainCache
 
-    /// The payload of a genuine JWS.
+    /// Verifies a JWS and returns its payload.
     func verify(_ bytes: ArraySlice<UInt8>) throws(Flaw) -> SignedPayload {
         let jws: CompactJWS
         do {
@@ -14,7 +14,7 @@ struct SignatureVerifier: Sendable {
         } catch {
             throw Flaw(error)
         }
-        // Read before anything vouches for it, only because the chain is judged at the payload's own date.
+        // Untrusted here: the chain is validated at the payload's own date.
         let payload = Result { () throws(Flaw) in try UnverifiedPayload(jws.payload) }
         if case .success(let known) = payload, let chain = cache.chain(for: jws.headerSegment, at: known.second) {
             try Self.verifySignature(of: jws, by: chain)

@@ -1,21 +1,21 @@
 internal import AppStore
 
-/// A payload type that comes in a JWS of its own.
+/// A payload type that is signed as a JWS.
 protocol SignedContent: PayloadObject {
     static var kind: SignedPayloadKind { get }
 
-    /// What the payload is about; throws when its parts disagree.
+    /// The app and environment of the payload; throws when its parts disagree.
     func subject() throws(Flaw) -> Subject
 }
 
-/// What a payload is about, as far as it says.
+/// The app and environment that a payload names.
 struct Subject {
     let kind: SignedPayloadKind
     var environment: AppStoreEnvironment?
     var bundleID: String?
     var appAppleID: Int64?
 
-    /// This subject, completed by what the notification around it says; throws where both say something else.
+    /// This subject, completed by that of the enclosing notification; throws when they disagree.
     func agreeing(with outer: Subject) throws(Flaw) -> Subject {
         Subject(
             kind: kind,
@@ -25,7 +25,7 @@ struct Subject {
         )
     }
 
-    /// The one value that is named; nil when none is. Absence is no disagreement.
+    /// The common value, ignoring nil; throws for different values.
     static func agreed<Value: Hashable>(_ values: [Value?], otherwise reason: VerificationReason) throws(Flaw) -> Value? {
         var agreed: Value?
         for case let value? in values {

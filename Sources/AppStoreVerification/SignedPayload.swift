@@ -1,7 +1,8 @@
 internal import AppStore
 internal import OpenSSL
+import StrictJSON
 
-/// What a payload says about itself, before anything vouches for it.
+/// A payload whose signature is not verified.
 struct UnverifiedPayload {
     let object: JSONObject
     let kind: SignedPayloadKind?
@@ -19,18 +20,18 @@ struct UnverifiedPayload {
         signedDate = date
     }
 
-    /// The signedDate as certificates count: whole seconds since 1970.
+    /// The signedDate in seconds since 1970, the unit of certificates.
     var second: Int64 { signedDate.millisecondsSince1970 / 1000 }
 }
 
-/// A payload whose signature is genuine, not yet decoded.
+/// A payload whose signature is verified, not yet decoded.
 struct SignedPayload {
     let object: JSONObject
-    /// Nil for none of the four.
+    /// Nil when the members determine none of the four kinds.
     let kind: SignedPayloadKind?
     let signedDate: Timestamp
     let bytes: [UInt8]
-    /// The root that vouches for it.
+    /// The root of its chain.
     let anchor: Certificate
 
     init(_ payload: UnverifiedPayload, bytes: [UInt8], anchor: Certificate) {
@@ -41,7 +42,7 @@ struct SignedPayload {
         self.anchor = anchor
     }
 
-    /// The payload as the kind that belongs here: one leaf signs all kinds, so that the signature does not tell.
+    /// Decodes the payload as the expected kind. The check is needed because one leaf signs all kinds.
     func decode<Content: SignedContent>(as type: Content.Type) throws(Flaw) -> SignedValue<Content> {
         guard kind == Content.kind else { throw Flaw(.wrongKind, "\(kind?.rawValue ?? "unknown") instead of \(Content.kind.rawValue)") }
         do {

@@ -4,13 +4,12 @@ internal import OpenSSL
 /// A decoded payload whose signature was verified.
 package struct SignedValue<Payload: Sendable>: Sendable {
     private let shared: SharedValue<Payload>
-    /// The payload.
     package var value: Payload { _read { yield shared.value } }
-    /// The JSON that was signed.
+    /// The signed JSON.
     package let payloadBytes: [UInt8]
-    /// SHA-256 of `payloadBytes`, computed at each call: the same for every signature over the same payload.
+    /// SHA-256 of `payloadBytes`, independent of the signature; computed at each call.
     package var payloadHash: [UInt8] { Digest.sha256(payloadBytes) }
-    /// When Apple signed it; an app transaction's receiptCreationDate.
+    /// When Apple signed it; `receiptCreationDate` of an app transaction.
     package let signedDate: Timestamp
 
     init(value: Payload, payloadBytes: [UInt8], signedDate: Timestamp) {

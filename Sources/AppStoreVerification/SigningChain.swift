@@ -1,13 +1,13 @@
 internal import AppStore
 internal import OpenSSL
 
-/// The result of validating the certificates of one header: a key that Apple, or who stands in for it, lets sign.
+/// The result of validating the certificates of a header: a key that may sign, below a configured root.
 struct SigningChain: Sendable {
     /// The leaf's key.
     let key: PublicKey
-    /// The configured root that the chain ends at.
+    /// The configured root of the chain.
     let anchor: Certificate
-    /// The seconds since 1970 at which all three certificates are valid.
+    /// When all three certificates are valid, in seconds since 1970.
     let validity: ClosedRange<Int64>
 }
 
@@ -17,19 +17,19 @@ extension SigningChain {
 
     /// Validates leaf and intermediate below one of `roots` at `time`, in seconds since 1970.
     ///
-    /// The header's third certificate has no part in it: whoever wrote the header chose it.
+    /// Ignores the header's third certificate: it is untrusted input.
     init(leaf: Certificate, intermediate: Certificate, roots: [Certificate], at time: Int64) throws(Flaw) {
         let path: [Certificate]
         switch CertificateChain.validate(leaf: leaf, intermediates: [intermediate], roots: roots, at: time) {
         case .accepted(let found): path = found
         case .refused(let refusal): throw Flaw(refusal, intermediate: intermediate)
         }
-        // libcrypto would also take a leaf right below a root, with an intermediate that belongs to nothing.
+        // libcrypto would also accept a leaf directly below a root, with an unrelated intermediate.
         guard path.count == 3, path[1] == intermediate, let anchor = path.last else { throw Flaw(.chainBroken) }
         try Self.checkIntermediate(intermediate)
         key = try Self.checkLeaf(leaf)
         self.anchor = anchor
-        // Never empty: all three are valid at `time`.
+        // Not empty: all three are valid at `time`.
         validity = path.reduce(Int64.min...Int64.max) { $0.clamped(to: $1.notBefore...$1.notAfter) }
     }
 
@@ -57,7 +57,7 @@ extension Flaw {
             case .expired: .certificateExpired
             case .notYetValid: .certificateNotYetValid
             case .issuerNotCA where refusal.depth > 1: .certificateRefused
-            // One code of libcrypto's for two flaws.
+            // libcrypto has one code for both errors.
             case .issuerNotCA: intermediate.isCA ? .intermediateKeyUsage : .intermediateNotCA
             case .pathTooLong: .pathTooLong
             case .unknownCriticalExtension: .unknownCriticalExtension

@@ -2,7 +2,7 @@ internal import AppStore
 internal import OpenSSL
 
 extension TrustedRoot {
-    /// Apple Root CA - G3, below which the App Store signs; valid to 2039.
+    /// Apple Root CA - G3, the root of the App Store's JWS; valid to 2039.
     ///
     /// SHA-256 63343ABFB89A6A03EBB57E9B3F5FA7BE7C4F5C756F3017B3A8C488C3653E9179, as published on
     /// <https://www.apple.com/certificateauthority/>.

@@ -1,16 +1,15 @@
 package import AppStore
 package import OpenSSL
 
-/// A root certificate and the environments that it may vouch for.
+/// A root certificate and the environments that it is trusted for.
 package struct TrustedRoot: Sendable {
-    /// A certificate that cannot be an anchor because it is not self-signed: trust in it would rest on an issuer that nobody configured.
+    /// The certificate is not self-signed, so its trust would depend on an issuer that is not configured.
     package struct NotSelfSigned: Error, CustomStringConvertible {
         package var description: String { "the certificate is not self-signed and cannot be a root" }
     }
 
-    /// The anchor.
     package let certificate: Certificate
-    /// Nil vouches for any environment.
+    /// Nil is any environment.
     package let environments: Set<AppStoreEnvironment>?
 
     package init(_ certificate: Certificate, environments: Set<AppStoreEnvironment>?) throws(NotSelfSigned) {
@@ -19,8 +18,8 @@ package struct TrustedRoot: Sendable {
         self.environments = environments
     }
 
-    /// Whether a payload of this environment may be signed below this root; one that names none needs a root without limits.
-    func vouches(for environment: AppStoreEnvironment?) -> Bool {
+    /// Whether this root is trusted for a payload of that environment; one without environment requires an unrestricted root.
+    func isTrusted(for environment: AppStoreEnvironment?) -> Bool {
         guard let environments else { return true }
         return environment.map(environments.contains) ?? false
     }

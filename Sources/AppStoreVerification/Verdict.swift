@@ -1,10 +1,9 @@
 package import AppStore
 
-/// What verification says about a JWS: a value, never a thrown error.
+/// The result of verifying a JWS: a value, never a thrown error.
 package enum Verdict<Value: Sendable>: Sendable {
-    /// Genuine, and about a configured app and environment.
+    /// Genuine, with a configured app and environment.
     case valid(Value)
-    /// To be refused.
     case invalid(Rejection)
 
     init(_ verify: () throws(Rejection) -> Value) {
@@ -16,21 +15,20 @@ package enum Verdict<Value: Sendable>: Sendable {
     }
 }
 
-/// Why a JWS is refused, and which one.
+/// Why a notification or JWS is refused, and which JWS failed.
 package struct Rejection: Error, Hashable, Sendable, CustomStringConvertible {
     /// The first check that failed.
     package let reason: VerificationReason
-    /// Which JWS it failed on: `signedPayload` for the one that was handed over, else the member that holds it,
-    /// `data.signedTransactionInfo`.
+    /// The JWS that failed: `signedPayload` for the outermost one, otherwise its member, `data.signedTransactionInfo`.
     package let location: String
-    /// More about it for a person, such as `x5c[1]` or `data.status is not an integer`; never a value from the payload.
+    /// Details for an operator, such as `x5c[1]` or `data.status is not an integer`; never a value from the payload.
     package let detail: String?
-    /// The notification that was refused, only when its own signature was genuine: what an operator wants to see of a wrong app.
+    /// The refused notification if its own signature is genuine, so that an operator can see its app.
     package let notification: ResponseBodyV2DecodedPayload?
-    /// The same of a transaction that was handed over by itself.
+    /// The refused transaction, if it is standalone and its signature is genuine.
     package let transaction: JWSTransactionDecodedPayload?
 
-    /// Whether the same bytes may be valid later: only when they are signed in what is the future by our clock.
+    /// Whether the same bytes may be valid later: only for a signing date in the future.
     package var isRetryable: Bool { reason == .signedInTheFuture }
 
     package var description: String {
@@ -46,7 +44,7 @@ package struct Rejection: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with one JWS, before it is known which one it is.
+/// Why one JWS is refused, without its location.
 struct Flaw: Error {
     var reason: VerificationReason
     var detail: String?

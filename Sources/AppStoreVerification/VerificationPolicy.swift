@@ -1,16 +1,16 @@
 package import AppStore
 
-/// What a genuine payload must be about, and whose signature makes it genuine.
+/// The accepted apps and environments of payloads, and the trusted roots.
 package struct VerificationPolicy: Sendable {
-    /// The apps that are accepted; nil takes any.
+    /// The accepted apps; nil accepts any.
     package var apps: [App]?
-    /// The environments that are accepted; nil takes any that a root vouches for.
+    /// The accepted environments; nil accepts any that the root is trusted for.
     package var environments: Set<AppStoreEnvironment>?
-    /// The only anchors of trust.
+    /// The only trust anchors.
     package var roots: [TrustedRoot]
-    /// An `appAppleId` demanded of Production payloads whatever their bundle, for looking at things; nil asks nothing.
+    /// An `appAppleId` required of Production payloads of any bundle, for inspection; nil checks nothing.
     package var appAppleID: Int64?
-    /// How far a signedDate may lie after the time of receipt, since clocks differ.
+    /// How far a signedDate may lie after the time of receipt, because clocks differ.
     package var clockTolerance: Duration = .seconds(5 * 60)
 
     package init(apps: [App]?, environments: Set<AppStoreEnvironment>?, roots: [TrustedRoot] = [.appleRootCAG3], appAppleID: Int64? = nil) {

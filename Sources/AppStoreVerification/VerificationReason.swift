@@ -1,8 +1,8 @@
-/// One way in which a JWS can be invalid; the raw value is the code that is stored and shown.
+/// Why a JWS is invalid; the raw value is the code that is stored and shown.
 ///
-/// The cases stand about in the order of the checks; ``VerificationStep`` says which of them are made together.
+/// The cases are roughly in the order of the checks; ``VerificationStep`` groups them.
 package enum VerificationReason: String, CaseIterable, Sendable, CustomStringConvertible {
-    /// Not three parts with a dot between them, each with something in it.
+    /// Not three non-empty parts separated by dots.
     case malformedParts = "malformed_jws_parts"
     /// The payload is not canonical base64url.
     case payloadNotBase64URL = "payload_not_base64url"
@@ -10,52 +10,52 @@ package enum VerificationReason: String, CaseIterable, Sendable, CustomStringCon
     case signatureNotBase64URL = "signature_not_base64url"
     /// The header is not canonical base64url.
     case headerNotBase64URL = "header_not_base64url"
-    /// The header is no JSON object.
+    /// The header is not a JSON object.
     case headerNotJSON = "header_not_json"
-    /// `crit`, `b64` or `zip` is there, which would change what the signature is over.
+    /// `crit`, `b64` or `zip` is present, which changes the meaning of the signature.
     case headerNotSupported = "header_not_supported"
-    /// `alg` is absent or no string.
+    /// `alg` is absent or not a string.
     case algorithmMissing = "algorithm_missing"
-    /// `alg` is anything but `ES256`.
+    /// `alg` is not `ES256`.
     case algorithmNotES256 = "algorithm_not_es256"
-    /// `x5c` is absent or no array of strings.
+    /// `x5c` is absent or not an array of strings.
     case x5cMissing = "x5c_missing"
     /// An entry of `x5c` is not canonical base64.
     case x5cNotBase64 = "x5c_not_base64"
-    /// `x5c` has more or fewer than three entries.
+    /// `x5c` does not have exactly three entries.
     case x5cCount = "x5c_count"
-    /// An entry of `x5c` is no certificate in DER.
+    /// An entry of `x5c` is not a certificate in DER.
     case certificateMalformed = "certificate_malformed"
     /// Bytes follow a certificate's DER.
     case certificateTrailingBytes = "certificate_trailing_bytes"
 
-    /// The payload is no JSON object, so that there is no date to verify at: nothing vouches for it.
+    /// The payload is not a JSON object; without a signedDate the chain cannot be validated.
     case payloadNotJSON = "payload_not_json"
-    /// The payload has no signedDate (an app transaction: no receiptCreationDate), or it is no date.
+    /// The signedDate (of an app transaction, receiptCreationDate) is absent or not a date.
     case signedDateMissing = "signed_date_missing"
     /// No configured root issued the intermediate.
     case untrustedRoot = "untrusted_root"
     /// The intermediate did not issue the leaf.
     case chainBroken = "chain_broken"
-    /// A certificate's signature is not its issuer's.
+    /// A certificate's signature was not made by its issuer.
     case certificateSignatureInvalid = "certificate_signature_invalid"
     /// A certificate had expired when the payload was signed.
     case certificateExpired = "certificate_expired"
     /// A certificate was not yet valid when the payload was signed.
     case certificateNotYetValid = "certificate_not_yet_valid"
-    /// The root allows no authority below it.
+    /// The root's path length allows no intermediate.
     case pathTooLong = "path_too_long"
-    /// An extension is critical and unknown.
+    /// A certificate has an unknown critical extension.
     case unknownCriticalExtension = "unknown_critical_extension"
-    /// A key or digest is too weak to prove anything.
+    /// A key or digest is too weak.
     case certificateTooWeak = "certificate_too_weak"
-    /// libcrypto refuses the chain for a reason of its own, told in the detail.
+    /// libcrypto refuses the chain for another reason, given in the detail.
     case certificateRefused = "certificate_refused"
-    /// The intermediate is no certificate authority.
+    /// The intermediate is not a certificate authority.
     case intermediateNotCA = "intermediate_not_ca"
     /// The intermediate's key may not sign certificates.
     case intermediateKeyUsage = "intermediate_key_usage"
-    /// The intermediate is none of Apple's for this purpose: 1.2.840.113635.100.6.2.1 is missing.
+    /// The intermediate lacks Apple's marker for this purpose, 1.2.840.113635.100.6.2.1.
     case intermediateMarkerMissing = "intermediate_marker_missing"
     /// The leaf is a certificate authority.
     case leafIsCA = "leaf_is_ca"
@@ -63,24 +63,24 @@ package enum VerificationReason: String, CaseIterable, Sendable, CustomStringCon
     case leafKeyUsage = "leaf_key_usage"
     /// The leaf's key is not on P-256.
     case leafKeyNotP256 = "leaf_key_not_p256"
-    /// The leaf does not sign for the App Store: 1.2.840.113635.100.6.11.1 is missing.
+    /// The leaf lacks the marker for signing App Store payloads, 1.2.840.113635.100.6.11.1.
     case leafMarkerMissing = "leaf_marker_missing"
 
     /// The signature is not two integers of 32 bytes in the range of the curve.
     case signatureMalformed = "signature_malformed"
     /// The leaf's key did not sign these bytes.
     case signatureInvalid = "signature_invalid"
-    /// Genuine, but not the kind of payload that belongs here.
+    /// Genuine, but another kind of payload than expected.
     case wrongKind = "wrong_kind"
     /// A known member has the wrong type.
     case payloadMalformed = "payload_malformed"
     /// A notification without an environment.
     case environmentMissing = "environment_missing"
-    /// Xcode and LocalTesting sign with keys of the developer's own.
+    /// Xcode or LocalTesting, which sign with the developer's key.
     case environmentNotSupported = "environment_not_supported"
     /// Parts of one notification name different environments.
     case environmentDisagreement = "environment_disagreement"
-    /// The root may not vouch for this environment.
+    /// The root is not trusted for this environment.
     case environmentNotTrustedByRoot = "environment_not_trusted_by_root"
     /// An environment that is not configured.
     case wrongEnvironment = "wrong_environment"
@@ -92,9 +92,9 @@ package enum VerificationReason: String, CaseIterable, Sendable, CustomStringCon
     case wrongBundle = "wrong_bundle"
     /// The configured bundle with another `appAppleId`, in Production.
     case wrongAppAppleID = "wrong_app_apple_id"
-    /// Transaction and renewal info of one notification are about different contracts.
+    /// Transaction and renewal info of one notification belong to different contracts.
     case originalTransactionIDDisagreement = "original_transaction_id_disagreement"
-    /// Signed later than our clock says it was received: retryable.
+    /// The signing date lies after the time of receipt: retryable.
     case signedInTheFuture = "signed_in_the_future"
 
     package var description: String { rawValue }

@@ -1,32 +1,31 @@
 package import AppStore
 
-/// A verdict told step by step: which checks each JWS passed, which one failed, and which were never made.
+/// A verdict as steps: the checks that each JWS passed, the one that failed, and those not reached.
 package struct VerificationTrace: Hashable, Sendable {
     /// One JWS.
     package struct Part: Hashable, Sendable {
         /// As in ``Rejection/location``.
         package let location: String
-        /// In the order in which they are made.
+        /// In execution order.
         package let checks: [Check]
     }
 
     /// One check of one JWS.
     package struct Check: Hashable, Sendable {
         package let step: VerificationStep
-        /// What is so when it is passed.
+        /// What a passed check establishes.
         package let summary: String
         package let result: Result
     }
 
-    /// What a check said.
+    /// The result of a check.
     package enum Result: Hashable, Sendable {
         case ok
         case failed(VerificationReason, detail: String?)
         case notReached
     }
 
-    /// The outermost JWS first, then those in it, in the order in which they are verified. What a notification holds is known once its own
-    /// signature is.
+    /// The outermost JWS, then the nested ones, in order of verification. The nested ones are known only if the outer signature is genuine.
     package private(set) var parts: [Part]
 
     package init(_ verdict: Verdict<VerifiedNotification>) {
@@ -39,26 +38,26 @@ package struct VerificationTrace: Hashable, Sendable {
         }
     }
 
-    /// Of a transaction that a client posted.
+    /// The trace of a transaction that a client posted.
     ///
-    /// - Parameter refusal: why the genuine transaction is not what was asked for; it has to be found out after the verdict.
+    /// - Parameter refusal: why the genuine transaction does not match the request, which is checked after the verdict.
     package init(_ verdict: Verdict<SignedValue<JWSTransactionDecodedPayload>>, refusal: VerificationReason?) {
         let rejection: Rejection? = if case .invalid(let rejection) = verdict { rejection } else { nil }
         self.init([(Verifier.outermost, .transaction)], rejection: rejection)
         var walk = Walk(failure: refusal.map { (Self.submission, $0, nil) }, hasFailed: rejection != nil)
-        let asked: [(VerificationStep, String)] = [
-            (.environment, "it says itself that it is of the environment that was asked for"),
-            (.app, "an app that the key was made for"),
+        let checks: [(VerificationStep, String)] = [
+            (.environment, "the transaction names the requested environment"),
+            (.app, "the app is one that the API key is for"),
         ]
         parts.append(
             Part(
                 location: Self.submission,
-                checks: asked.map { Check(step: $0, summary: $1, result: walk.take($0, at: Self.submission)) }
+                checks: checks.map { Check(step: $0, summary: $1, result: walk.take($0, at: Self.submission)) }
             )
         )
     }
 
-    /// The location of what a client asked for.
+    /// The location of the client's request.
     private static let submission = "submission"
 
     private init(_ located: [(location: String, kind: SignedPayloadKind)], rejection: Rejection?) {
@@ -81,7 +80,7 @@ package struct VerificationTrace: Hashable, Sendable {
         return members.compactMap { jws, location, kind in jws.map { _ in (location, kind) } }
     }
 
-    /// Goes through all checks in order, until the one that failed.
+    /// Assigns results to the checks, in order, up to the one that failed.
     private struct Walk {
         let failure: (location: String, reason: VerificationReason, detail: String?)?
         var hasFailed = false

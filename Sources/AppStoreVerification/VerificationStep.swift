@@ -1,9 +1,8 @@
 import AppStore
 
-/// One check that a JWS has to pass; the cases stand in the order in which they are made.
+/// One check of a JWS; the cases are in execution order.
 ///
-/// A step is the smallest thing of which can be said that it was in order when a later one is not: several ``VerificationReason``s that
-/// are found side by side belong to one step.
+/// When a step fails, all earlier steps have passed. ``VerificationReason``s without a fixed order among them belong to the same step.
 package enum VerificationStep: String, CaseIterable, Sendable {
     case form
     case header
@@ -21,33 +20,33 @@ package enum VerificationStep: String, CaseIterable, Sendable {
     case clock
     case contract
 
-    /// What is so when the step is passed.
+    /// What a passed step establishes.
     package var summary: String {
         switch self {
         case .form: "three parts, payload and signature in canonical base64url"
         case .header: "a JSON header with alg and x5c in canonical base64, without crit, b64 and zip"
         case .algorithm: "alg is ES256"
-        case .certificates: "x5c is three certificates in DER with nothing behind them"
-        case .signedDate: "the payload is a JSON object with the date of its signature"
-        case .chain: "leaf and intermediate, an authority, lead to a configured root, valid at that date"
-        case .intermediate: "the intermediate is Apple's for this purpose (1.2.840.113635.100.6.2.1)"
-        case .leaf: "the leaf is no authority, may sign with its P-256 key, for the App Store (1.2.840.113635.100.6.11.1)"
+        case .certificates: "x5c is three certificates in DER without trailing bytes"
+        case .signedDate: "the payload is a JSON object with a signing date"
+        case .chain: "leaf and intermediate CA form a chain to a configured root, valid at the signing date"
+        case .intermediate: "the intermediate has Apple's marker (1.2.840.113635.100.6.2.1)"
+        case .leaf: "the leaf is not a CA, has a P-256 signing key and the App Store's marker (1.2.840.113635.100.6.11.1)"
         case .signature: "the leaf's key signed exactly these bytes"
-        case .kind: "the kind of payload that belongs here, its known members of the right types"
-        case .agreement: "environment and bundle are those of the parts around it"
-        case .environment: "an environment that is configured and that the root may vouch for"
-        case .app: "an app that is configured"
+        case .kind: "the expected kind of payload, with known members of the right types"
+        case .agreement: "environment and bundle agree with the enclosing parts"
+        case .environment: "the environment is configured, and the root is trusted for it"
+        case .app: "the app is configured"
         case .clock: "not signed in the future"
-        case .contract: "transaction and renewal info are about the same contract"
+        case .contract: "transaction and renewal info belong to the same contract"
         }
     }
 
-    /// Why the step can fail.
+    /// The reasons for which the step can fail.
     package var reasons: [VerificationReason] {
         VerificationReason.allCases.filter { $0.step == self }
     }
 
-    /// The steps that a payload of this kind has to pass, in order.
+    /// The steps for a payload of this kind, in order.
     ///
     /// - Parameter isNested: whether the JWS is part of a notification.
     static func checks(of kind: SignedPayloadKind, isNested: Bool) -> [VerificationStep] {

@@ -1,6 +1,6 @@
 package import AppStore
 
-/// A notification with every JWS in it, all of them verified.
+/// A verified notification with its verified nested JWS.
 package struct VerifiedNotification: Sendable {
     /// The outer payload.
     package let notification: SignedValue<ResponseBodyV2DecodedPayload>
@@ -10,9 +10,9 @@ package struct VerifiedNotification: Sendable {
     package let renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>?
     /// `appData.signedAppTransactionInfo`.
     package let appTransaction: SignedValue<AppTransaction>?
-    /// What all parts agree on.
+    /// The environment, on which all parts agree.
     package let environment: AppStoreEnvironment
-    /// What all parts agree on; nil only when no part names one and any app is accepted.
+    /// The bundle, on which all parts agree; nil only when no part names one and any app is accepted.
     package let bundleID: String?
 }
 

@@ -1,10 +1,10 @@
 internal import AppStore
 
 extension Verifier {
-    /// The location of the JWS that was handed over, whatever its kind.
+    /// The location of the outermost JWS, of any kind.
     static let outermost = "signedPayload"
 
-    /// Decodes a genuine notification, checks it, and verifies what is nested in it.
+    /// Decodes and checks a genuine notification and verifies its nested JWS.
     func notification(_ payload: SignedPayload, receivedAt: Timestamp) throws(Rejection) -> VerifiedNotification {
         let outer = try located(Self.outermost) { () throws(Flaw) in try payload.decode(as: ResponseBodyV2DecodedPayload.self) }
         let content = outer.value
@@ -53,7 +53,7 @@ extension Verifier {
         return value
     }
 
-    /// Says of a flaw which JWS it is in, and in which payload when that one's signature is genuine.
+    /// Adds the location to a flaw, and the payload if its signature is genuine.
     func located<Value>(
         _ location: String,
         in genuine: (any SignedContent)? = nil,

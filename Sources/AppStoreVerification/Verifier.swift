@@ -1,15 +1,15 @@
 package import AppStore
 internal import OpenSSL
 
-/// Decides whether signed bytes are genuine and about a configured app: bytes, trusted roots and an instant in, a verdict out.
+/// Decides whether signed payloads are genuine and belong to a configured app.
 ///
-/// No network and no clock of its own; any number of threads may use one at a time. A chain that was verified once is remembered, so that
-/// usually a JWS costs one P-256 verification.
+/// It uses neither network nor clock and is safe for concurrent use. Validated chains are cached, so a JWS usually costs one P-256
+/// verification.
 package final class Verifier: Sendable {
     package let policy: VerificationPolicy
     let signatures: SignatureVerifier
 
-    /// Remembers up to `chainCacheLimit` chains, some six kilobytes each.
+    /// Caches up to `chainCacheLimit` chains of about six kilobytes each.
     package init(policy: VerificationPolicy, chainCacheLimit: Int = 64) {
         self.policy = policy
         signatures = SignatureVerifier(roots: policy.roots.map(\.certificate), cache: ChainCache(limit: chainCacheLimit))
@@ -23,22 +23,22 @@ package final class Verifier: Sendable {
         }
     }
 
-    /// Verifies a transaction by itself, as a client or Apple's API hands it over.
+    /// Verifies a standalone transaction, from a client or Apple's API.
     package func verifyTransaction(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<JWSTransactionDecodedPayload>> {
         verifySingle(jws, receivedAt: receivedAt)
     }
 
-    /// Verifies a renewal info by itself.
+    /// Verifies a standalone renewal info.
     package func verifyRenewalInfo(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<JWSRenewalInfoDecodedPayload>> {
         verifySingle(jws, receivedAt: receivedAt)
     }
 
-    /// Verifies an app transaction by itself.
+    /// Verifies a standalone app transaction.
     package func verifyAppTransaction(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<AppTransaction>> {
         verifySingle(jws, receivedAt: receivedAt)
     }
 
-    /// Verifies a JWS of whichever kind its members say.
+    /// Verifies a JWS of any kind; its members determine the kind.
     package func verifyAny(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<VerifiedPayload> {
         Verdict { () throws(Rejection) in
             let payload = try located(Self.outermost) { () throws(Flaw) in try signatures.verify(jws) }

@@ -1,11 +1,12 @@
 import CMalloc
 import FoundationEssentials
 
-/// What glibc does with memory that was freed.
+/// How glibc handles freed memory.
 enum FreedMemory {
-    /// Batches take and free megabytes many times a second: without this each batch gives its pages back to the kernel, and the next has
-    /// them cleared again. What one thread has freed the others use, too, as many as run at a time: glibc would have each keep its own. Once for a
-    /// process, before its threads start.
+    /// Keeps freed pages in the process and shares arenas among its threads. Call once, before any thread starts.
+    ///
+    /// Batches allocate and free megabytes many times a second. By default glibc returns these pages to the kernel, which clears them again
+    /// for the next batch, and keeps a separate arena for each thread.
     static func keepForLater() {
         _ = mallopt(M_TRIM_THRESHOLD, 16 << 20)
         _ = mallopt(M_MMAP_THRESHOLD, 16 << 20)

@@ -3,18 +3,19 @@ import ServiceLifecycle
 import Systemd
 import UnixSignals
 
-/// Tells systemd that the process is about to end. The last of the services, since the last is the first to shut down.
+/// Tells systemd that the process is about to end. It must be the last service, since services shut down in reverse order.
 struct StoppingNotice: Service {
     let notifier: ServiceNotifier
 
     func run() async throws {
         try await gracefulShutdown()
-        notifier.stopping(status: "finishing what is under way")
+        notifier.stopping(status: "finishing work in flight")
     }
 }
 
-/// Says that the process is ready, where no listener has to be bound first: as a service, since signals are not heeded before services run, and
-/// whoever hears that the process is ready may end it at once.
+/// Announces that the process is ready, where no listener has to be bound first.
+///
+/// This is a service since signals are handled only once services run, and a supervisor may send SIGTERM as soon as the process is ready.
 struct ReadyNotice: Service {
     let announce: @Sendable () -> Void
 
@@ -25,7 +26,7 @@ struct ReadyNotice: Service {
 }
 
 extension ServiceGroup {
-    /// Runs a daemon's services until SIGTERM or SIGINT; what is under way may take `shutdownTimeout` from then on.
+    /// Runs a daemon's services until SIGTERM or SIGINT; work in flight may take `shutdownTimeout` from then on.
     static func running(_ services: [any Service], shutdownTimeout: Duration, logger: Logger) async throws {
         var configuration = ServiceGroupConfiguration(
             services: services,

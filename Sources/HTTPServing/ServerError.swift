@@ -1,9 +1,9 @@
 import Glibc
 import NIOCore
 
-/// Why a server cannot be set up.
+/// Why a server cannot start.
 package struct ServerError: Error, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// The kind of failure.
     package struct Code: Hashable, Sendable {
         private enum Value {
             case invalidAddress, invalidLimit, cannotListen
@@ -11,7 +11,7 @@ package struct ServerError: Error, CustomStringConvertible {
 
         private let value: Value
 
-        /// A listen address cannot be understood.
+        /// A listen address is invalid.
         package static let invalidAddress = Code(value: .invalidAddress)
         /// A limit is out of its range.
         package static let invalidLimit = Code(value: .invalidLimit)
@@ -19,14 +19,14 @@ package struct ServerError: Error, CustomStringConvertible {
         package static let cannotListen = Code(value: .cannotListen)
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     package let code: Code
-    /// What is wrong, and where.
+    /// What is wrong and where.
     package let message: String
-    /// The error of the operating system, when there was one.
+    /// The error of the operating system, if there is one.
     package let cause: (any Error)?
 
-    /// True when the same configuration can work at another time.
+    /// True when the same configuration may work later.
     package var isRetryable: Bool { code == .cannotListen }
 
     package var description: String { message }
@@ -35,7 +35,7 @@ package struct ServerError: Error, CustomStringConvertible {
         ServerError(code: .invalidAddress, message: #"listen address "\#(text)": \#(problem)"#, cause: nil)
     }
 
-    /// A limit that makes no sense, and why.
+    /// A limit is invalid, with the reason.
     package static func invalidLimit(_ name: String, _ problem: String) -> ServerError {
         ServerError(code: .invalidLimit, message: "\(name): \(problem)", cause: nil)
     }

@@ -1,6 +1,6 @@
 import Metrics
 
-/// What the HTTP side of ingest counts.
+/// The HTTP metrics of ingest.
 struct IngestMetrics: Sendable {
     private let answered: Timer
     private let factory: any MetricsFactory
@@ -10,7 +10,7 @@ struct IngestMetrics: Sendable {
         answered = Timer(label: "appstore_inbox_ingest_accept_seconds", factory: factory)
     }
 
-    /// What counts for one route.
+    /// The metrics of one route.
     struct Route: Sendable {
         fileprivate let accepted: Counter
         fileprivate let acceptedBytes: Counter
@@ -24,7 +24,7 @@ struct IngestMetrics: Sendable {
         }
     }
 
-    /// What counts for the route with that path.
+    /// Creates the metrics of the route with that path.
     func route(_ path: String) -> Route {
         let dimensions = [("route", path)]
         return Route(

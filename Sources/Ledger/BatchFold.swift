@@ -1,42 +1,42 @@
-/// The facts of a batch of events, joined so that each row of the books is written once, and what is needed to tell afterwards what
-/// became of each event.
+/// The facts of a batch of events, joined so that each row of the ledger is written once. It also derives each event's result from the
+/// result of the merge.
 package struct BatchFold: Sendable {
-    /// In the order in which the events are to be taken.
+    /// In the order of processing.
     package let events: [EventFacts]
     package private(set) var transactions: [LedgerKey: TransactionRegister] = [:]
     package private(set) var subscriptions: [LedgerKey: SubscriptionFact] = [:]
-    package private(set) var legacyRenewals: [LegacyRenewalFact.Key: LegacyRenewalFact] = [:]
+    package private(set) var legacyRenewals: [V1RenewalFact.Key: V1RenewalFact] = [:]
     package private(set) var posts: [ClientPost.Key: ClientPost] = [:]
-    package private(set) var refundStatements: [NotificationKey: RefundStatement] = [:]
-    /// With the event that brought each first.
+    package private(set) var refundStatements: [NotificationKey: RefundRequestFact] = [:]
+    /// Each with the first event that has it.
     package private(set) var effects: [EffectKey: (effect: Effect, eventID: Int64)] = [:]
-    /// The event that brought each first.
+    /// The first event of each notification.
     package private(set) var notifications: [NotificationKey: Int64] = [:]
-    /// Events whose transaction, or renewal, was the newest of its key when their turn came.
+    /// Events whose transaction, or renewal, was the newest of its key when they were added.
     private var leadingTransactions: Set<Int64> = []
     private var leadingSubscriptions: Set<Int64> = []
-    /// The same of events that tell of many, with what they led.
+    /// The same for events with many facts: the keys of which the event had the newest fact.
     private var leadingReceipts: [Int64: Set<LedgerKey>] = [:]
-    private var leadingLegacyRenewals: [Int64: Set<LegacyRenewalFact.Key>] = [:]
+    private var leadingLegacyRenewals: [Int64: Set<V1RenewalFact.Key>] = [:]
 
     package init(_ events: [EventFacts]) {
         self.events = events
         for event in events {
-            take(event)
+            add(event)
         }
     }
 
-    private mutating func take(_ event: EventFacts) {
+    private mutating func add(_ event: EventFacts) {
         if let key = event.notificationKey, notifications[key] == nil { notifications[key] = event.eventID }
         if let fact = event.transaction {
             let known = transactions[fact.key]?.signed?.version
             if known.map({ $0 < fact.version }) ?? true { leadingTransactions.insert(event.eventID) }
-            take(TransactionRegister(fact), of: fact.key)
+            add(TransactionRegister(fact), of: fact.key)
         }
         for fact in event.receipts {
             let known = transactions[fact.key]?.receipt?.latest.version
             if known.map({ $0 < fact.version }) ?? true { leadingReceipts[event.eventID, default: []].insert(fact.key) }
-            take(TransactionRegister(fact), of: fact.key)
+            add(TransactionRegister(fact), of: fact.key)
         }
         if let fact = event.subscription {
             if let known = subscriptions[fact.key] {
@@ -59,31 +59,31 @@ package struct BatchFold: Sendable {
         }
     }
 
-    private mutating func take(_ register: TransactionRegister, of key: LedgerKey) {
+    private mutating func add(_ register: TransactionRegister, of key: LedgerKey) {
         if transactions[key]?.join(register) == nil { transactions[key] = register }
     }
 
-    /// What became of an event, once the books have answered.
-    package func result(of event: EventFacts, after answer: MergeAnswer) -> EventResult {
-        if let key = event.notificationKey, let first = answer.firstEvents[key], first != event.eventID { return .duplicate }
+    /// The result of an event after the merge.
+    package func result(of event: EventFacts, after merged: MergeResult) -> EventResult {
+        if let key = event.notificationKey, let first = merged.firstEvents[key], first != event.eventID { return .duplicate }
         if event.unhandledReason != nil { return .unhandled }
-        if event.saysNothing { return .noEffect }
-        if let statement = event.refundStatement, answer.movedRefundStatements.contains(statement.key) { return .applied }
-        let movedTransaction = event.transaction.map { answer.movedTransactions.contains($0.key) } ?? false
-        let movedSubscription = event.subscription.map { answer.movedSubscriptions.contains($0.key) } ?? false
+        if event.isEmpty { return .noEffect }
+        if let statement = event.refundStatement, merged.movedRefundStatements.contains(statement.key) { return .applied }
+        let movedTransaction = event.transaction.map { merged.movedTransactions.contains($0.key) } ?? false
+        let movedSubscription = event.subscription.map { merged.movedSubscriptions.contains($0.key) } ?? false
         if movedTransaction, leadingTransactions.contains(event.eventID) { return .applied }
         if movedSubscription, leadingSubscriptions.contains(event.eventID) { return .applied }
-        if !answer.movedReceipts.isDisjoint(with: leadingReceipts[event.eventID] ?? []) { return .applied }
-        if !answer.movedLegacyRenewals.isDisjoint(with: leadingLegacyRenewals[event.eventID] ?? []) { return .applied }
-        if event.posts.contains(where: { answer.posts[$0.key]?.firstEventID == event.eventID }) { return .applied }
-        if event.effects.contains(where: { answer.effectEvents[$0.key] == event.eventID }) { return .applied }
+        if !merged.movedReceipts.isDisjoint(with: leadingReceipts[event.eventID] ?? []) { return .applied }
+        if !merged.movedLegacyRenewals.isDisjoint(with: leadingLegacyRenewals[event.eventID] ?? []) { return .applied }
+        if event.posts.contains(where: { merged.posts[$0.key]?.firstEventID == event.eventID }) { return .applied }
+        if event.effects.contains(where: { merged.effectEvents[$0.key] == event.eventID }) { return .applied }
         return .superseded
     }
 
-    /// Why the transaction that an event's post names does not belong to its user; nil when it does, or when the event names none.
-    package func ownershipDoubt(of event: EventFacts, after answer: MergeAnswer) -> OwnershipDoubt? {
+    /// Why the transaction that the event's post names does not belong to the user; nil when it does, or when the event names none.
+    package func ownershipDoubt(of event: EventFacts, after merged: MergeResult) -> OwnershipDoubt? {
         guard let key = event.namingPost?.key else { return nil }
-        guard let owner = answer.posts[key]?.owner else { return .unknown }
+        guard let owner = merged.posts[key]?.owner else { return .unknown }
         return key.isUser(owner) ? nil : .conflict
     }
 }

@@ -1,9 +1,9 @@
 package import AppStore
 
-/// That a user's app posted a transaction of a contract, or a receipt that holds the contract, which may make the user its owner.
+/// A user's app posted a transaction of a contract, or a receipt with the contract. This may make the user its owner.
 package struct ClientPost: Hashable, Sendable {
     package let key: Key
-    /// When it came in, in whole milliseconds: part of the event, as a body is, whenever it is processed.
+    /// When the event came in, in whole milliseconds; independent of when it is processed.
     package let receivedAt: Timestamp
     package let eventID: Int64
 
@@ -20,21 +20,21 @@ package struct ClientPost: Hashable, Sendable {
         self.init(key: key, receivedAt: receivedAt, eventID: eventID)
     }
 
-    /// Takes the place of this one when the other came in earlier; event ids decide within a millisecond.
+    /// Keeps the earlier of the two posts; event ids decide within a millisecond.
     package mutating func join(_ other: ClientPost) {
         if (other.receivedAt, other.eventID) < (receivedAt, eventID) { self = other }
     }
 
-    /// Whose app posted what of which contract.
+    /// The user, the contract and what was posted.
     ///
-    /// Users are told apart byte by byte, as PostgreSQL does: to Swift, two ways of writing an é are equal.
+    /// Users are compared byte by byte, as in PostgreSQL: Swift considers both encodings of é equal.
     package struct Key: Hashable, Sendable {
         /// Environment and original_transaction_id.
         package let contract: LedgerKey
         package let user: String
         /// Whether a receipt was posted; otherwise a transaction.
         package let isReceipt: Bool
-        /// The transaction that was posted. Of a receipt the purchase that was just made; nil when the post names none of this contract.
+        /// The transaction that was posted; for a receipt, the purchase just made. Nil when the post names no purchase of this contract.
         package let transactionID: String?
 
         package init(contract: LedgerKey, user: String, isReceipt: Bool, transactionID: String?) {
@@ -56,7 +56,7 @@ package struct ClientPost: Hashable, Sendable {
             hasher.combine(transactionID)
         }
 
-        /// Whether that is the user whose app posted it.
+        /// Whether this is the user of the post.
         func isUser(_ other: String) -> Bool {
             user.utf8.elementsEqual(other.utf8)
         }

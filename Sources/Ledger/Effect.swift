@@ -1,15 +1,15 @@
 package import AppStore
 package import FoundationEssentials
 
-/// Something that happened to a customer, once, whatever was delivered how often.
+/// Something that happened to a customer; recorded once, however often it is delivered.
 package struct Effect: Sendable {
     package let key: EffectKey
-    /// When it happened at Apple's, not when we learned of it.
+    /// When it happened according to Apple, not when the event came in.
     package let occurredAt: Timestamp
     package let originalTransactionID: String?
     package let transactionID: String?
     package let productID: String?
-    /// The app whose shared secret alone vouches for it; nil of what Apple vouches for.
+    /// The app whose shared secret is the only proof; nil when Apple's signature or TLS proves it.
     package let vouchedBundleID: String?
 
     package init(
@@ -29,11 +29,11 @@ package struct Effect: Sendable {
     }
 }
 
-/// An effect's identity.
+/// The identity of an effect.
 package struct EffectKey: Hashable, Comparable, Sendable {
     package let environment: AppStoreEnvironment
     package let kind: EffectKind
-    /// Of money: the charge or its period. Of the contract's life: the notificationUUID, in lower case.
+    /// For grants and revocations: the charge or its period. For all others: the notificationUUID in lower case.
     package let subject: String
 
     package init(environment: AppStoreEnvironment, kind: EffectKind, subject: String) {
@@ -51,7 +51,7 @@ package struct EffectKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// What kind of thing happened.
+/// The kind of an effect.
 package struct EffectKind: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -63,9 +63,9 @@ package struct EffectKind: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A paid (or shared) period or product was given.
+    /// A paid or shared period or product was granted.
     package static let granted = EffectKind("granted")
-    /// A charge was paid back.
+    /// A charge was refunded.
     package static let refunded = EffectKind("refunded")
     /// Family sharing of a purchase ended.
     package static let revoked = EffectKind("revoked")

@@ -2,7 +2,7 @@ import AppStore
 package import FoundationEssentials
 
 extension EffectKey {
-    /// The namespace of the ids of effects. Changing it would tell every effect a second time.
+    /// The namespace of the ids of effects. A change would record every effect a second time.
     private static let namespace = UUID(
         uuid: (0x2d, 0x9c, 0x41, 0x7b, 0x6a, 0x0e, 0x4f, 0x35, 0x8b, 0x57, 0xd1, 0x94, 0x3e, 0xc2, 0x60, 0xaf)
     )

@@ -8,21 +8,21 @@ package struct EventFacts: Sendable {
     /// Nil where the source has none, such as a client's own transaction.
     package let notificationUUID: UUID?
     package var transaction: TransactionFact?
-    /// What a verified receipt, or Apple's answer about one, says of charges.
+    /// Charges in a verified receipt, or in Apple's answer about one.
     package var receipts: [ReceiptFact]
-    /// Charges of a verified receipt that Apple is asked about, whose answer brings them: they say what the event is about, and are not merged.
+    /// Charges of a verified receipt that Apple is asked about. They are not merged, because Apple's answer brings them.
     package var awaitedReceipts: [ReceiptFact] = []
     package var subscription: SubscriptionFact?
-    package var legacyRenewals: [LegacyRenewalFact]
-    /// That a user's app posted the transaction, or a receipt: one post for each contract in it.
+    package var legacyRenewals: [V1RenewalFact]
+    /// Claims of a user to own the charges: one for the posted transaction, or one for each contract in the posted receipt.
     package var posts: [ClientPost]
-    package var refundStatement: RefundStatement?
+    package var refundStatement: RefundRequestFact?
     package var effects: [Effect]
-    /// What is to be asked outside.
+    /// Calls for the outbox.
     package var calls: [OutboundCall]
-    /// Why the event's meaning is not known, although its facts are merged; nil when it is.
+    /// Why the event's meaning is unknown, although its facts are merged; nil when it is known.
     package var unhandledReason: String?
-    /// What is told beside the result and does not change it.
+    /// A remark beside the result, which it does not change.
     package var remark: String?
 
     package init(
@@ -32,9 +32,9 @@ package struct EventFacts: Sendable {
         transaction: TransactionFact? = nil,
         receipts: [ReceiptFact] = [],
         subscription: SubscriptionFact? = nil,
-        legacyRenewals: [LegacyRenewalFact] = [],
+        legacyRenewals: [V1RenewalFact] = [],
         posts: [ClientPost] = [],
-        refundStatement: RefundStatement? = nil,
+        refundStatement: RefundRequestFact? = nil,
         effects: [Effect] = [],
         calls: [OutboundCall] = [],
         unhandledReason: String? = nil
@@ -57,25 +57,25 @@ package struct EventFacts: Sendable {
         notificationUUID.map { NotificationKey(environment: environment, uuid: $0) }
     }
 
-    /// The post that names the transaction that was posted or, of a receipt, just made; nil when none does.
+    /// The post that names the posted transaction or, for a receipt, the purchase just made; nil when none does.
     package var namingPost: ClientPost? { posts.first { $0.key.transactionID != nil } }
 
     /// Whether there is nothing to merge.
-    var saysNothing: Bool {
+    var isEmpty: Bool {
         transaction == nil && receipts.isEmpty && subscription == nil && legacyRenewals.isEmpty && posts.isEmpty && effects.isEmpty
     }
 
-    /// The charges that the event's receipt holds, whoever brings them into the books.
-    package var receiptsInside: [ReceiptFact] { receipts + awaitedReceipts }
+    /// All charges in the event's receipt, whether this event or Apple's answer brings them into the ledger.
+    package var allReceipts: [ReceiptFact] { receipts + awaitedReceipts }
 
-    /// The contracts, no consumables, that the event is about, each once; a consumable's charge is found by its own id.
+    /// The contracts that the event is about. Consumables have none: their charges are found by their own ids.
     package var contracts: Set<LedgerKey> {
-        let charged = receiptsInside.lazy.filter { $0.isSubscription || $0.content.productType != .consumable }
+        let charged = allReceipts.lazy.filter { $0.isSubscription || $0.content.productType != .consumable }
             .map { LedgerKey(environment: $0.key.environment, id: $0.originalTransactionID) }
         return Set(charged).union(legacyRenewals.lazy.map(\.contract))
     }
 
-    /// The contracts, a consumable's charge for one, that a merge of the event may lock.
+    /// The contracts that a merge of the event may lock; a consumable's charge counts as one.
     package var lockedContracts: Set<LedgerKey> {
         var locked = contracts.union(posts.lazy.map(\.key.contract))
         if let subscription { locked.insert(subscription.key) }

@@ -1,21 +1,21 @@
-/// What becomes of a verified event. The outcome depends on arrival; the books do not.
+/// The result of a verified event. It depends on the order of arrival; the ledger does not.
 package enum EventResult: String, Sendable {
-    /// A register moved, or an effect of this event's exists.
+    /// A register moved, or the event brought an effect.
     case applied
-    /// Everything in it was known already or older.
+    /// Everything in it was already known, or older.
     case superseded
     /// There was nothing to merge.
     case noEffect = "no_effect"
-    /// Its notificationUUID came in another event first. Its facts were merged all the same.
+    /// An earlier event has the same notificationUUID. The facts were merged nevertheless.
     case duplicate
-    /// Its meaning is unknown to this version; what facts it has were merged.
+    /// This version does not know its meaning; its facts were merged.
     case unhandled
 }
 
-/// Why a charge is not its submitter's. Its facts were merged all the same.
+/// Why a charge does not belong to the user who posted it. Its facts were merged nevertheless.
 package enum OwnershipDoubt: String, Sendable {
-    /// It is somebody else's.
+    /// It belongs to another user.
     case conflict = "owner_conflict"
-    /// It is nobody's yet, and posting it did not make it the submitter's.
+    /// It has no owner yet, and the post did not make the user its owner.
     case unknown = "owner_unknown"
 }

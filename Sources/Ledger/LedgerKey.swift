@@ -1,6 +1,6 @@
 package import AppStore
 
-/// What a row of the ledger is found by: an id of Apple's within one environment, so that Sandbox never touches Production.
+/// The key of a row of the ledger: one of Apple's ids within one environment, so that Sandbox never touches Production.
 package struct LedgerKey: Hashable, Comparable, Sendable {
     package let environment: AppStoreEnvironment
     package let id: String

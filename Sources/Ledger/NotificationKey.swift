@@ -1,7 +1,7 @@
 package import AppStore
 package import FoundationEssentials
 
-/// The identity of a notification, which each delivery of it repeats.
+/// The identity of a notification, the same for each delivery of it.
 package struct NotificationKey: Hashable, Sendable {
     package let environment: AppStoreEnvironment
     package let uuid: UUID
@@ -13,13 +13,13 @@ package struct NotificationKey: Hashable, Sendable {
 }
 
 extension UUID {
-    /// The namespace of what stands for a notificationUUID. Changing it would tell effects a second time.
+    /// The namespace of derived notificationUUIDs. A change would record effects a second time.
     private static let notificationNamespace = UUID(
         uuid: (0x9b, 0x1f, 0x6d, 0x52, 0x0c, 0xe8, 0x4a, 0x13, 0xa7, 0x64, 0x58, 0x2e, 0xf3, 0x91, 0xd0, 0x4b)
     )
 
-    /// What a notification names as its UUID, in upper or lower case. Of any other text, a version 5 UUID: the event is neither lost nor
-    /// holds up its batch, and the same text is the same notification.
+    /// Parses a notificationUUID in upper or lower case. Any other text gives a version 5 UUID: such an event fails neither itself nor its
+    /// batch, and equal texts are the same notification.
     package init(notification text: String) {
         self = UUID(uuidString: text) ?? UUID(version5In: Self.notificationNamespace, words: [text])
     }

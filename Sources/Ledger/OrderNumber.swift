@@ -1,10 +1,10 @@
 package import AppStore
 package import FoundationEssentials
 
-/// The number of an order that no appAccountToken names: a version 5 UUID (RFC 9562 section 5.5) of the paid period, so that every
-/// system and every run finds the same one.
+/// The number of an order that no appAccountToken names: a version 5 UUID (RFC 9562 section 5.5) of the paid period. Every system and every
+/// run derives the same one.
 package enum OrderNumber {
-    /// The namespace of all such numbers. Changing it would double every order.
+    /// The namespace of all such numbers. A change would duplicate every order.
     static let namespace = UUID(uuid: (0x6f, 0x2b, 0x0f, 0x0e, 0x53, 0x1d, 0x4c, 0x8a, 0x9d, 0x5e, 0x1c, 0x6e, 0x0a, 0x77, 0x41, 0xc3))
 
     /// For one period of a subscription.
@@ -17,8 +17,7 @@ package enum OrderNumber {
         derive(["charge", environment.rawValue, transactionID])
     }
 
-    /// The order that an appAccountToken names; nil for version 5 UUIDs, which a shop cannot order with: the numbers above are of that kind, and
-    /// a client could compute one.
+    /// The order that an appAccountToken names. Nil for version 5 UUIDs: derived numbers have this version, and a client could compute one.
     package static func named(by appAccountToken: UUID?) -> UUID? {
         appAccountToken.flatMap { $0.uuid.6 >> 4 == 5 ? nil : $0 }
     }

@@ -1,17 +1,17 @@
-/// A call to somebody outside that an event asks for. It is written in the transaction that merges the event's facts, and made by the
-/// outbox afterwards; no part of the books, for what comes of it depends on when it was made.
+/// A call to an external service that an event asks for. The transaction that merges the event's facts writes the call; the outbox makes it
+/// later. It is not part of the ledger, because its answer depends on when it is made.
 package struct OutboundCall: Hashable, Sendable {
-    /// What kind of call, such as `verify_receipt`: a kind of the outbox's.
+    /// The kind of call in the outbox, such as `verify_receipt`.
     package let kind: String
-    /// What is asked, up to 255 bytes: of several open calls of one kind with the same key one is made.
+    /// What is asked, up to 255 bytes: a kind has at most one open call with the same key.
     package let key: String
     package let bundleID: String
-    /// The event whose body the call is made of.
+    /// The event whose body has the data of the call.
     package let eventID: Int64
-    /// The source under which the event's receipt enters the inbox again where there is no answer; nil when nothing takes its place.
+    /// The source under which the event's receipt enters the inbox again when there is no answer; nil for no fallback.
     package let fallback: String?
-    /// How long it is worth trying.
-    package let patience: Duration
+    /// How long the outbox tries.
+    package let timeLimit: Duration
 
     package init(
         kind: String,
@@ -19,13 +19,13 @@ package struct OutboundCall: Hashable, Sendable {
         bundleID: String,
         eventID: Int64,
         fallback: String? = nil,
-        patience: Duration = .seconds(86_400)
+        timeLimit: Duration = .seconds(86_400)
     ) {
         self.kind = kind
         self.key = key
         self.bundleID = bundleID
         self.eventID = eventID
         self.fallback = fallback
-        self.patience = patience
+        self.timeLimit = timeLimit
     }
 }

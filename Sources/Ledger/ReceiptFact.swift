@@ -2,11 +2,11 @@ package import AppStore
 package import FoundationEssentials
 import OpenSSL
 
-/// What one verified receipt, or verifyReceipt's answer, says of one charge: a fact of the receipt half.
+/// What one verified receipt, or verifyReceipt's answer, says about one charge: a fact of the receipt half.
 package struct ReceiptFact: Sendable {
     /// Found by environment and transaction_id.
     package let key: LedgerKey
-    /// receipt_creation_date, or request_date of what is as new as the answer; then the form's rank, then what is said.
+    /// receipt_creation_date, or request_date of an answer's newest part; then the form's rank, then the content.
     package let version: Version
     package let originalTransactionID: String
     package let bundleID: String
@@ -14,23 +14,23 @@ package struct ReceiptFact: Sendable {
     package let purchaseDate: Timestamp
     package let content: Content
 
-    /// Whatever else some form of a receipt says of a charge.
+    /// The members that only some forms of a receipt have.
     package struct Content: Hashable, Sendable {
         package var webOrderLineItemID: String?
         package var originalPurchaseDate: Timestamp?
         package var expiresDate: Timestamp?
         package var quantity: Int32?
-        /// When it was paid back or taken away; nil when ``isUpgraded``, which is neither.
+        /// When it was refunded or revoked; nil when ``isUpgraded``.
         package var revocationDate: Timestamp?
         package var revocationReason: RevocationReason?
-        /// Whether another plan took its place.
+        /// Whether another plan replaced it.
         package var isUpgraded = false
         package var offerType: OfferType?
         package var offerIdentifier: String?
         package var offerDiscountType: OfferDiscountType?
         /// Only in signed receipts.
         package var productType: ProductType?
-        /// Only in `latest_receipt_info`, and so are the next two.
+        /// Only in `latest_receipt_info`, as are the next two.
         package var inAppOwnershipType: InAppOwnershipType?
         package var subscriptionGroupIdentifier: String?
         package var appAccountToken: UUID?
@@ -38,7 +38,7 @@ package struct ReceiptFact: Sendable {
         package init() {}
     }
 
-    /// Where it was said; of two statements of one instant that of the higher rank says more.
+    /// Where the fact was read; of two facts of the same instant, the one of the higher rank counts.
     package enum Form: UInt8, Sendable {
         case signedReceipt = 1
         case inApp = 2
@@ -61,14 +61,14 @@ package struct ReceiptFact: Sendable {
         self.productID = productID
         self.purchaseDate = purchaseDate
         self.content = content
-        // With its date, as in a signed payload: who merges it tells by the hash alone whether a row holds this statement.
+        // The date is part of the digest, as in a signed payload: the merge compares only hashes to see whether a row holds this fact.
         let dates = [statedAt, purchaseDate].map { "\($0.millisecondsSince1970)" }
         let digest = Self.digest([originalTransactionID, bundleID, productID] + dates + content.words)
-        // Who knows that it was an upgrade knows more than who calls it a refund.
+        // A fact that knows of the upgrade wins over one that reports a refund.
         version = Version(signedDate: statedAt, hash: [form.rawValue + (content.isUpgraded ? 4 : 0)] + digest)
     }
 
-    /// SHA-256 of what is said, whatever it was written in; of words joined by a byte that no verified fact contains.
+    /// SHA-256 of the content, joined by a byte that no verified fact contains.
     private static func digest(_ words: [String?]) -> [UInt8] {
         Digest.sha256(Array(words.map { $0 ?? "" }.joined(separator: "\u{0}").utf8))
     }
@@ -79,7 +79,7 @@ package struct ReceiptFact: Sendable {
             || (content.productType == nil && (content.webOrderLineItemID != nil || content.expiresDate != nil))
     }
 
-    /// The order number of the period that it pays, when no token pays for it: the same as that of the charge's JWS.
+    /// The order number of the paid period when no token names an order; equal to that of the charge's JWS.
     package var periodNumber: UUID {
         if isSubscription, let lineItem = content.webOrderLineItemID {
             return OrderNumber.ofPeriod(
@@ -93,7 +93,7 @@ package struct ReceiptFact: Sendable {
 }
 
 extension ReceiptFact.Content {
-    /// All of it in a fixed order; what is nil is empty.
+    /// All members in a fixed order; nil becomes empty.
     fileprivate var words: [String?] {
         let dates = [originalPurchaseDate, expiresDate, revocationDate].map { $0.map { "\($0.millisecondsSince1970)" } }
         let numbers = [quantity, revocationReason?.rawValue, offerType?.rawValue].map { $0.map { "\($0)" } }

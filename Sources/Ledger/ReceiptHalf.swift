@@ -1,14 +1,14 @@
 package import AppStore
 
-/// What receipts say of a charge: the newest fact as a whole, and beside it what only some forms of a receipt say and never changes, so
-/// that a newer receipt of another form does not take it away.
+/// What receipts say about a charge: the newest fact as a whole, and the constants that only some forms of a receipt have. A newer receipt
+/// of another form does not erase these constants.
 package struct ReceiptHalf: Sendable {
     package private(set) var latest: ReceiptFact
-    /// The greatest by its bytes of all that were said: a join, whatever comes.
+    /// The bytewise greatest value of all facts, so that the join is commutative.
     package private(set) var productType: ProductType?
     package private(set) var inAppOwnershipType: InAppOwnershipType?
     package private(set) var subscriptionGroupIdentifier: String?
-    /// Whether any of them says that the charge belongs to a contract.
+    /// Whether any fact says that the charge belongs to a contract.
     package private(set) var isSubscription: Bool
 
     package init(_ fact: ReceiptFact) {
@@ -28,7 +28,7 @@ package struct ReceiptHalf: Sendable {
         isSubscription = isSubscription || other.isSubscription
     }
 
-    /// As PostgreSQL's `greatest(… COLLATE "C")`.
+    /// Like PostgreSQL's `greatest(… COLLATE "C")`.
     private static func greater(_ left: String?, _ right: String?) -> String? {
         guard let left, let right else { return left ?? right }
         return left.utf8.lexicographicallyPrecedes(right.utf8) ? right : left

@@ -1,6 +1,6 @@
 package import AppStore
 
-/// What one verified notification says of a contract's renewal: renewal info together with the status, one register.
+/// What one verified notification says about a contract's renewal: renewal info and status, in one register.
 package struct SubscriptionFact: Sendable {
     /// Found by environment and originalTransactionId.
     package let key: LedgerKey
@@ -10,8 +10,8 @@ package struct SubscriptionFact: Sendable {
     private let shared: SharedValue<JWSRenewalInfoDecodedPayload?>
     package var renewalInfo: JWSRenewalInfoDecodedPayload? { _read { yield shared.value } }
 
-    /// - Parameter hash: of the decoded payload that the version's date was taken from; the status is made part of it here, since two
-    ///   notifications may carry the same renewal info with different ones.
+    /// - Parameter hash: of the decoded payload that the version's date was taken from. The status is appended here, because two
+    ///   notifications may carry the same renewal info with different statuses.
     package init(
         key: LedgerKey,
         signedDate: Timestamp,
@@ -25,7 +25,7 @@ package struct SubscriptionFact: Sendable {
         shared = SharedValue(renewalInfo)
     }
 
-    /// Takes the other fact's place if that is of a higher version.
+    /// Keeps the fact of the higher version.
     package mutating func join(_ other: SubscriptionFact) {
         if version < other.version { self = other }
     }

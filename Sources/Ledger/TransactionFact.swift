@@ -1,7 +1,7 @@
 package import AppStore
 package import FoundationEssentials
 
-/// What one verified payload says of one charge.
+/// What one verified payload says about one charge.
 package struct TransactionFact: Sendable {
     /// Found by environment and transactionId.
     package let key: LedgerKey
@@ -11,10 +11,10 @@ package struct TransactionFact: Sendable {
     package let productID: String
     package let purchaseDate: Timestamp
     private let shared: SharedValue<JWSTransactionDecodedPayload>
-    /// All of it, as Apple said it.
+    /// The whole payload.
     package var payload: JWSTransactionDecodedPayload { _read { yield shared.value } }
 
-    /// Throws ``IncompleteFact`` when a member is missing without which no book can be kept.
+    /// Throws ``IncompleteFact`` when a member is missing that the ledger needs.
     package init(_ payload: JWSTransactionDecodedPayload, environment: AppStoreEnvironment, version: Version) throws(IncompleteFact) {
         func required<Value>(_ value: Value?, _ member: String) throws(IncompleteFact) -> Value {
             guard let value else { throw IncompleteFact(missing: member) }
@@ -34,10 +34,10 @@ package struct TransactionFact: Sendable {
         payload.type == .autoRenewableSubscription || (payload.type == nil && payload.webOrderLineItemId != nil)
     }
 
-    /// Whether a family member has it through somebody else's purchase.
+    /// Whether the user has it through the purchase of another family member.
     package var isFamilyShared: Bool { payload.inAppOwnershipType == .familyShared }
 
-    /// The order number of the period that it pays, when no token pays for it.
+    /// The order number of the paid period when no token names an order.
     package var periodNumber: UUID {
         if isSubscription, let lineItem = payload.webOrderLineItemId {
             return OrderNumber.ofPeriod(
@@ -50,7 +50,7 @@ package struct TransactionFact: Sendable {
     }
 }
 
-/// A verified payload that lacks what the books need.
+/// A verified payload that lacks a member that the ledger needs.
 package struct IncompleteFact: Error, Hashable, Sendable {
     /// The member's name, such as `purchaseDate`.
     package let missing: String

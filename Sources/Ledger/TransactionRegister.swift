@@ -1,18 +1,18 @@
 package import AppStore
 package import FoundationEssentials
 
-/// What is known of a charge: a join, so that neither order nor repetition of facts changes it.
+/// Everything known about a charge: a join, so that neither order nor repetition of facts changes it.
 ///
-/// It has two halves, of facts from JWS and of facts from receipts. Constants are those of the JWS half where there is one. Of expiry,
-/// revocation and upgrade the later half's count, the JWS half's on a tie.
+/// It has two halves: facts from JWS and facts from receipts. Constants come from the JWS half if there is one. Expiry, revocation and
+/// upgrade come from the later half; on a tie, from the JWS half.
 package struct TransactionRegister: Sendable {
-    /// The JWS fact of the highest version, as a whole: a reversal must clear the revocation before it.
+    /// The JWS fact of the highest version, as a whole: a reversal must clear the earlier revocation.
     package private(set) var signed: TransactionFact?
     package private(set) var receipt: ReceiptHalf?
-    /// The lowest date of any statement about it, in either half.
+    /// The lowest date of any fact, in either half.
     package private(set) var firstSignedDate: Timestamp
-    /// The appAccountToken of the oldest fact that had one, in either half: the order that it may pay. A token that comes later is no second
-    /// payment.
+    /// The appAccountToken of the oldest fact with one, in either half: the order that the charge may pay. A later token does not pay a
+    /// second order.
     package private(set) var firstToken: FirstToken?
 
     /// An appAccountToken and the version of the fact that first had it.
@@ -39,21 +39,21 @@ package struct TransactionRegister: Sendable {
         firstToken = FirstToken(fact.content.appAccountToken, version: fact.version)
     }
 
-    /// Takes in what another register of the same charge knows.
+    /// Adds the facts of another register of the same charge.
     package mutating func join(_ other: TransactionRegister) {
-        if let theirs = other.signed, signed.map({ $0.version < theirs.version }) ?? true { signed = theirs }
-        if let theirs = other.receipt {
-            if receipt == nil { receipt = theirs } else { receipt?.join(theirs) }
+        if let fact = other.signed, signed.map({ $0.version < fact.version }) ?? true { signed = fact }
+        if let half = other.receipt {
+            if receipt == nil { receipt = half } else { receipt?.join(half) }
         }
         firstSignedDate = min(firstSignedDate, other.firstSignedDate)
         switch (firstToken, other.firstToken) {
-        case (let mine?, let theirs?) where theirs.version < mine.version: firstToken = theirs
-        case (nil, let theirs): firstToken = theirs
+        case (let own?, let token?) where token.version < own.version: firstToken = token
+        case (nil, let token): firstToken = token
         default: break
         }
     }
 
-    /// Whether the receipt half says what expiry, revocation and upgrade are; else the JWS half does.
+    /// Whether expiry, revocation and upgrade come from the receipt half; else they come from the JWS half.
     package var isStatedByReceipt: Bool {
         guard let receipt else { return false }
         return signed.map { $0.version.signedDate < receipt.latest.version.signedDate } ?? true

@@ -2,7 +2,7 @@ import FoundationEssentials
 import OpenSSL
 
 extension UUID {
-    /// A name-based UUID (RFC 9562 section 5.5) of words, joined with a byte that no verified fact contains: NUL is refused before the ledger.
+    /// A name-based UUID (RFC 9562 section 5.5) of words, joined with NUL, which no verified fact contains.
     init(version5In namespace: UUID, words: [String]) {
         let name = words.joined(separator: "\u{0}")
         let digest = Digest.sha1(withUnsafeBytes(of: namespace.uuid) { Array($0) } + Array(name.utf8))

@@ -1,8 +1,8 @@
 package import AppStore
 
-/// The place of a fact in the total order that registers join by: newest signed date first, then a hash of what was said.
+/// The place of a fact in the total order by which registers join: first the signed date, then a hash of the content.
 ///
-/// The hash is of decoded payload bytes, never of a signature: ECDSA signatures of one payload differ each time.
+/// The hash covers decoded payload bytes, never a signature: ECDSA signatures of one payload differ each time.
 package struct Version: Hashable, Comparable, Sendable {
     /// When Apple signed the statement, in whole milliseconds.
     package let signedDate: Timestamp

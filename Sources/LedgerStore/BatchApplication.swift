@@ -3,16 +3,15 @@ import Ledger
 import Postgres
 import SQL
 
-/// What a batch changed in one environment, to be derived, and its effects there; see `appstore.apply_facts`.
+/// The transactions and contracts that a batch changed in one environment, and its effects there; see `appstore.apply_facts`.
 struct BatchApplication {
     let environment: AppStoreEnvironment
-    /// By their ids.
     let effects: [EffectKey: (effect: Effect, eventID: Int64)]
     private let transactions: [String]
     private let submitted: [String]
     private let renewed: [String]
-    /// The transactions that are the only one of their contract in the batch, with the contract: its renewal info is in the batch, which
-    /// holds its lock, and no post nor Notification V1 is about it.
+    /// Transactions, with their contract, that are the contract's only one in the batch. The batch also has the contract's renewal info, hence
+    /// its lock, but neither a post nor a notification V1 about it.
     private let candidates: [(transaction: String, contract: String)]
 
     init(of fold: BatchFold, in environment: AppStoreEnvironment) {
@@ -27,7 +26,7 @@ struct BatchApplication {
             by: { $0.value.signed?.originalTransactionID }
         )
         self.environment = environment
-        // Of a charge that is granted both with its period and without, the former counts.
+        // If a charge is granted both with its period and without, only the grant with the period counts.
         let granted = fold.effects.values.filter { $0.effect.key.environment == environment && $0.effect.key.kind == .granted }
         let withPeriod = Set(granted.lazy.filter { !$0.effect.isGrantWithoutPeriod }.compactMap(\.effect.transactionID))
         effects = fold.effects.filter { key, value in
@@ -73,10 +72,10 @@ struct BatchApplication {
 }
 
 extension Effect {
-    /// Whether a charge was granted by a fact that does not name the charge's period; also of a product without periods.
+    /// Whether a fact without the charge's period granted it; true also for products without periods.
     fileprivate var isGrantWithoutPeriod: Bool { key.kind == .granted && key.subject == transactionID }
 
-    /// The key that the grant of a period would have if the fact did not name the period; nil of everything else.
+    /// The key of a period's grant if the fact did not name the period; nil for other effects.
     fileprivate var keyWithoutPeriod: EffectKey? {
         guard key.kind == .granted, let transactionID, key.subject != transactionID else { return nil }
         return EffectKey(environment: key.environment, kind: key.kind, subject: transactionID)

@@ -3,7 +3,7 @@ import Ledger
 import Postgres
 import SQL
 
-/// How a batch records whose apps posted which transactions and receipts.
+/// Records which user's app posted which transactions and receipts.
 enum ClientPostMerge {
     static func statement(_ posts: [ClientPost]) -> Statement {
         let keys = posts.map(\.key)
@@ -21,8 +21,8 @@ enum ClientPostMerge {
         )
     }
 
-    /// Returns the keys with first_event_id, and with owner, which is null where no transaction is named, or nothing says whose it is. To be
-    /// asked when orders and contracts are derived.
+    /// Returns the keys with first_event_id and owner. The owner is null where the post names no transaction, or the transaction has no owner.
+    /// Runs after orders and contracts are derived.
     static func find(_ keys: [ClientPost.Key]) -> Statement {
         Statement(
             .findClientPosts,

@@ -2,10 +2,11 @@ import AppStore
 import Ledger
 import Postgres
 import SQL
+import StrictJSON
 
-/// How a batch locks contracts, and merges their renewal info and status.
+/// Locks contracts, and merges their renewal info and status.
 enum ContractMerge {
-    /// Locks the rows of these contracts that exist, in the order of all writers.
+    /// Locks the existing rows of these contracts, in the same order as every writer.
     static func lock(_ contracts: [LedgerKey]) -> Statement {
         Statement(
             .lockContractsOfBatch,

@@ -3,7 +3,7 @@ import Ledger
 import Postgres
 import SQL
 
-/// How a batch records the contracts of events that are about more than one.
+/// Records the contracts of events that are about more than one.
 enum EventContractMerge {
     static func statement(_ rows: [(contract: LedgerKey, eventID: Int64)]) -> Statement {
         Statement(

@@ -2,37 +2,37 @@ import AppStore
 import Ledger
 import Postgres
 
-/// Statements that travel together, each with what its rows say.
+/// Statements of one round trip, each with the reader of its rows.
 struct MergePipeline {
-    typealias Take = (inout MergeAnswer, Row) throws -> Void
-    private var steps: [(statement: Statement, take: Take)] = []
+    typealias Reader = (inout MergeResult, Row) throws -> Void
+    private var steps: [(statement: Statement, read: Reader)] = []
 
     /// Adds a statement about these rows, unless there are none.
     mutating func add<Element>(
         _ rows: [Element],
         _ statement: ([Element]) -> Statement,
-        take: @escaping Take = { _, _ in }
+        read: @escaping Reader = { _, _ in }
     ) {
-        if !rows.isEmpty { add(statement(rows), take: take) }
+        if !rows.isEmpty { add(statement(rows), read: read) }
     }
 
-    mutating func add(_ statement: Statement, take: @escaping Take = { _, _ in }) {
-        steps.append((statement, take))
+    mutating func add(_ statement: Statement, read: @escaping Reader = { _, _ in }) {
+        steps.append((statement, read))
     }
 
-    /// Runs them one after the other in one round trip.
-    func run(in transaction: Transaction) async throws -> MergeAnswer {
-        var answer = MergeAnswer()
-        try await run(in: transaction, into: &answer)
-        return answer
+    /// Runs the statements in order, in one round trip.
+    func run(in transaction: Transaction) async throws -> MergeResult {
+        var merged = MergeResult()
+        try await run(in: transaction, into: &merged)
+        return merged
     }
 
-    /// The same, for what an earlier answer is still to say.
-    func run(in transaction: Transaction, into answer: inout MergeAnswer) async throws {
+    /// The same, but adds to an earlier result.
+    func run(in transaction: Transaction, into merged: inout MergeResult) async throws {
         guard !steps.isEmpty else { return }
         for (rows, step) in zip(try await transaction.pipeline(steps.map(\.statement)), steps) {
             for row in rows {
-                try step.take(&answer, row)
+                try step.read(&merged, row)
             }
         }
     }

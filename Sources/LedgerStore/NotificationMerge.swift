@@ -3,7 +3,7 @@ import Ledger
 import Postgres
 import SQL
 
-/// How a batch records which event brought a notification first.
+/// Records the first event of each notification.
 enum NotificationMerge {
     /// Returns environment, notification_uuid and first_event_id of the notifications that are new.
     static func insert(_ firsts: [(key: NotificationKey, eventID: Int64)]) -> Statement {
@@ -17,7 +17,7 @@ enum NotificationMerge {
         )
     }
 
-    /// Returns the same of the notifications that are recorded. It is a later statement, whose snapshot sees what the insertion met.
+    /// Returns the same of existing notifications. A later statement has a later snapshot: it sees the rows that the insert conflicted with.
     static func firsts(_ keys: [NotificationKey]) -> Statement {
         Statement(
             .findFirstEvents,

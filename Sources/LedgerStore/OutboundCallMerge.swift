@@ -2,7 +2,7 @@ import Ledger
 import Postgres
 import SQL
 
-/// How a batch opens the calls that its events ask for.
+/// Opens the calls that a batch's events ask for.
 enum OutboundCallMerge {
     static func statement(_ calls: [OutboundCall]) -> Statement {
         Statement(
@@ -13,7 +13,7 @@ enum OutboundCallMerge {
                 "bundle_ids": calls.map(\.bundleID),
                 "event_ids": calls.map(\.eventID),
                 "fallback_sources": calls.map(\.fallback),
-                "seconds_left": calls.map(\.patience.components.seconds),
+                "seconds_left": calls.map(\.timeLimit.components.seconds),
             ]
         )
     }

@@ -3,7 +3,7 @@ import Ledger
 import Postgres
 import SQL
 
-/// How a batch merges transactions: the statement joins two registers as ``TransactionRegister/join(_:)`` does.
+/// Merges transactions: the statement joins two registers as ``TransactionRegister/join(_:)`` does.
 enum TransactionMerge {
     /// Returns environment, transaction_id, payload_hash and receipt_hash of the rows that changed.
     static func statement(_ registers: [TransactionRegister]) -> Statement {

@@ -3,10 +3,10 @@ import FoundationEssentials
 import Ledger
 import Postgres
 
-/// A charge's row of `transactions` as far as one register of it says: the plain columns hold what counts of its two halves.
+/// A charge's row of `transactions`, from one register: the columns without a prefix hold the value that counts of the two halves.
 struct TransactionRow {
     private let register: TransactionRegister
-    /// Whether expiry, revocation and upgrade are those of the receipt half.
+    /// Whether expiry, revocation and upgrade come from the receipt half.
     private let isStatedByReceipt: Bool
 
     init(_ register: TransactionRegister) {
@@ -14,15 +14,15 @@ struct TransactionRow {
         isStatedByReceipt = register.isStatedByReceipt
     }
 
-    /// Constants are the JWS half's, as a whole, where there is one; else the receipt half's.
+    /// All constants come from the JWS half if there is one; else from the receipt half.
     private func constant<Value>(_ ofJWS: (TransactionFact) -> Value?, _ ofReceipt: (ReceiptFact) -> Value?) -> Value? {
         if let signed = register.signed { ofJWS(signed) } else { register.receipt.flatMap { ofReceipt($0.latest) } }
     }
 
-    /// Constants that receipts never tell.
+    /// Constants that receipts never have.
     private func constant<Value>(_ ofJWS: (TransactionFact) -> Value?) -> Value? { register.signed.flatMap(ofJWS) }
 
-    /// Constants that only some forms of a receipt tell, and are kept from any of them.
+    /// Constants that only some forms of a receipt have; they are kept from any of them.
     private func constant<Value>(_ ofJWS: (TransactionFact) -> Value?, gathered: (ReceiptHalf) -> Value?) -> Value? {
         if let signed = register.signed { ofJWS(signed) } else { register.receipt.flatMap(gathered) }
     }
@@ -70,7 +70,7 @@ extension TransactionRow {
         constant({ $0.payload.subscriptionGroupIdentifier }, gathered: { $0.subscriptionGroupIdentifier })
     }
     var isSubscription: Bool? { constant({ $0.isSubscription }, gathered: { $0.isSubscription }) }
-    /// Of a charge that no JWS tells of, the first one: receipts make no later claims.
+    /// For a charge without a JWS, the first token: later receipts do not change it.
     var appAccountToken: UUID? { constant({ OrderNumber.named(by: $0.payload.appAccountToken) }, gathered: { _ in firstToken }) }
 }
 
@@ -79,13 +79,13 @@ extension TransactionRow {
     var expiresDate: PostgresTimestamp? { PostgresTimestamp(state({ $0.payload.expiresDate }, { $0.expiresDate })) }
     var revocationDate: PostgresTimestamp? { PostgresTimestamp(state({ $0.payload.revocationDate }, { $0.revocationDate })) }
     var revocationReason: Int32? { state({ $0.payload.revocationReason?.rawValue }, { $0.revocationReason?.rawValue }) }
-    /// How much of a refund it was, only a JWS tells, whichever half says that there was one.
+    /// Only a JWS has the extent of a refund, whichever half reports the refund.
     var revocationType: String? { constant { $0.payload.revocationType?.rawValue } }
     var revocationPercentage: Int32? { constant { $0.payload.revocationPercentage } }
     var isUpgraded: Bool? { state({ $0.payload.isUpgraded }, { $0.isUpgraded }) }
 }
 
-// Versions, the receipt half by itself, and what is a join of its own.
+// Versions, the receipt half alone, and the columns that join on their own.
 extension TransactionRow {
     var signedDate: PostgresTimestamp? { PostgresTimestamp(constant { $0.version.signedDate }) }
     var payloadHash: [UInt8]? { constant { $0.version.hash } }
@@ -100,7 +100,7 @@ extension TransactionRow {
     var firstTokenSignedDate: PostgresTimestamp? { PostgresTimestamp(firstTokenVersion?.signedDate) }
     var firstTokenHash: [UInt8]? { firstTokenVersion?.hash }
 
-    /// Nil also where the first token is that of the JWS half.
+    /// Also nil where the first token comes from the JWS half.
     private var firstTokenVersion: Version? {
         guard let version = register.firstToken?.version, version != register.signed?.version else { return nil }
         return version

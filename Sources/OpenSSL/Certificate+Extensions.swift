@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What a certificate's key may be used for (RFC 5280 §4.2.1.3).
+/// The allowed uses of a certificate's key (RFC 5280 §4.2.1.3).
 package struct KeyUsage: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -26,10 +26,10 @@ extension Certificate {
     /// Whether `time`, in seconds since 1970, lies in the validity period, its ends included.
     package func isValid(at time: Int64) -> Bool { notBefore <= time && time <= notAfter }
 
-    /// Whether subject and issuer are the same name and the key may be the one that signed this certificate, as with roots.
+    /// Whether subject and issuer have the same name and the key identifiers do not differ, as in a root. The signature is not checked.
     package var isSelfSigned: Bool { X509_get_extension_flags(handle) & UInt32(EXFLAG_SS) != 0 }
 
-    /// Whether an extension with this dotted object identifier is there, critical or not.
+    /// Whether there is an extension with this dotted object identifier, critical or not.
     package func hasExtension(oid: String) -> Bool {
         defer { ERR_clear_error() }
         guard let object = OBJ_txt2obj(oid, 1) else { return false }

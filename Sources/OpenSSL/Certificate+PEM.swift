@@ -1,11 +1,11 @@
 internal import COpenSSL
 
 extension Certificate {
-    /// Reads every certificate of a PEM text, in its order; anything between the blocks is ignored, as openssl(1) does.
+    /// Reads the certificates of a PEM text, in order; text between the blocks is ignored, as by openssl(1).
     ///
-    /// Throws `malformedCertificate` when there is none or one is damaged.
+    /// Throws `malformedCertificate` if there is none or one is damaged.
     package static func bundle(pem: [UInt8]) throws(OpenSSLError) -> [Certificate] {
-        let unreadable = OpenSSLError(.malformedCertificate, "no room to read PEM")
+        let unreadable = OpenSSLError(.malformedCertificate, "out of memory while reading PEM")
         let certificates = try PEM.reading(
             pem,
             { bio throws(OpenSSLError) in
@@ -13,10 +13,10 @@ extension Certificate {
                 while let handle = PEM_read_bio_X509(bio, nil, COpenSSL_no_password, nil) {
                     certificates.append(try Certificate(owning: handle))
                 }
-                // The end of the text and a damaged block both end the loop; only the reason tells them apart.
+                // The loop ends at the end of the text and at a damaged block; only the reason differs.
                 let reason = ERR_peek_last_error()
                 guard ERR_GET_REASON(reason) == PEM_R_NO_START_LINE, ERR_GET_LIB(reason) == ERR_LIB_PEM else {
-                    throw .afterFailure(.malformedCertificate, "a damaged certificate in PEM after \(certificates.count) whole ones")
+                    throw .afterFailure(.malformedCertificate, "a damaged certificate in PEM after \(certificates.count) intact ones")
                 }
                 ERR_clear_error()
                 return certificates
@@ -27,7 +27,7 @@ extension Certificate {
         return certificates
     }
 
-    /// Reads a PEM text with exactly one certificate.
+    /// Reads a PEM text with exactly one certificate; throws otherwise.
     package static func single(pem: String) throws(OpenSSLError) -> Certificate {
         let certificates = try bundle(pem: Array(pem.utf8))
         guard certificates.count == 1 else {
@@ -38,7 +38,7 @@ extension Certificate {
 
     /// The certificate as a PEM block.
     package var pem: String {
-        // Writing to memory fails for want of memory only.
+        // Writing to memory fails only if memory runs out.
         PEM.writing { PEM_write_bio_X509($0, handle) == 1 } ?? ""
     }
 }

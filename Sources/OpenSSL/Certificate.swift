@@ -1,24 +1,25 @@
 internal import COpenSSL
 
-/// One X.509 certificate, read completely when it is made.
+/// One X.509 certificate.
 ///
-/// `@unchecked Sendable`: the `X509` is owned alone and never changed after init, where libcrypto also fills the cache of its extensions.
+/// `@unchecked Sendable`: this object alone owns the `X509` and never changes it after init, where libcrypto also fills its extension
+/// cache.
 package final class Certificate: @unchecked Sendable {
     let handle: OpaquePointer
 
-    /// The certificate exactly as it was given.
+    /// The certificate's encoding, byte for byte as read.
     package let der: [UInt8]
     /// The first second of the validity period, since 1970.
     package let notBefore: Int64
     /// The last second of the validity period, since 1970.
     package let notAfter: Int64
-    /// The subject's key; nil when libcrypto does not know its kind.
+    /// The subject's key; nil if libcrypto does not support its algorithm.
     package let publicKey: PublicKey?
 
     /// Reads one certificate in DER.
     ///
-    /// Throws `malformedCertificate` for anything else, BER and malformed or doubled extensions included, and `trailingBytes` when
-    /// something follows.
+    /// Throws `trailingBytes` for bytes after the certificate, and `malformedCertificate` for anything else: also for BER, and for malformed
+    /// or duplicate extensions.
     package convenience init(der: [UInt8]) throws(OpenSSLError) {
         let (handle, consumed) = der.withUnsafeBufferPointer { bytes in
             var cursor = bytes.baseAddress
@@ -31,16 +32,16 @@ package final class Certificate: @unchecked Sendable {
             throw OpenSSLError(.trailingBytes, "bytes after the DER of a certificate")
         }
         try self.init(owning: handle)
-        // d2i takes some BER as well; only DER has one encoding, on which pinning and caching by bytes rely.
-        guard self.der == der else { throw OpenSSLError(.malformedCertificate, "a certificate in BER that is not DER") }
+        // d2i accepts some BER too. Pinning and caching by bytes need the unique encoding of DER.
+        guard self.der == der else { throw OpenSSLError(.malformedCertificate, "a certificate in BER, not in DER") }
     }
 
-    /// Owns `handle` from now on, also when it throws.
+    /// Takes ownership of `handle`, also when it throws.
     init(owning handle: OpaquePointer) throws(OpenSSLError) {
         do throws(OpenSSLError) {
-            // The purpose -1 asks nothing: it fills the cache of extensions, and fails when one is malformed or doubled.
+            // Purpose -1 checks no purpose: it fills the extension cache, and fails on a malformed or duplicate extension.
             guard X509_check_purpose(handle, -1, 0) == 1 else {
-                throw .afterFailure(.malformedCertificate, "a certificate with malformed or doubled extensions")
+                throw .afterFailure(.malformedCertificate, "a certificate with malformed or duplicate extensions")
             }
             der = try Self.encode(handle)
             notBefore = try Self.seconds(X509_get0_notBefore(handle))
@@ -56,7 +57,7 @@ package final class Certificate: @unchecked Sendable {
 
     deinit { X509_free(handle) }
 
-    /// SHA-256 of the DER: the fingerprint that certificate authorities publish.
+    /// SHA-256 of the DER, as certificate authorities publish it.
     package var sha256Fingerprint: [UInt8] { Digest.sha256(der) }
 
     private static func encode(_ handle: OpaquePointer) throws(OpenSSLError) -> [UInt8] {

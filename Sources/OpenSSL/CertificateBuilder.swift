@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// What a new certificate shall say; for certificate authorities of one's own, as tests and the simulator need them.
+/// The contents of a new certificate, for the private certificate authorities of tests and the simulator.
 package struct CertificateBuilder: Sendable {
-    /// An extension that libcrypto need not know.
+    /// An extension with any object identifier.
     package struct Extension: Hashable, Sendable {
         /// Dotted object identifier.
         package var oid: String
-        /// Whether a reader that does not know it must refuse the certificate.
+        /// Whether a verifier that does not know the extension must refuse the certificate.
         package var isCritical: Bool
         /// The DER inside the extension's octet string; `[0x05, 0x00]` is NULL, as in Apple's markers.
         package var value: [UInt8]
@@ -18,7 +18,6 @@ package struct CertificateBuilder: Sendable {
         }
     }
 
-    /// Whom the certificate names.
     package var subject: DistinguishedName
     /// Big-endian and positive; RFC 5280 allows 20 bytes.
     package var serialNumber: [UInt8]
@@ -26,15 +25,15 @@ package struct CertificateBuilder: Sendable {
     package var notBefore: Int64
     /// The last second of the validity period, since 1970.
     package var notAfter: Int64
-    /// What basic constraints say, critically.
+    /// The value of basic constraints, a critical extension.
     package var isCA = false
-    /// How many further authorities may follow below this one; only for authorities.
+    /// How many authorities may follow below this one; only for authorities.
     package var pathLength: Int?
-    /// Nil leaves the extension out.
+    /// Nil omits the extension.
     package var keyUsage: KeyUsage?
-    /// In their order, after the standard ones.
+    /// Added in order, after the standard ones.
     package var extensions: [Extension] = []
-    /// What the signature on it is made with; nil takes what goes with the issuer's key.
+    /// The digest of the signature; nil uses the default of the issuer's key.
     package var digest: SignatureDigest?
 
     package init(subject: DistinguishedName, serialNumber: [UInt8], notBefore: Int64, notAfter: Int64) {
@@ -44,20 +43,20 @@ package struct CertificateBuilder: Sendable {
         self.notAfter = notAfter
     }
 
-    /// A root: signed by the key that it holds.
+    /// Makes a root, signed with its own key.
     package func selfSigned(by key: PrivateKey) throws(OpenSSLError) -> Certificate {
         try build(for: key.publicKey, issuer: nil, key: key)
     }
 
-    /// A certificate for `key`'s owner, signed by `issuerKey` in the name of `issuer`'s subject.
+    /// Makes a certificate for `key`, signed with `issuerKey` and with `issuer`'s subject as its issuer.
     ///
-    /// Whether `issuerKey` is the key in `issuer`, and whether `issuer` may issue, is not asked: tests need certificates that are wrong.
+    /// Does not check that `issuerKey` belongs to `issuer`, nor that `issuer` may issue: tests need invalid certificates.
     package func issued(for key: PublicKey, by issuer: Certificate, key issuerKey: PrivateKey) throws(OpenSSLError) -> Certificate {
         try build(for: key, issuer: issuer, key: issuerKey)
     }
 
     private func build(for subjectKey: PublicKey, issuer: Certificate?, key: PrivateKey) throws(OpenSSLError) -> Certificate {
-        guard let handle = X509_new() else { throw .afterFailure(.invalidCertificateRequest, "no room for a certificate") }
+        guard let handle = X509_new() else { throw .afterFailure(.invalidCertificateRequest, "out of memory for a certificate") }
         do throws(OpenSSLError) {
             try require(X509_set_version(handle, Int(X509_VERSION_3)) == 1, "version")
             try setSerialNumber(handle)
@@ -67,7 +66,7 @@ package struct CertificateBuilder: Sendable {
             try require(X509_set_issuer_name(handle, X509_get_subject_name(issuer?.handle ?? handle)) == 1, "issuer")
             try require(X509_set_pubkey(handle, subjectKey.handle) == 1, "public key")
             try addExtensions(handle, issuer: issuer)
-            let digest = digest?.messageDigest ?? key.usualDigest
+            let digest = digest?.messageDigest ?? key.defaultDigest
             try require(X509_sign(handle, key.handle, digest.handle) > 0, "signature")
         } catch {
             X509_free(handle)

@@ -1,17 +1,19 @@
 internal import COpenSSL
 
-/// Path validation of RFC 5280 §6 by libcrypto, without any store of the system's and without network.
+/// Path validation of RFC 5280 §6 by libcrypto, without the system's trust store and without network access.
 package enum CertificateChain {
     /// Whether `leaf` chains through one `intermediate` to `root` at `time`.
     package static func validate(leaf: Certificate, intermediate: Certificate, root: Certificate, at time: Int64) -> ChainVerdict {
         validate(leaf: leaf, intermediates: [intermediate], roots: [root], at: time)
     }
 
-    /// Whether `leaf` chains through any of `intermediates`, which are untrusted, to one of `roots`, which alone are anchors.
+    /// Whether `leaf` chains through any of `intermediates`, which are untrusted, to one of `roots`, which are the only anchors.
     ///
-    /// `time` is in seconds since 1970, and both ends of every validity period, the anchor's included, belong to it (RFC 5280 §4.1.2.5).
-    /// Anchors must be self-signed. Extended key usage, names of hosts and revocation are not asked. `allowingSHA1` takes certificates that
-    /// were signed with SHA-1 as well; keys are held to 112 bits of security all the same.
+    /// Anchors must be self-signed. Extended key usage, host names and revocation are not checked.
+    ///
+    /// - Parameters:
+    ///   - time: Seconds since 1970. Validity periods, also the anchor's, include both ends (RFC 5280 §4.1.2.5).
+    ///   - allowingSHA1: Accepts certificates signed with SHA-1 too; keys still need 112 bits of security.
     package static func validate(
         leaf: Certificate,
         intermediates: [Certificate],
@@ -21,18 +23,18 @@ package enum CertificateChain {
     ) -> ChainVerdict {
         if leaf.isValid(at: time) {
             // An expired certificate must not hide a valid one of the same name.
-            let timely = (intermediates.filter { $0.isValid(at: time) }, roots.filter { $0.isValid(at: time) })
-            let verdict = verify(leaf, timely.0, timely.1, allowingSHA1: allowingSHA1)
+            let (intermediates, roots) = (intermediates.filter { $0.isValid(at: time) }, roots.filter { $0.isValid(at: time) })
+            let verdict = verify(leaf, intermediates, roots, allowingSHA1: allowingSHA1)
             if case .accepted = verdict { return verdict }
         }
-        // Only to say why: with all certificates, whatever their time.
+        // Only to find the reason: all certificates, also those outside their validity period.
         switch verify(leaf, intermediates, roots, allowingSHA1: allowingSHA1) {
         case .refused(let refusal): return .refused(refusal)
-        case .accepted(let path): return .refused(ChainRefusal(untimely: path, at: time))
+        case .accepted(let path): return .refused(ChainRefusal(outsideValidity: path, at: time))
         }
     }
 
-    /// libcrypto compares times too, but takes the last second of a period for expired.
+    /// Without times: libcrypto treats the last second of a validity period as expired.
     private static func verify(
         _ leaf: Certificate,
         _ intermediates: [Certificate],
@@ -52,8 +54,8 @@ package enum CertificateChain {
         X509_STORE_CTX_set0_trusted_stack(context, trusted)
         let parameters = X509_STORE_CTX_get0_param(context)
         X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME))
-        // 112 bits of security: no signature with SHA-1 and no RSA key below 2048 bits anywhere in the chain. The level that takes SHA-1
-        // takes MD5 and any key too, so that there is none then, and the path is looked at below.
+        // Level 2 is 112 bits of security: no SHA-1 signature and no RSA key below 2048 bits anywhere in the chain. A level that allows
+        // SHA-1 also allows MD5 and any key, so SHA-1 needs level 0 and the check of the path below.
         X509_VERIFY_PARAM_set_auth_level(parameters, allowingSHA1 ? 0 : 2)
         // The context borrows the certificates and does not outlive this call.
         return withExtendedLifetime((leaf, intermediates, roots)) {

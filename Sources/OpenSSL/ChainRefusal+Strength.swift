@@ -3,7 +3,7 @@ internal import COpenSSL
 extension ChainRefusal {
     /// The first weakness in a path from leaf to anchor, SHA-1 apart: a key, or a digest of a signature, below 112 bits of security.
     ///
-    /// The anchor's own signature proves nothing and is not looked at.
+    /// The anchor's own signature proves nothing and is not checked.
     init?(weaknessIn path: [Certificate]) {
         for (depth, certificate) in path.enumerated() {
             guard let key = certificate.publicKey, EVP_PKEY_get_security_bits(key.handle) >= 112 else {

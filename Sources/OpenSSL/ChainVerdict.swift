@@ -10,9 +10,9 @@ package enum ChainVerdict: Sendable {
 
 /// Why a chain was refused.
 package struct ChainRefusal: Hashable, Sendable, CustomStringConvertible {
-    /// The ways in which a chain can be wrong that a reader may want to tell apart.
+    /// The kinds of problems that a caller may want to distinguish.
     package enum Problem: Sendable {
-        /// No anchor and no intermediate issued the certificate at `depth`.
+        /// Neither an anchor nor an intermediate issued the certificate at `depth`.
         case issuerNotFound
         /// A signature on a certificate is not its issuer's.
         case signatureInvalid
@@ -20,26 +20,25 @@ package struct ChainRefusal: Hashable, Sendable, CustomStringConvertible {
         case expired
         /// `notBefore` is still to come.
         case notYetValid
-        /// An issuer is not a certificate authority, or its key may not sign certificates.
+        /// An issuer is not a certificate authority, or its key usage excludes signing certificates.
         case issuerNotCA
-        /// More authorities follow than an issuer allows.
+        /// More authorities follow than an issuer's path length allows.
         case pathTooLong
         /// An extension is critical and unknown.
         case unknownCriticalExtension
-        /// A key or digest offers less than 112 bits of security.
+        /// A key or digest has less than 112 bits of security.
         case tooWeak
-        /// Anything else; `description` says what.
+        /// Any other problem; see `description`.
         case other
     }
 
-    /// What is wrong.
     package var problem: Problem
-    /// The certificate that it is wrong with: 0 is the leaf.
+    /// The position of the certificate with the problem; 0 is the leaf.
     package var depth: Int
     /// libcrypto's own number, `X509_V_ERR_…`.
     package var code: Int32
 
-    /// libcrypto's words for the code: a constant that holds nothing of the certificates.
+    /// libcrypto's text for the code: a constant without data of the certificates.
     package var description: String { String(cString: X509_verify_cert_error_string(Int(code))) }
 
     init(problem: Problem, depth: Int, code: Int32) {
@@ -48,8 +47,8 @@ package struct ChainRefusal: Hashable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// For a path in which nothing is wrong but the time.
-    init(untimely path: [Certificate], at time: Int64) {
+    /// For a path that is valid except for its time.
+    init(outsideValidity path: [Certificate], at time: Int64) {
         let depth = path.firstIndex { !$0.isValid(at: time) } ?? 0
         let isEarly = time < path[depth].notBefore
         self.init(

@@ -1,8 +1,10 @@
-/// What 62 division steps (Bernstein and Yang, 2019) make of two numbers f and g, f odd: f' and g', each 2^-62 times a sum of multiples of f
-/// and g. A step halves g, or first adds f to it, or changes the two beforehand, whatever makes it even and keeps both from growing.
+/// The transition matrix of 62 division steps (Bernstein and Yang, 2019) on two numbers f and g, f odd. The steps turn f and g into
+/// f' = (u · f + v · g) / 2^62 and g' = (q · f + r · g) / 2^62.
+///
+/// The algorithm is the variable-time one of libsecp256k1 (`secp256k1_modinv64_divsteps_62_var`).
 struct DivisionSteps {
-    /// How often f and how often g is in something, in 2^62nds.
-    struct Multiples {
+    /// One row of the matrix: the coefficients of f and g.
+    struct Row {
         var f: Int64
         var g: Int64
 
@@ -11,43 +13,45 @@ struct DivisionSteps {
             g <<= Int64(count)
         }
 
-        fileprivate mutating func add(_ other: Multiples, times count: Int64) {
+        fileprivate mutating func add(_ other: Row, times count: Int64) {
             f = f &+ other.f &* count
             g = g &+ other.g &* count
         }
 
-        fileprivate static prefix func - (multiples: Multiples) -> Multiples {
-            Multiples(f: 0 &- multiples.f, g: 0 &- multiples.g)
+        fileprivate static prefix func - (row: Row) -> Row {
+            Row(f: 0 &- row.f, g: 0 &- row.g)
         }
     }
 
-    private(set) var ofF = Multiples(f: 1, g: 0)
-    private(set) var ofG = Multiples(f: 0, g: 1)
+    /// u and v, which make f'.
+    private(set) var rowF = Row(f: 1, g: 0)
+    /// q and r, which make g'.
+    private(set) var rowG = Row(f: 0, g: 1)
 
     /// - Parameters:
-    ///   - lastF: the last 62 bits of f, or more of them.
-    ///   - lastG: those of g.
-    ///   - lead: by how many halvings g is behind f, less one: below zero the two change places. -1 to begin with.
-    init(of lastF: Int64, _ lastG: Int64, lead: inout Int) {
+    ///   - lastF: The low bits of f, at least 62.
+    ///   - lastG: The low bits of g, at least 62.
+    ///   - eta: The negative of the algorithm's delta, -1 at first: below zero f and g are swapped.
+    init(of lastF: Int64, _ lastG: Int64, eta: inout Int) {
         var (f, g) = (lastF, lastG)
         var left = 62
         while true {
             let zeros = min(g.trailingZeroBitCount, left)
             g >>= Int64(zeros)
-            ofF.double(times: zeros)
-            lead -= zeros
+            rowF.double(times: zeros)
+            eta -= zeros
             left -= zeros
             if left == 0 { return }
-            if lead < 0 {
-                lead = -lead
+            if eta < 0 {
+                eta = -eta
                 (f, g) = (g, 0 &- f)
-                (ofF, ofG) = (ofG, -ofF)
+                (rowF, rowG) = (rowG, -rowF)
             }
-            // So many steps until the two change places or all are done, as far as f (f² - 2) is -1/f: six bits.
-            let count = min(lead + 1, left, 6)
+            // Clears up to six low bits of g before the next swap or the last step: f (f² - 2) is -1/f modulo 2^6.
+            let count = min(eta + 1, left, 6)
             let multiple = (f &* g &* (f &* f &- 2)) & (1 << Int64(count) - 1)
             g = g &+ f &* multiple
-            ofG.add(ofF, times: multiple)
+            rowG.add(rowF, times: multiple)
         }
     }
 }

@@ -4,7 +4,7 @@ package enum ECDSASignature {
 
     /// Whether `raw` is r and s side by side in 64 bytes, each in 1 ..< n.
     ///
-    /// A high s is taken: half of Apple's signatures have one.
+    /// A high s is valid: half of Apple's signatures have one.
     package static func isWellFormed(raw: [UInt8]) -> Bool {
         raw.count == rawByteCount && isInRange(raw[..<32]) && isInRange(raw[32...])
     }

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// A digest algorithm, fetched from its provider once: a fetch for every call takes a lock and costs as much as hashing a kilobyte.
+/// A digest algorithm, fetched from its provider once: each fetch takes a lock and costs as much as hashing a kilobyte.
 ///
-/// `@unchecked Sendable`: an `EVP_MD` never changes after it was fetched, and libcrypto counts references to it atomically.
+/// `@unchecked Sendable`: an `EVP_MD` never changes after the fetch, and libcrypto counts references to it atomically.
 final class MessageDigest: @unchecked Sendable {
     static let sha1 = MessageDigest("SHA1", byteCount: 20, builtIn: EVP_sha1())
     static let sha256 = MessageDigest("SHA256", byteCount: 32, builtIn: EVP_sha256())
@@ -23,7 +23,7 @@ final class MessageDigest: @unchecked Sendable {
     func hash(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: byteCount) { digest, count in
             let hashed = bytes.withUnsafeBytes { EVP_Digest($0.baseAddress, $0.count, digest.baseAddress, nil, handle, nil) }
-            precondition(hashed == 1, "libcrypto could not allocate or has no provider for a SHA digest")
+            precondition(hashed == 1, "libcrypto is out of memory or has no provider for a SHA digest")
             count = byteCount
         }
     }

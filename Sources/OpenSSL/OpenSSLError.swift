@@ -1,35 +1,32 @@
 internal import COpenSSL
 
-/// Why libcrypto, or a rule of this module about its input, refused something.
-///
-/// None of these can be cured by trying again.
+/// Why libcrypto or this module refused an input. A retry never helps.
 package struct OpenSSLError: Error, Hashable, CustomStringConvertible {
-    /// What was refused.
+    /// The kind of a refusal.
     package struct Code: Hashable, Sendable {
         private enum Kind {
             case malformedCertificate, trailingBytes, malformedKey, unsupportedKey, invalidCertificateRequest, signingFailed
         }
         private let kind: Kind
 
-        /// The bytes are not one X.509 certificate in DER, or an extension in it is malformed or doubled.
+        /// The bytes are not one X.509 certificate in DER, or an extension in it is malformed or duplicate.
         package static let malformedCertificate = Self(kind: .malformedCertificate)
-        /// Something follows the DER of a certificate.
+        /// Bytes follow the DER of a certificate or key, or a PEM text contains several certificates instead of one.
         package static let trailingBytes = Self(kind: .trailingBytes)
-        /// The bytes are not a key in the expected encoding; an encrypted PEM key is one of these.
+        /// The bytes are not a key in the expected encoding, or the PEM key is encrypted.
         package static let malformedKey = Self(kind: .malformedKey)
-        /// The key is of a kind that this operation cannot use.
+        /// The operation does not support this kind of key.
         package static let unsupportedKey = Self(kind: .unsupportedKey)
-        /// A certificate cannot be built from these values.
+        /// No certificate can be built from these values.
         package static let invalidCertificateRequest = Self(kind: .invalidCertificateRequest)
         /// libcrypto could not sign.
         package static let signingFailed = Self(kind: .signingFailed)
     }
 
-    /// What was refused.
     package var code: Code
-    /// What is wrong, for a person; never holds input bytes.
+    /// What is wrong, for a reader; never contains input bytes.
     package var message: String
-    /// libcrypto's own reason, when it gave one.
+    /// libcrypto's reason, if it gave one.
     package var cause: String?
 
     /// Always false: the same input fails again.
@@ -45,12 +42,12 @@ package struct OpenSSLError: Error, Hashable, CustomStringConvertible {
         self.cause = cause
     }
 
-    /// The error for a libcrypto call that just failed; takes the reason from this thread's error queue and empties it.
+    /// The error for a failed libcrypto call; takes the reason from this thread's error queue and empties the queue.
     static func afterFailure(_ code: Code, _ message: String) -> Self {
         Self(code, message, cause: takeReason())
     }
 
-    /// The newest reason in this thread's error queue, which is empty afterwards, so that no later failure is blamed on it.
+    /// Takes the newest reason and empties this thread's error queue, so that later failures do not report it.
     static func takeReason() -> String? {
         let newest = ERR_peek_last_error()
         ERR_clear_error()

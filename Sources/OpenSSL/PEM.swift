@@ -8,14 +8,14 @@ enum PEM {
         _ body: (OpaquePointer) throws(OpenSSLError) -> Value,
         otherwise error: OpenSSLError
     ) throws(OpenSSLError) -> Value {
-        // The copy into a memory buffer of its own outlives no pointer into the Swift array.
+        // Copies the bytes: BIO_new_mem_buf would keep a pointer into the Swift array.
         guard let count = Int32(exactly: bytes.count), let bio = BIO_new(BIO_s_mem()) else { throw error }
         defer { BIO_free(bio) }
         guard count == 0 || BIO_write(bio, bytes, count) == count else { throw error }
         return try body(bio)
     }
 
-    /// The text that `body` writes, or nil when it answers that it could not.
+    /// The text that `body` writes; nil if `body` returns false.
     static func writing(_ body: (OpaquePointer) -> Bool) -> String? {
         guard let bio = BIO_new(BIO_s_mem()) else { return nil }
         defer { BIO_free(bio) }

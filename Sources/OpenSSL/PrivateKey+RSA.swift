@@ -1,7 +1,7 @@
 internal import COpenSSL
 
 extension PrivateKey {
-    /// Makes a new RSA key from libcrypto's random generator; 2048 bits take some tenths of a second.
+    /// Makes a new RSA key with libcrypto's random generator; 2048 bits take some tenths of a second.
     package static func generateRSA(bitCount: Int) throws(OpenSSLError) -> PrivateKey {
         guard let handle = COpenSSL_RSA_gen(UInt32(clamping: bitCount)) else {
             throw .afterFailure(.unsupportedKey, "libcrypto cannot make an RSA key of \(bitCount) bits")
@@ -11,7 +11,7 @@ extension PrivateKey {
 
     /// Signs by PKCS #1 v1.5 (RFC 8017 §8.2).
     ///
-    /// Throws `unsupportedKey` unless the key is RSA's.
+    /// Throws `unsupportedKey` unless this is an RSA key.
     package func signRSA(_ message: [UInt8], digest: SignatureDigest) throws(OpenSSLError) -> [UInt8] {
         guard publicKey.rsaBitCount != nil else { throw OpenSSLError(.unsupportedKey, "this signature needs an RSA key") }
         let context = EVP_PKEY_CTX_new_from_pkey(nil, handle, nil)
@@ -29,6 +29,6 @@ extension PrivateKey {
         return Array(signature.prefix(count))
     }
 
-    /// What a certificate is signed with by this key unless something else is asked for.
-    var usualDigest: MessageDigest { publicKey.isP256 || publicKey.rsaBitCount != nil ? .sha256 : .sha384 }
+    /// The default digest of certificates that this key signs.
+    var defaultDigest: MessageDigest { publicKey.isP256 || publicKey.rsaBitCount != nil ? .sha256 : .sha384 }
 }

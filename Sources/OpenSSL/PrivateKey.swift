@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// An elliptic curve or RSA key that signs; any number of threads may use one at a time.
+/// An elliptic curve or RSA key that signs; safe to use from several threads at a time.
 ///
-/// `@unchecked Sendable`: the `EVP_PKEY` is owned alone and never changed after init; each signature uses a context of its own.
+/// `@unchecked Sendable`: this object never changes its `EVP_PKEY` after init; each signature uses a new context.
 package final class PrivateKey: @unchecked Sendable {
     /// The curves that App Store certificates use.
     package enum Curve: String, Sendable {
@@ -11,13 +11,12 @@ package final class PrivateKey: @unchecked Sendable {
     }
 
     let handle: OpaquePointer
-    /// The other half of the pair.
     package let publicKey: PublicKey
 
     init(owning handle: OpaquePointer) throws(OpenSSLError) {
         do throws(OpenSSLError) {
             guard [EVP_PKEY_EC, EVP_PKEY_RSA].contains(EVP_PKEY_get_base_id(handle)) else {
-                throw OpenSSLError(.unsupportedKey, "neither an elliptic curve key nor one for RSA")
+                throw OpenSSLError(.unsupportedKey, "neither an elliptic curve key nor an RSA key")
             }
             guard EVP_PKEY_up_ref(handle) == 1 else { throw .afterFailure(.malformedKey, "a key that cannot be shared") }
         } catch {
@@ -28,7 +27,7 @@ package final class PrivateKey: @unchecked Sendable {
         publicKey = PublicKey(owning: handle)
     }
 
-    /// Makes a new key from libcrypto's random generator.
+    /// Makes a new key with libcrypto's random generator.
     package static func generate(_ curve: Curve) throws(OpenSSLError) -> PrivateKey {
         guard let handle = COpenSSL_EC_gen(curve.rawValue) else {
             throw .afterFailure(.unsupportedKey, "libcrypto cannot make a \(curve.rawValue) key")
@@ -57,7 +56,7 @@ package final class PrivateKey: @unchecked Sendable {
 
     /// The unencrypted key as a PKCS #8 PEM block: a secret.
     package var pem: String {
-        // Writing to memory fails for want of memory only.
+        // Writing to memory fails only if memory runs out.
         PEM.writing { PEM_write_bio_PKCS8PrivateKey($0, handle, nil, nil, 0, nil, nil) == 1 } ?? ""
     }
 

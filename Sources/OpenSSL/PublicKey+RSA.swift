@@ -1,14 +1,14 @@
 internal import COpenSSL
 
 extension PublicKey {
-    /// The size of the modulus in bits; nil for a key that is not RSA's.
+    /// The size of the modulus in bits; nil unless this is an RSA key.
     package var rsaBitCount: Int? {
         EVP_PKEY_get_base_id(handle) == EVP_PKEY_RSA ? Int(EVP_PKEY_get_bits(handle)) : nil
     }
 
     /// Whether `signature` is a genuine RSA signature of `message` by PKCS #1 v1.5 (RFC 8017 §8.2) with that digest.
     ///
-    /// False too when the key is not RSA's. libcrypto encodes the digest anew and compares, so that nothing in a signature is parsed.
+    /// Also false if this is not an RSA key. libcrypto encodes the expected digest and compares, so it parses nothing in the signature.
     package func verifyRSA(signature: [UInt8], message: [UInt8], digest: SignatureDigest) -> Bool {
         guard rsaBitCount != nil, let context = EVP_PKEY_CTX_new_from_pkey(nil, handle, nil) else { return false }
         defer { EVP_PKEY_CTX_free(context) }

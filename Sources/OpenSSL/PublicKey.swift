@@ -1,32 +1,34 @@
 internal import COpenSSL
 import Synchronization
 
-/// A public key that checks signatures; any number of threads may use one at a time.
+/// A public key that verifies signatures; safe to use from several threads at a time.
 ///
-/// A key on P-256 that is used often gets a table of its point's multiples, which more than halves the cost of each verification.
+/// A P-256 key that is used often gets a ``PointTable``, which more than halves the cost of each verification.
 ///
-/// `@unchecked Sendable`: the `EVP_PKEY` and the context are owned alone and never changed after init; each verification uses a copy of
-/// the context, and making one only reads it and counts references atomically.
+/// `@unchecked Sendable`: this object never changes the `EVP_PKEY` and the context after init. Each verification uses a copy of the
+/// context; copying only reads the original and counts references atomically.
 package final class PublicKey: @unchecked Sendable {
     let handle: OpaquePointer
-    /// A context made ready for verification, to be copied: making one anew each time costs a search for the algorithm under a lock.
+    /// A context ready for verification, to be copied: a new context would fetch the algorithm under a lock.
     private let context: OpaquePointer?
 
-    /// Whether this is a key on NIST P-256 that names its curve; one that spells the curve's parameters out is not.
+    /// Whether this is a key on NIST P-256 that names its curve; false for explicit curve parameters.
     package let isP256: Bool
 
-    /// How often a key is used before its table is made; less than that would not pay for it.
+    /// How often a key is used before its table is built; fewer uses do not recover the cost.
     package static let usesBeforeTable = 1000
-    private let table = Mutex(Table.none(uses: 0))
+    private let table = Mutex(Table.unbuilt(uses: 0))
 
     private enum Table {
-        case none(uses: Int)
-        /// A thread is computing it; the others go on without.
-        case inTheMaking
-        case made(PointTable?)
+        /// Can transition to: building.
+        case unbuilt(uses: Int)
+        /// One thread builds the table; the others verify without it. Can transition to: built.
+        case building
+        /// Nil if this libcrypto builds no tables, or the new table failed its test. Final.
+        case built(PointTable?)
     }
 
-    /// Owns `handle` from now on.
+    /// Takes ownership of `handle`.
     init(owning handle: OpaquePointer) {
         self.handle = handle
         isP256 = Self.isOnNamedCurve(handle, "prime256v1")
@@ -55,43 +57,47 @@ package final class PublicKey: @unchecked Sendable {
 
     /// Whether `signature` is a genuine ECDSA signature with SHA-256 of `message` (ES256, RFC 7518 §3.4).
     ///
-    /// False too when `signature` is not r and s side by side in 64 bytes, each in 1 ..< n, or the key is not on P-256.
+    /// Also false if `signature` is not r and s side by side in 64 bytes, each in 1 ..< n, or if the key is not on P-256.
     package func verifyES256(signature: [UInt8], message: ArraySlice<UInt8>) -> Bool {
-        guard isP256, let der = ECDSASignature.der(fromRaw: signature) else { return false }
-        let digest = MessageDigest.sha256.hash(message)
-        // Where the table says no, libcrypto's own verification has the last word.
-        return tableInUse()?.verify(signature, digest: digest) ?? false || verify(der: der, digest: digest)
+        verifyES256(signature: signature, message: message, table: tableInUse)
     }
 
-    /// Whether the table is made, or this libcrypto makes none: no later verification will be faster.
+    /// Verifies with `table` first; if it does not accept, libcrypto's own verification decides.
+    func verifyES256(signature: [UInt8], message: ArraySlice<UInt8>, table: () -> PointTable?) -> Bool {
+        guard isP256, let der = ECDSASignature.der(fromRaw: signature) else { return false }
+        let digest = MessageDigest.sha256.hash(message)
+        return table()?.verify(signature, digest: digest) ?? false || verify(der: der, digest: digest)
+    }
+
+    /// Whether the table is built, or cannot be: later verifications will not be faster.
     package var isAtItsFastest: Bool {
         table.withLock { table in
-            if case .made = table { return true }
+            if case .built = table { return true }
             return false
         }
     }
 
-    /// The table once it is made; counts the use, and makes the table when it is time.
+    /// The table, if it is built. Counts the use, and builds the table after enough uses.
     private func tableInUse() -> PointTable? {
-        let (made, isDue): (PointTable?, Bool) = table.withLock { table in
+        let (built, isDue): (PointTable?, Bool) = table.withLock { table in
             switch table {
-            case .none(let uses) where uses < Self.usesBeforeTable:
-                table = .none(uses: uses + 1)
+            case .unbuilt(let uses) where uses < Self.usesBeforeTable:
+                table = .unbuilt(uses: uses + 1)
                 return (nil, false)
-            case .none:
-                table = .inTheMaking
+            case .unbuilt:
+                table = .building
                 return (nil, true)
-            case .inTheMaking: return (nil, false)
-            case .made(let made): return (made, false)
+            case .building: return (nil, false)
+            case .built(let built): return (built, false)
             }
         }
-        guard isDue else { return made }
+        guard isDue else { return built }
         let new = PointTable(of: handle)
-        table.withLock { $0 = .made(new) }
+        table.withLock { $0 = .built(new) }
         return new
     }
 
-    /// Whether `signature`, in DER, is a genuine ECDSA signature with SHA-256 or SHA-384 of `message`: the form in certificates.
+    /// Whether `signature`, in DER, is a genuine ECDSA signature with SHA-256 or SHA-384 of `message`, as in certificates.
     package func verifyDER(signature: [UInt8], message: [UInt8], sha384: Bool) -> Bool {
         let digest: MessageDigest = sha384 ? .sha384 : .sha256
         return verify(der: signature, digest: digest.hash(message[...]))
@@ -105,7 +111,7 @@ package final class PublicKey: @unchecked Sendable {
         return isGenuine
     }
 
-    /// Nil for a key that makes no signatures.
+    /// Nil for a key that cannot verify signatures.
     private static func verificationContext(for handle: OpaquePointer) -> OpaquePointer? {
         let context = EVP_PKEY_CTX_new_from_pkey(nil, handle, nil)
         if context != nil, EVP_PKEY_verify_init(context) == 1 { return context }

@@ -1,5 +1,6 @@
-/// A number below the order n of P-256's base point (SEC 2 §2.4.2), for what is done with the numbers of a signature. Nothing here is
-/// constant-time: verification has no secrets.
+/// A number below the order n of P-256's base point (SEC 2 §2.4.2), for arithmetic with the numbers of a signature.
+///
+/// Not constant-time: verification has no secrets. Not trusted: ``PointTable/verify(_:digest:)`` has libcrypto check the inverse.
 struct Scalar256: Hashable, Sendable {
     /// In 0 ..< n.
     private let digits: SignedDigits
@@ -38,25 +39,25 @@ struct Scalar256: Hashable, Sendable {
 
     /// The number whose product with this one is 1 modulo n; this one is in 1 ..< n.
     ///
-    /// Bernstein and Yang, Fast constant-time gcd computation and modular inversion (2019), in variable time: Euclid's algorithm from the least
-    /// significant bit on. What 62 of its steps do to the two numbers depends on their last 62 bits alone, so that the long numbers are
-    /// touched once in 62 steps.
+    /// Bernstein and Yang, Fast constant-time gcd computation and modular inversion (2019), in variable time: Euclid's algorithm, starting at
+    /// the least significant bit. The effect of 62 steps depends only on the last 62 bits of the two numbers, so the long numbers are updated
+    /// once per 62 steps.
     var inverse: Scalar256 {
-        // d · self = f and e · self = g modulo n, all the time; f is odd, and the divisor that f and g have in common is 1.
+        // Invariant: d · self = f and e · self = g modulo n; f is odd, and gcd(f, g) is 1.
         var (d, e) = (SignedDigits.zero, SignedDigits.one)
         var (f, g) = (Self.order, digits)
-        var lead = -1
+        var eta = -1
         while g != .zero {
-            let steps = DivisionSteps(of: f.a, g.a, lead: &lead)
+            let steps = DivisionSteps(of: f.a, g.a, eta: &eta)
             (d, e) = (
-                Self.divided(d, steps.ofF.f, e, steps.ofF.g), Self.divided(d, steps.ofG.f, e, steps.ofG.g)
+                Self.divided(d, steps.rowF.f, e, steps.rowF.g), Self.divided(d, steps.rowG.f, e, steps.rowG.g)
             )
             (f, g) = (
-                SignedDigits(f, times: steps.ofF.f, plus: g, times: steps.ofF.g),
-                SignedDigits(f, times: steps.ofG.f, plus: g, times: steps.ofG.g)
+                SignedDigits(f, times: steps.rowF.f, plus: g, times: steps.rowF.g),
+                SignedDigits(f, times: steps.rowG.f, plus: g, times: steps.rowG.g)
             )
         }
-        // f is 1 or -1 now, and d in -2n ..< n.
+        // f is 1 or -1, and d in -2n ..< n.
         if f.isNegative { d = SignedDigits(d, times: -(1 << 62), plus: .zero, times: 0) }
         while d.isNegative { d = d.adding(Self.order) }
         while true {
@@ -66,9 +67,9 @@ struct Scalar256: Hashable, Sendable {
         }
     }
 
-    /// (x · u + y · v) / 2^62 modulo n. With x and y in -2n ..< n and |u| + |v| at most 2^62 the result is there, too.
+    /// (x · u + y · v) / 2^62 modulo n. For x and y in -2n ..< n and |u| + |v| at most 2^62, the result is in -2n ..< n.
     private static func divided(_ x: SignedDigits, _ u: Int64, _ y: SignedDigits, _ v: Int64) -> SignedDigits {
-        // n once for each that is negative, and as often as makes the sum divisible.
+        // Adds n once for each negative number, and a multiple of n that makes the sum divisible by 2^62.
         let raised = (x.isNegative ? u : 0) + (y.isNegative ? v : 0)
         let last = UInt64(bitPattern: x.a &* u &+ y.a &* v)
         let excess = (inverseOfOrder &* last &+ UInt64(bitPattern: raised)) & SignedDigits.mask

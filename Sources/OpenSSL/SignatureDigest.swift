@@ -1,6 +1,6 @@
-/// The digests that go with RSA signatures here.
+/// The digests of RSA signatures.
 package enum SignatureDigest: Sendable {
-    /// Only for what was signed when there was nothing else: collisions can be made.
+    /// Only for old signatures: collisions are feasible.
     case sha1
     case sha256
 

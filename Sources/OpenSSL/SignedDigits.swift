@@ -1,4 +1,4 @@
-/// A number of up to 310 bits: five digits of 62 bits, from the least significant on, the last one with the sign.
+/// A number of up to 310 bits: five digits of 62 bits, least significant first; the last one is signed.
 struct SignedDigits: Hashable, Sendable {
     private(set) var a, b, c, d, e: Int64
 
@@ -22,7 +22,7 @@ struct SignedDigits: Hashable, Sendable {
         )
     }
 
-    /// The same limbs, of a number in 0 ..< 2^256.
+    /// Four limbs of 64 bits, least significant first, of a number in 0 ..< 2^256.
     var limbs: (UInt64, UInt64, UInt64, UInt64) {
         let (a, b, c, d, e) = (UInt64(a), UInt64(b), UInt64(c), UInt64(d), UInt64(e))
         return (a | b << 62, b >> 2 | c << 60, c >> 4 | d << 58, d >> 6 | e << 56)
@@ -30,7 +30,7 @@ struct SignedDigits: Hashable, Sendable {
 
     var isNegative: Bool { e < 0 }
 
-    /// (x · u + y · v + z · w) / 2^62, which leaves no rest.
+    /// (x · u + y · v + z · w) / 2^62, a division without remainder.
     @inline(__always)
     init(
         _ x: SignedDigits,
@@ -61,7 +61,7 @@ struct SignedDigits: Hashable, Sendable {
         e = Int64(truncatingIfNeeded: sum)
     }
 
-    /// The sum with so many times the other one.
+    /// This number plus `count` times `other`.
     func adding(_ other: SignedDigits, times count: Int64 = 1) -> SignedDigits {
         var sum = self
         sum.a += other.a * count

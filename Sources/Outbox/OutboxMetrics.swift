@@ -1,8 +1,8 @@
 import Metrics
 
-/// What the outbox counts.
+/// The metrics of the outbox.
 struct OutboxMetrics: Sendable {
-    /// What came of an attempt, a label; never an id.
+    /// The result of an attempt, as a label.
     enum Result: String, CaseIterable, Sendable {
         case answered, refused, postponed
         case givenUp = "given_up"

@@ -1,16 +1,16 @@
 extension OutboxService {
     /// How calls are made.
     package struct Configuration: Sendable {
-        /// How long a call is this process's. It must outlast an attempt.
+        /// The duration of a lease. It must be longer than an attempt.
         package var lease: Duration = .seconds(120)
-        /// The longest that an attempt may take, with all its requests.
+        /// The timeout of an attempt with all its requests.
         package var attemptTimeout: Duration = .seconds(75)
-        /// The longest that one request may take.
+        /// The timeout of one request.
         package var requestTimeout: Duration = .seconds(30)
-        /// How long to wait, at first and at most, while nothing of a kind is due; each time a random part of it.
+        /// The first and the longest pause while no call of a kind is due; each pause is a random part of the current bound.
         package var minimumRest: Duration = .milliseconds(50)
         package var maximumRest: Duration = .seconds(1)
-        /// How long to wait, at first and at most, while the database is away.
+        /// The first and the longest pause while the database is unavailable.
         package var minimumOutage: Duration = .milliseconds(200)
         package var maximumOutage: Duration = .seconds(10)
         package var rules = CallRules()

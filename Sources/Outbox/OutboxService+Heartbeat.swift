@@ -1,12 +1,12 @@
 extension OutboxService {
-    /// How something that the outbox does shows that it goes on: an attempt, or a look for calls.
+    /// Shows a watchdog that an attempt, or a poll for calls, makes progress.
     package struct Heartbeat: Sendable {
         let beat: @Sendable () -> Void
         let finish: @Sendable () -> Void
 
         /// - Parameters:
-        ///   - beat: called at the beginning and after each step; none takes longer than a request or an exchange with the database may.
-        ///   - finish: called when it has ended as it should.
+        ///   - beat: called at the beginning and after each step. No step takes longer than the timeout of a request or a statement.
+        ///   - finish: called at the regular end.
         package init(beat: @escaping @Sendable () -> Void, finish: @escaping @Sendable () -> Void) {
             self.beat = beat
             self.finish = finish

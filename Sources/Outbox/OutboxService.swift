@@ -3,23 +3,22 @@ package import Metrics
 package import Postgres
 import ServiceLifecycle
 
-/// Makes the calls that are in the outbox: a few of each kind at once, each leased, asked, and settled; no transaction is open while somebody
-/// is asked.
+/// Makes the calls in the outbox, a few of each kind at once: leases a call, makes it, and settles it. No transaction is open during a call.
 ///
-/// Run as many as you like; they share nothing but PostgreSQL. One that dies leaves leases that run out.
+/// Any number of processes may run it; they share nothing but PostgreSQL. The leases of a process that dies expire.
 package struct OutboxService: Service {
-    private let lanes: [OutboxLane]
+    private let dispatchers: [CallDispatcher]
     private let configuration: Configuration
     private let exchange: Exchange?
 
     /// - Parameters:
-    ///   - pool: lends a connection for each statement; none is held while somebody is asked.
-    ///   - makers: one for each kind of call that this process makes.
-    ///   - heartbeat: begins one for each thing that is done.
-    ///   - exchange: for tests; by default requests go out by HTTP.
+    ///   - pool: lends a connection for each statement; none is held during a call.
+    ///   - handlers: one for each kind of call that this process makes.
+    ///   - heartbeat: begins a heartbeat for each attempt and each poll.
+    ///   - exchange: for tests; nil sends requests by HTTP.
     package init(
         pool: ConnectionPool,
-        makers: [any CallMaker],
+        handlers: [any CallHandler],
         configuration: Configuration = Configuration(),
         logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory,
@@ -27,11 +26,11 @@ package struct OutboxService: Service {
         exchange: Exchange? = nil
     ) {
         let store = OutboxStore(pool: pool)
-        let metrics = OutboxMetrics(kinds: Set(makers.map(\.kind)), factory: metrics)
-        let outage = OutageNotice()
-        lanes = makers.map { maker in
-            OutboxLane(
-                maker: maker,
+        let metrics = OutboxMetrics(kinds: Set(handlers.map(\.kind)), factory: metrics)
+        let outage = EdgeTrigger()
+        dispatchers = handlers.map { handler in
+            CallDispatcher(
+                handler: handler,
                 store: store,
                 configuration: configuration,
                 logger: logger,
@@ -44,9 +43,9 @@ package struct OutboxService: Service {
         self.exchange = exchange
     }
 
-    /// Runs until graceful shutdown, and gives back what it has leased and not yet heard of.
+    /// Runs until graceful shutdown, then releases the leases of calls without an answer.
     ///
-    /// - Throws: when a certificate that is to be trusted cannot be read.
+    /// - Throws: when a file of `extraRootPaths` cannot be read.
     package func run() async throws {
         if let exchange { return await drain(exchange) }
         try await Exchange.withClient(configuration.exchange) { await drain($0) }
@@ -54,8 +53,8 @@ package struct OutboxService: Service {
 
     private func drain(_ exchange: Exchange) async {
         await withTaskGroup { group in
-            for lane in lanes {
-                group.addTask { await lane.run(exchange) }
+            for dispatcher in dispatchers {
+                group.addTask { await dispatcher.run(exchange) }
             }
         }
     }

@@ -8,7 +8,7 @@ final class CounterCell: CounterHandler, Sendable {
     var value: Int64 { sum.load(ordering: .relaxed) }
 
     func increment(by amount: Int64) {
-        // A counter that falls would look like a new process.
+        // Prometheus takes a counter that falls for a restarted process.
         guard amount > 0 else { return }
         sum.wrappingAdd(amount, ordering: .relaxed)
     }

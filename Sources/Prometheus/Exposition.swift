@@ -2,7 +2,7 @@
 ///
 /// https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 package enum Exposition {
-    /// What a body in this format is sent as.
+    /// The media type of this format.
     package static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
     /// Appends the two lines before the series of a metric.
@@ -16,7 +16,7 @@ package enum Exposition {
         append(name, labels, value, bound: nil, to: &text)
     }
 
-    /// Appends the samples of a histogram: buckets, each with all that is in those below, sum and count.
+    /// Appends the samples of a histogram: cumulative buckets, sum and count.
     static func append(_ name: String, _ labels: Labels, _ values: HistogramCell.Values, bounds: [Double], to text: inout String) {
         var count: UInt64 = 0
         for (bound, values) in zip(bounds + [.infinity], values.counts) {
@@ -35,7 +35,7 @@ package enum Exposition {
         text += " \(number(value))\n"
     }
 
-    /// A text in one line: backslash and line feed are escaped, and the quotation mark where it would end the text.
+    /// The text with backslash and line feed escaped, and the quotation mark in label values.
     static func escaped(_ text: String, quotes: Bool) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

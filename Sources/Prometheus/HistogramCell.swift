@@ -1,19 +1,16 @@
 import Metrics
 import Synchronization
 
-/// How often a value was within each bound, how many there were, and their sum.
-///
-/// The lock makes one reading consistent; it is held for a few nanoseconds.
+/// Counts values by bucket, and their sum. The lock, held for nanoseconds, makes each reading consistent.
 final class HistogramCell: RecorderHandler, TimerHandler, Sendable {
-    /// What a histogram has seen.
+    /// The recorded values.
     struct Values: Hashable, Sendable {
-        /// Values in each bucket alone, not in those below; the last is for what exceeds every bound.
+        /// Values in each bucket, not cumulative; the last bucket is for values above every bound.
         var counts: [UInt64]
         var sum: Double { whole + Double(nanoseconds) / 1e9 }
         /// The sum of plain values.
         fileprivate var whole = 0.0
-        /// The sum of durations: whole nanoseconds, so that nothing is lost however many there are. 64 bits would hold 292 years,
-        /// less than ten thousand events have waited together that are requeued after a month.
+        /// The exact sum of durations in nanoseconds. 64 bits hold 292 years, which ten thousand events requeued after a month exceed.
         fileprivate var nanoseconds: Int128 = 0
     }
 

@@ -1,4 +1,4 @@
-/// The labels of one series, in the order of their names.
+/// The labels of one series, sorted by name.
 struct Labels: Hashable, Sendable {
     struct Label: Hashable, Sendable {
         let name: String

@@ -1,19 +1,19 @@
-/// What a metric is called and what it means: the lines `# HELP` and `# TYPE` of the text format.
+/// The name, kind and meaning of a metric: its lines `# HELP` and `# TYPE` in the text format.
 package struct MetricDescription: Hashable, Sendable {
-    /// How a metric behaves.
+    /// The metric's type.
     package enum Kind: Hashable, Sendable {
         /// Only grows, until the process ends. Its name ends in `_total`.
         case counter
         /// Goes up and down.
         case gauge
-        /// Counts how often a value was within each bound; bounds ascend, and the one for all values is implied.
+        /// Counts values within each bound. Bounds ascend; the bound +Inf is implied.
         case histogram(bounds: [Double])
     }
 
     /// The full name, with its unit and, for a counter, `_total`: `appstore_inbox_ingest_accepted_total`.
     package let name: String
     package let kind: Kind
-    /// One sentence for people.
+    /// The help text: one sentence.
     package let help: String
 
     package init(_ name: String, _ kind: Kind, _ help: String) {
@@ -24,7 +24,7 @@ package struct MetricDescription: Hashable, Sendable {
 }
 
 extension MetricDescription.Kind {
-    /// The word behind `# TYPE`.
+    /// The type's name after `# TYPE`.
     var word: String {
         switch self {
         case .counter: "counter"

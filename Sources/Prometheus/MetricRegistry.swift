@@ -1,15 +1,15 @@
 package import Metrics
 import Synchronization
 
-/// The metrics of a process: makes what swift-metrics counts with, and writes all of it in Prometheus' text format.
+/// The metrics of a process: the factory of swift-metrics' handlers, and their exposition in Prometheus' text format.
 ///
-/// Only what is described is exposed. Making a counter takes a lock and a look-up, counting takes neither: keep what was made.
+/// Only described metrics are exposed. Making a counter takes a lock and a dictionary look-up, counting neither: keep the counter.
 package final class MetricRegistry: MetricsFactory {
     private enum Cell {
         case counter(CounterCell)
         case gauge(GaugeCell)
         case histogram(HistogramCell)
-        /// Asked at each rendering; nil while nothing is known.
+        /// Called at each rendering; returns nil while the value is unknown.
         case observed(@Sendable () -> Double?)
     }
 
@@ -25,10 +25,10 @@ package final class MetricRegistry: MetricsFactory {
         self.descriptions = Dictionary(descriptions.map { ($0.name, $0) }) { first, _ in first }
     }
 
-    /// Labels that were asked for and are not described, or not as what was asked for. They are counted nowhere.
+    /// Requested metrics without a description, or described with another type. Their values are dropped.
     package var undescribed: Set<String> { state.withLock(\.undescribed) }
 
-    /// Exposes a counter or a gauge that is asked for its value at each rendering, quickly and without waiting.
+    /// Exposes a counter or a gauge whose value is read at each rendering. Reading must not block.
     package func observe(_ name: String, _ dimensions: [(String, String)] = [], _ read: @escaping @Sendable () -> Double?) {
         switch descriptions[name]?.kind {
         case .counter, .gauge: state.withLock { $0.series[name, default: [:]][Labels(dimensions)] = .observed(read) }
@@ -36,7 +36,7 @@ package final class MetricRegistry: MetricsFactory {
         }
     }
 
-    /// All metrics in text format 0.0.4: families and series in the order of their names and labels.
+    /// All metrics in text format 0.0.4, sorted by name and labels.
     package func render() -> String {
         let series = state.withLock(\.series)
         var text = ""
@@ -62,7 +62,7 @@ package final class MetricRegistry: MetricsFactory {
         state.withLock { _ = $0.undescribed.insert(name) }
     }
 
-    /// The cell of a series, made when it is asked for the first time.
+    /// The cell of a series, made at the first request.
     private func cell(_ name: String, _ dimensions: [(String, String)], _ make: (MetricDescription.Kind) -> Cell?) -> Cell? {
         guard let description = descriptions[name], let new = make(description.kind) else {
             refuse(name)
@@ -112,7 +112,7 @@ extension MetricRegistry {
         return histogram
     }
 
-    // What was exposed once stays: a series that vanished would say that its process had never counted.
+    // A series stays exposed: a scrape without it would mean that the process has never counted.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}
     package func destroyRecorder(_ handler: any RecorderHandler) {}

@@ -1,6 +1,6 @@
-/// What a run of ``SchemaMigrator/migrate()`` changed.
+/// The changes of a run of ``SchemaMigrator/migrate()``.
 package struct SchemaChanges: Hashable, Sendable {
-    /// The version of the schema that was made; nil when there was one.
+    /// The version of the created schema; nil when the database had one.
     package var created: Int?
     /// The names of the steps that were applied, in order.
     package var steps: [String] = []

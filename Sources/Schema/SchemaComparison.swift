@@ -2,13 +2,13 @@ import Logging
 import Postgres
 import SQL
 
-/// How a database's schema differs from what the program makes, by the names of the objects.
+/// The differences between a database's schema and the one that the program creates, by the names of the objects.
 package struct SchemaComparison: Hashable, Sendable {
-    /// Objects that the program makes and the database does not have.
+    /// Objects that the program creates and the database lacks.
     package private(set) var missing: [String] = []
-    /// Objects that both have, with another definition.
+    /// Objects with another definition in the database.
     package private(set) var different: [String] = []
-    /// Objects that the program does not make.
+    /// Objects that the program does not create.
     package private(set) var unknown: [String] = []
 
     package var isEmpty: Bool { missing.isEmpty && different.isEmpty && unknown.isEmpty }
@@ -45,7 +45,7 @@ extension SchemaComparison: CustomStringConvertible {
 
 /// The digests of objects, as `sql/fingerprint.txt` holds them.
 struct SchemaFingerprint {
-    /// The major version of PostgreSQL that worded the definitions.
+    /// The major version of PostgreSQL that printed the definitions.
     let major: Int
     let digests: [String: String]
 
@@ -65,7 +65,7 @@ struct SchemaFingerprint {
 }
 
 extension SchemaMigrator {
-    /// How the database differs from what the program makes; nil when another major version of PostgreSQL words definitions in another way.
+    /// The differences; nil on another major version of PostgreSQL, which prints definitions differently.
     func compare() async throws -> SchemaComparison? {
         let rows = try await connection.query("SELECT current_setting('server_version_num')::integer / 10000 AS major")
         let major = Int(try rows[0].decode("major", as: Int32.self))
@@ -81,15 +81,13 @@ extension SchemaMigrator {
         }
     }
 
-    /// Says in lines how the database's schema differs from what the program makes; changes nothing.
-    ///
-    /// - Returns: No line when it does not differ.
+    /// A line for each difference between the database's schema and the one that the program creates; changes nothing.
     package func differences() async throws -> [String] {
         let version = try await version()
         guard version > 0 else { return ["the database has no schema of appstore-inbox"] }
         guard version == manifest.version else { return ["the schema has version \(version), this program makes \(manifest.version)"] }
         guard let comparison = try await compare() else {
-            logger.warning("this major version of PostgreSQL words definitions differently: only the files of definitions are compared")
+            logger.warning("this major version of PostgreSQL prints definitions differently: only the files of definitions are compared")
             return try await changedDefinitions().map { "different: sql/\($0).sql" }
         }
         return comparison.lines

@@ -1,10 +1,10 @@
 package import Postgres
 
-/// Why a database could not be brought to this program's schema, or why this program does not work with it.
+/// The reason why a migration failed, or why this program cannot use the database.
 package struct SchemaError: Error, CustomStringConvertible, Sendable {
     package let code: Code
     package let description: String
-    /// What PostgreSQL said, where that is the reason.
+    /// PostgreSQL's error, where that is the reason.
     package let cause: PostgresError?
 
     init(_ code: Code, _ description: String, cause: PostgresError? = nil) {
@@ -13,7 +13,7 @@ package struct SchemaError: Error, CustomStringConvertible, Sendable {
         self.cause = cause
     }
 
-    /// What is to be done about it.
+    /// The kind of error; each documents its remedy.
     package struct Code: Hashable, Sendable {
         private enum Value {
             case rolesMissing, databaseIsNewer, wrongEncoding, unknownSchema, schemaMissing, otherContract
@@ -22,23 +22,23 @@ package struct SchemaError: Error, CustomStringConvertible, Sendable {
 
         private let value: Value
 
-        /// A superuser has to run `sql/roles.sql` once.
+        /// Run `sql/roles.sql` once as a superuser.
         package static let rolesMissing = Code(value: .rolesMissing)
-        /// The program has to be updated.
+        /// Update the program.
         package static let databaseIsNewer = Code(value: .databaseIsNewer)
-        /// A database with the encoding UTF8 has to be made.
+        /// Create a database with the encoding UTF8.
         package static let wrongEncoding = Code(value: .wrongEncoding)
-        /// Another database has to be used: its schema `appstore` was not made by a release of this program.
+        /// Use another database: no release of this program created the schema `appstore` of this one.
         package static let unknownSchema = Code(value: .unknownSchema)
-        /// `appstore-inbox migrate` has to be run.
+        /// Run `appstore-inbox migrate`.
         package static let schemaMissing = Code(value: .schemaMissing)
-        /// `appstore-inbox migrate` has to be run, or the program has to be updated.
+        /// Run `appstore-inbox migrate`, or update the program.
         package static let otherContract = Code(value: .otherContract)
-        /// Other transactions have to end first.
+        /// Retry when the transactions that hold the lock have ended.
         package static let locked = Code(value: .locked)
-        /// Objects of others have to be dropped first.
+        /// Drop the foreign objects that depend on the schema first.
         package static let hasDependents = Code(value: .hasDependents)
-        /// A file of the schema has an error; ``SchemaError/cause`` tells it.
+        /// Report a bug: a file of the schema failed with ``SchemaError/cause``.
         package static let fileFailed = Code(value: .fileFailed)
     }
 }

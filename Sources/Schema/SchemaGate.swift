@@ -3,10 +3,10 @@ package import Postgres
 import SQL
 import Synchronization
 
-/// Keeps a daemon from working with a database whose schema it was not built for.
+/// Keeps a daemon from using a database whose schema has another contract than the daemon was built for.
 ///
-/// A pool asks it about each of its connections (``ConnectionPool/Configuration/check``). While the answer is no, the daemon waits as it
-/// does for a database that is down; it goes on when the schema fits.
+/// A pool checks each of its connections with it (``ConnectionPool/Configuration/check``). While the check fails, the daemon waits as for a
+/// database that is down. It continues when the contract matches.
 package final class SchemaGate: Sendable {
     private let contract: Int32
     private let logger: Logger
@@ -17,10 +17,10 @@ package final class SchemaGate: Sendable {
         self.logger = logger
     }
 
-    /// Why the database cannot be worked with; nil when it could be at the last answer.
+    /// Why the last check failed; nil when it passed.
     package var refusal: SchemaError? { state.withLock(\.self) }
 
-    /// Asks the database whether it admits this program.
+    /// Queries whether the database admits this program.
     ///
     /// - Throws: ``SchemaError`` with the reason when it does not.
     package func check(_ connection: Connection) async throws {
@@ -30,10 +30,10 @@ package final class SchemaGate: Sendable {
             return state
         }
         if let refusal {
-            if former?.code != refusal.code { logger.warning("the database cannot be worked with", metadata: ["reason": "\(refusal)"]) }
+            if former?.code != refusal.code { logger.warning("the database cannot be used", metadata: ["reason": "\(refusal)"]) }
             throw refusal
         }
-        if former != nil { logger.notice("the database can be worked with") }
+        if former != nil { logger.notice("the database can be used") }
     }
 
     private func ask(_ connection: Connection) async throws -> SchemaError? {
@@ -54,7 +54,7 @@ package final class SchemaGate: Sendable {
 }
 
 extension ConnectionPool.Configuration {
-    /// The same limits for a pool that lends connections only while the schema fits.
+    /// The same configuration for a pool that lends a connection only after the gate's check has passed.
     package func checked(by gate: SchemaGate) -> Self {
         var copy = self
         copy.check = gate.check
@@ -63,7 +63,7 @@ extension ConnectionPool.Configuration {
 }
 
 extension PostgresError {
-    /// Whether a schema, table or function is not there.
+    /// Whether a schema, table or function does not exist.
     fileprivate var namesNothing: Bool {
         sqlState == .invalidSchemaName || sqlState == .undefinedTable || sqlState == .undefinedFunction
     }

@@ -6,11 +6,11 @@ extension SchemaMigrator {
     /// Functions, views and privileges, in order of creation.
     private var definitions: [SchemaFile] { manifest.functions + manifest.views + [manifest.grants] }
 
-    /// Replaces all functions, views and privileges in one transaction, if one of them differs from what this program makes.
+    /// Replaces all functions, views and privileges in one transaction, if one of them differs from this program's.
     ///
-    /// Calls that run meanwhile wait for the commit or see the earlier ones; plans that sessions have kept are made anew.
+    /// Concurrent calls wait for the commit or see the earlier definitions; sessions discard their cached plans.
     ///
-    /// - Returns: Whether it did.
+    /// - Returns: Whether they were replaced.
     func define() async throws -> Bool {
         guard try await isOutdated() else { return false }
         do {
@@ -40,13 +40,13 @@ extension SchemaMigrator {
         return true
     }
 
-    /// Whether a file differs from the one that was applied, or an object from what the file makes.
+    /// Whether a file differs from the applied one, or an object from the one that the file creates.
     private func isOutdated() async throws -> Bool {
         guard try await changedDefinitions().isEmpty else { return true }
         return try await compare()?.concernsDefinitions == true
     }
 
-    /// The names of the files that differ from those that were applied, with those that are gone.
+    /// The names of the files that differ from the applied ones, including applied files that no longer exist.
     func changedDefinitions() async throws -> [String] {
         let rows = try await connection.query(
             """
@@ -59,7 +59,7 @@ extension SchemaMigrator {
         return try rows.map { try $0.decode("name") }
     }
 
-    /// Records what the file has made: the functions and views of this transaction that no earlier file has made.
+    /// Records the objects that the file has created: the functions and views of this transaction that no earlier file has created.
     private func record(_ file: SchemaFile, at position: Int) async throws {
         try await connection.execute(
             """
@@ -94,7 +94,7 @@ extension SchemaMigrator {
         $drop$
         """
 
-    /// Checks the bodies now that everything is there that they may name.
+    /// Checks the bodies of all functions, after every object that they may name exists.
     private static let validateScript = """
         SET LOCAL check_function_bodies = on;
         DO $validate$
@@ -114,7 +114,7 @@ extension SchemaMigrator {
         $validate$
         """
 
-    /// What depends on functions and views of the schema and is not of the schema.
+    /// The objects outside the schema that depend on its functions and views.
     private func dependents() async throws -> String {
         let rows = try await connection.query(
             """

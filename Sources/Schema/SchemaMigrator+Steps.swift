@@ -3,7 +3,7 @@ import Postgres
 import SQL
 
 extension SchemaMigrator {
-    /// Makes the tables of an empty database.
+    /// Creates the tables in an empty database.
     func create() async throws {
         try await transaction("the tables") {
             for file in manifest.tables { try await run(file) }
@@ -17,11 +17,11 @@ extension SchemaMigrator {
         logger.notice("schema made", metadata: ["schema.version": "\(manifest.version)"])
     }
 
-    /// Takes the database one version further.
+    /// Applies one step.
     func apply(_ step: SchemaStep) async throws {
         if step.isConcurrent { try await runConcurrently(step.file) }
         try await transaction(step.file.name) {
-            // Each claim reads the fence and so holds a lock on it until its batch has ended: no batch of an earlier release is in flight.
+            // Each claim reads the fence and locks it until its batch has ended. So this lock waits for batches of earlier releases.
             if step.isBreaking { try await connection.execute("LOCK TABLE appstore.fence IN ACCESS EXCLUSIVE MODE") }
             if !step.isConcurrent { try await run(step.file) }
             try await connection.execute(
@@ -30,14 +30,14 @@ extension SchemaMigrator {
                 VALUES (\(Int32(step.version)), \(step.file.name), \(step.isBreaking))
                 """
             )
-            // The step may have dropped views that were in its way.
+            // The step may have dropped views. An empty digest makes the next run create them again.
             try await connection.execute("UPDATE appstore.schema_definitions SET digest = ''")
             if step.isBreaking { try await connection.execute("UPDATE appstore.fence SET contract = \(Int32(step.version))") }
         }
         logger.notice("schema step applied", metadata: ["schema.step": "\(step.file.name)"])
     }
 
-    /// Such as CREATE INDEX CONCURRENTLY, which makes no other session wait but waits for every open transaction itself.
+    /// Runs statements such as CREATE INDEX CONCURRENTLY without a lock timeout: they block no session but wait for open transactions.
     private func runConcurrently(_ file: SchemaFile) async throws {
         try await connection.runScript("SET lock_timeout = 0")
         let statements = try await naming(file) { try await connection.query("\(unsafeRaw: file.text)") }

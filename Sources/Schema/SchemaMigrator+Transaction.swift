@@ -5,9 +5,9 @@ import SQL
 extension SchemaMigrator {
     private static let attempts = 3
 
-    /// Runs `body` in a transaction, again after a short pause when a lock was not free in time.
+    /// Runs `body` in a transaction and retries it after a short pause when a lock times out.
     ///
-    /// - Parameter name: What errors call the transaction.
+    /// - Parameter name: The transaction's name in errors.
     nonisolated(nonsending) func transaction(_ name: String, _ body: () async throws -> Void) async throws {
         var pause = Backoff(base: .seconds(1), cap: .seconds(2))
         for attempt in 1... {
@@ -23,7 +23,7 @@ extension SchemaMigrator {
                 guard attempt < Self.attempts else {
                     throw SchemaError(.locked, "\(name): a lock was not free within \(lockTimeout); \(holders)", cause: cause)
                 }
-                logger.notice("a lock is not free, another attempt follows", metadata: ["schema.part": "\(name)", "locks": "\(holders)"])
+                logger.notice("a lock timed out, retrying", metadata: ["schema.part": "\(name)", "locks": "\(holders)"])
             }
             var generator = SystemRandomNumberGenerator()
             try await Task.sleep(for: pause.next(using: &generator))
@@ -35,7 +35,7 @@ extension SchemaMigrator {
         try await naming(file) { try await connection.runScript(file.text) }
     }
 
-    /// Puts the file's name in front of what PostgreSQL says.
+    /// Prefixes PostgreSQL's error with the file's name.
     nonisolated(nonsending) func naming<T: Sendable>(_ file: SchemaFile, _ body: () async throws -> T) async throws -> T {
         do {
             return try await body()
@@ -48,11 +48,11 @@ extension SchemaMigrator {
         do {
             try await connection.runScript("ROLLBACK")
         } catch {
-            logger.debug("no rollback: the connection is lost, and the transaction with it", metadata: ["error": "\(error)"])
+            logger.debug("rollback failed: the connection is lost, and the transaction with it", metadata: ["error": "\(error)"])
         }
     }
 
-    /// The transactions that have held locks on the schema for as long as a statement waits for one.
+    /// The transactions that have held locks on the schema for at least the lock timeout.
     private func lockHolders() async throws -> String {
         let rows = try await connection.query(
             """

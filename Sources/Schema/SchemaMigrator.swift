@@ -2,7 +2,7 @@ package import Logging
 package import Postgres
 package import SQL
 
-/// Brings a database to this program's schema. Several may run at once: each waits for the one before it and finds its work done.
+/// Brings a database to this program's schema. Concurrent runs are serialized; the later ones find nothing to do.
 package struct SchemaMigrator: Sendable {
     let connection: Connection
     let manifest: SchemaManifest
@@ -10,8 +10,8 @@ package struct SchemaMigrator: Sendable {
     let logger: Logger
 
     /// - Parameters:
-    ///   - connection: To PostgreSQL itself, not to a pooler: the lock and the settings are those of a session. Close it after an error.
-    ///   - lockTimeout: How long a statement waits for a lock, which makes every later user of the table wait behind it.
+    ///   - connection: To PostgreSQL itself, not to a pooler, since the lock and the settings belong to a session. Close it after an error.
+    ///   - lockTimeout: How long a statement waits for a lock. Meanwhile every later access to the table queues behind it.
     package init(
         connection: Connection,
         manifest: SchemaManifest = SchemaManifest(),
@@ -24,9 +24,9 @@ package struct SchemaMigrator: Sendable {
         self.logger = logger
     }
 
-    /// Makes the schema, or applies the steps that are missing; then replaces functions, views and privileges if they differ.
+    /// Creates the schema, or applies the missing steps; then replaces functions, views and privileges if they differ.
     ///
-    /// A run that fails has changed nothing, or has applied some of the steps; the next one continues.
+    /// A failed run has changed nothing or applied some of the steps; the next run continues.
     ///
     /// - Throws: ``SchemaError`` when the database or the role does not permit it.
     package func migrate() async throws -> SchemaChanges {
@@ -57,7 +57,7 @@ package struct SchemaMigrator: Sendable {
 
     /// The version of the database's schema: 0 when it has none.
     ///
-    /// - Throws: ``SchemaError`` with ``SchemaError/Code/unknownSchema`` when something else made the schema.
+    /// - Throws: ``SchemaError`` with ``SchemaError/Code/unknownSchema`` when no release of this program created the schema.
     func version() async throws -> Int {
         let rows = try await connection.query(
             """
@@ -112,7 +112,7 @@ package struct SchemaMigrator: Sendable {
         }
     }
 
-    /// What ALTER ROLE sets holds for logins, not for SET ROLE. An empty search_path makes each file name schemas.
+    /// ALTER ROLE settings apply to logins, not to SET ROLE, so the session sets them. An empty search_path makes each file qualify names.
     private var sessionSettings: String {
         """
         SET ROLE appstore_owner; SET search_path = ''; SET TimeZone = 'UTC'; SET lock_timeout = \(lockTimeout.wholeMilliseconds);

@@ -4,7 +4,7 @@ import Glibc
 struct NotifySocket: Sendable {
     private let path: [UInt8]
 
-    /// Takes an absolute path, or an abstract name that begins with `@`.
+    /// Accepts an absolute path, or an abstract name that begins with `@`.
     ///
     /// - Throws: ``SystemdError`` when the address is of another kind or longer than `sockaddr_un` can hold.
     init(_ address: String) throws(SystemdError) {
@@ -19,9 +19,9 @@ struct NotifySocket: Sendable {
         self.path = path
     }
 
-    /// Sends one datagram from a socket of its own, as `sd_notify(3)` does, so that nothing has to be kept open.
+    /// Sends one datagram from a socket of its own, as `sd_notify(3)` does.
     ///
-    /// - Parameter waitingAtMost: how long a full queue at the receiver is waited for; nil gives up at once.
+    /// - Parameter waitingAtMost: how long to wait while the receiver's queue is full, in seconds; nil fails at once.
     func send(_ datagram: String, waitingAtMost seconds: Int?) throws(SystemdError) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemdError(code: .sendFailed, systemCall: "socket", errorNumber: errno) }
@@ -43,7 +43,7 @@ struct NotifySocket: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
-        // An abstract name is as long as the address length says; a trailing NUL would be part of the name.
+        // The address length delimits an abstract name; a trailing NUL would be part of the name.
         let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? MemoryLayout<sa_family_t>.size
         let length = offset + path.count + (path.first == 0 ? 0 : 1)
         return withUnsafePointer(to: &address) { pointer in

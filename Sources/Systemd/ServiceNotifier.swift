@@ -1,13 +1,13 @@
-package import Logging
 import Glibc
+package import Logging
 import Synchronization
 
 /// Tells systemd the state of this service, as `sd_notify(3)` does but without libsystemd.
 ///
-/// Without `NOTIFY_SOCKET` (a terminal, a container) every call does nothing. A message that cannot be sent is
-/// logged once and forgotten: the service goes on, and systemd's own time-outs decide.
+/// Without `NOTIFY_SOCKET` (a terminal, a container) every call does nothing. Only the first failure to send is logged. The service
+/// continues, and systemd's own timeouts apply.
 package final class ServiceNotifier: Sendable {
-    /// How long systemd waits for a sign of life before it ends the service (`WATCHDOG_USEC`); nil when it does not watch this process.
+    /// The interval in which systemd expects a keep-alive (`WATCHDOG_USEC`); nil when its watchdog does not watch this process.
     package let watchdogInterval: Duration?
 
     private let socket: NotifySocket?
@@ -29,12 +29,12 @@ package final class ServiceNotifier: Sendable {
         self.socket = socket
     }
 
-    /// Says that the service is ready for work, with a line for `systemctl status`.
+    /// Reports that the service is ready, with a line for `systemctl status`.
     package func ready(status: String) {
         send("READY=1\nSTATUS=\(Self.singleLine(status))", waitingAtMost: 2)
     }
 
-    /// Says that the service is shutting down, with a line for `systemctl status`.
+    /// Reports that the service is shutting down, with a line for `systemctl status`.
     package func stopping(status: String) {
         send("STOPPING=1\nSTATUS=\(Self.singleLine(status))", waitingAtMost: 2)
     }
@@ -44,7 +44,7 @@ package final class ServiceNotifier: Sendable {
         send("STATUS=\(Self.singleLine(text))", waitingAtMost: nil)
     }
 
-    /// Sends the sign of life; called by ``Watchdog``, which knows when one is due.
+    /// Sends a keep-alive; called by ``Watchdog``, which knows when one is due.
     func watchdog() {
         send("WATCHDOG=1", waitingAtMost: nil)
     }
@@ -59,7 +59,7 @@ package final class ServiceNotifier: Sendable {
         }
     }
 
-    /// A newline in a status would begin an assignment of its own.
+    /// A line feed in a status would begin another assignment.
     private static func singleLine(_ text: String) -> String {
         String(text.map { $0.isNewline ? " " : $0 })
     }

@@ -1,15 +1,15 @@
 import Glibc
 
-/// Why a message to systemd could not be sent; reported to the log, never fatal to the service.
+/// A message to systemd could not be sent. The error is logged and never fatal.
 struct SystemdError: Error, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of failure.
     struct Code: Hashable, Sendable {
         private enum Kind { case unsupportedAddress, sendFailed }
         private let kind: Kind
 
-        /// `NOTIFY_SOCKET` names something that this program cannot send to.
+        /// `NOTIFY_SOCKET` has an address to which this program cannot send.
         static let unsupportedAddress = Code(kind: .unsupportedAddress)
-        /// The datagram was not taken.
+        /// The datagram was not accepted.
         static let sendFailed = Code(kind: .sendFailed)
     }
 

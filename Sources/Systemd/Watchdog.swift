@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Passes the heartbeats of a service's loops on to systemd's watchdog.
+/// Sends keep-alives to systemd's watchdog while the loops of a service make progress.
 ///
-/// There is no timer: a sign of life goes out only while a loop really goes round, and only when *every* registered
-/// loop has gone round since the last one. So one stuck loop is noticed although the others are well.
+/// There is no timer. A heartbeat sends a keep-alive only when *every* registered loop has beaten since the last one, so that
+/// systemd notices a single stuck loop.
 package final class Watchdog: Sendable {
     private let notifier: ServiceNotifier
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -18,20 +18,20 @@ package final class Watchdog: Sendable {
         self.state = Mutex(WatchdogState(interval: notifier.watchdogInterval ?? .zero))
     }
 
-    /// Registers a loop that from now on has to beat, at least once per watchdog interval, until it finishes.
+    /// Registers a loop, which has to beat at least once per watchdog interval until it finishes.
     package func loop() -> Loop {
         Loop(watchdog: self, id: state.withLock { $0.register() })
     }
 
-    /// One loop of the service.
+    /// A registered loop of the service.
     package struct Loop: Sendable {
         fileprivate let watchdog: Watchdog
         fileprivate let id: Int
 
-        /// Says that the loop goes round; cheap enough for every round.
+        /// Reports an iteration of the loop; cheap enough for every iteration.
         package func beat() { watchdog.beat(id) }
 
-        /// Says that the loop has ended as it should and is not to be waited for any more.
+        /// Stops waiting for this loop, which has ended or is idle. Its next beat registers it again.
         package func finish() { watchdog.state.withLock { $0.finish(id) } }
     }
 

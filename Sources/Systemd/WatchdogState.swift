@@ -1,6 +1,6 @@
-/// Decides which heartbeat is passed on to systemd.
+/// Decides which heartbeat sends a keep-alive to systemd.
 struct WatchdogState {
-    /// What follows from a heartbeat.
+    /// The action after a heartbeat.
     enum Action: Equatable { case send, nothing }
 
     private let pause: Duration
@@ -9,12 +9,12 @@ struct WatchdogState {
     private var lastSent: ContinuousClock.Instant?
     private var nextID = 1
 
-    /// A third of the interval lies between two signs of life, so that one may be lost.
+    /// Keep-alives are sent at a third of the interval, so that one may be lost.
     init(interval: Duration) {
         self.pause = interval / 3
     }
 
-    /// Adds a loop that has to beat before the next sign of life.
+    /// Adds a loop that has to beat before the next keep-alive.
     mutating func register() -> Int {
         defer { nextID += 1 }
         loops.insert(nextID)
@@ -22,14 +22,15 @@ struct WatchdogState {
         return nextID
     }
 
-    /// Takes a loop out; what it has not said does not matter any more.
+    /// Removes a loop until it beats again.
     mutating func finish(_ id: Int) {
         loops.remove(id)
         silent.remove(id)
     }
 
-    /// Notes that a loop went round; says whether a sign of life is due and all other loops have gone round too.
+    /// Records a heartbeat. Returns `send` when a keep-alive is due and all other loops have beaten since the last one.
     mutating func beat(_ id: Int, at instant: ContinuousClock.Instant) -> Action {
+        loops.insert(id)
         silent.remove(id)
         guard silent.isEmpty else { return .nothing }
         if let lastSent, instant - lastSent < pause { return .nothing }

@@ -1,8 +1,9 @@
 import AppStore
 import AppStoreVerification
-import Handlers
-import Inbox
+import InboxQueue
+import Interpretation
 import Ledger
+import StrictJSON
 
 /// The legacy App Store: notifications V1, receipts that clients post, and what Apple answers about them.
 extension EventProcessor {
@@ -18,7 +19,7 @@ extension EventProcessor {
                     body,
                     receipt: enclosed,
                     digest: digest,
-                    // Whatever the attempt: what the body says must not depend on when it is looked at.
+                    // Not the time of this attempt: the facts must not depend on when the event is processed.
                     receivedAt: event.arrivalTime,
                     policy: receipts.policy
                 )
@@ -89,7 +90,7 @@ extension EventProcessor {
             case .invalid(let rejection) where rejection.isRetryable:
                 return .settled(settlement(of: rejection, OutcomeLabels(answer.response)))
             case .valid(let receipt) where !receipt.containsNUL: latest = receipt
-            // The answer says the same in its own words.
+            // The rest of the answer has the same charges.
             case .invalid, .valid: break
             }
         }
@@ -123,11 +124,11 @@ extension EventProcessor {
 
     /// Why a body cannot be read; the raw value is the code that is stored and shown.
     private enum UnreadableBody: String, Error {
-        /// No JSON object that our parser takes.
+        /// Not a JSON object.
         case notJSON = "not_json"
-        /// It has the one character in it that PostgreSQL's text cannot hold.
+        /// It contains U+0000, which PostgreSQL cannot store.
         case nul = "nul_in_payload"
-        /// A member that matters is of another type than Apple documents.
+        /// A required member has another type than Apple documents.
         case malformed = "malformed_payload"
     }
 

@@ -1,21 +1,22 @@
 import AppStore
 package import AppStoreVerification
-package import Handlers
-package import Inbox
+package import InboxQueue
+package import Interpretation
 package import Ledger
 import LedgerStore
 package import Postgres
+import StrictJSON
 
-/// What the worker does with claimed events, whoever sent them: verify, interpret, merge.
+/// Verifies, interprets and merges claimed events of every source.
 package struct EventProcessor: Sendable {
-    /// Of what is signed as JWS.
+    /// Verifies JWS.
     package let verifier: Verifier
-    /// Of app receipts.
+    /// Verifies app receipts.
     package let receipts: ReceiptVerifier
     let legacy: LegacySettings
     private let metrics: VerificationMetrics
 
-    /// - Parameter receipts: nil takes those below Apple's root, of the apps and environments of `verifier`.
+    /// - Parameter receipts: nil accepts receipts below Apple's root, of the apps and environments of `verifier`.
     package init(
         verifier: Verifier,
         receipts: ReceiptVerifier? = nil,
@@ -28,17 +29,17 @@ package struct EventProcessor: Sendable {
         self.metrics = metrics
     }
 
-    /// A claimed event after everything that can be known without the database.
+    /// A claimed event after all work that needs no database.
     package enum Prepared: Sendable {
-        /// It is settled without touching the books.
+        /// The event needs no merge.
         case settled(Settlement)
-        /// It is to be merged; the labels are for its outcome.
+        /// Facts to merge; the labels are for the outcome.
         case facts(EventFacts, OutcomeLabels)
-        /// An answer to a call of which nothing can be taken: something else takes its place.
+        /// An answer to a call that cannot be used: the call's fallback applies.
         case unusableAnswer(eventID: Int64, Outcome)
     }
 
-    /// Verifies an event. What is wrong with it is part of its value.
+    /// Verifies an event. Errors are part of the result.
     package func prepare(_ event: ClaimedEvent) -> Prepared {
         metrics.measure {
             switch event.source {
@@ -110,13 +111,13 @@ package struct EventProcessor: Sendable {
         return .outcome(Outcome(.rejected, reason: rejection.reason.rawValue, labels: labels))
     }
 
-    /// The contracts that merging an event may lock.
+    /// The contracts that the merge of an event may lock.
     package func subjects(_ prepared: Prepared) -> [String] {
         guard case .facts(let facts, _) = prepared else { return [] }
         return facts.lockedContracts.map { "\($0.environment.rawValue) \($0.id)" }
     }
 
-    /// Merges what was prepared, in order, and says what became of each.
+    /// Merges prepared events in order, and returns the settlement of each.
     package func merge(_ prepared: [Prepared], in transaction: Transaction) async throws -> [Settlement] {
         let fold = BatchFold(
             prepared.compactMap { event in
@@ -126,9 +127,9 @@ package struct EventProcessor: Sendable {
         let unusable = prepared.compactMap { event in
             if case .unusableAnswer(let eventID, _) = event { eventID } else { nil }
         }
-        // Before the books, as calls are written.
-        if !unusable.isEmpty { try await OutboundFallback.speak(insteadOf: unusable, in: transaction) }
-        let answer = try await BookKeeper.merge(fold, in: transaction)
+        // Before the ledger, as all writers lock calls first.
+        if !unusable.isEmpty { try await OutboundFallback.fallBack(from: unusable, in: transaction) }
+        let merged = try await LedgerMerger.merge(fold, in: transaction)
         return prepared.map { event in
             switch event {
             case .settled(let settlement):
@@ -136,16 +137,16 @@ package struct EventProcessor: Sendable {
             case .unusableAnswer(_, let outcome):
                 return .outcome(outcome)
             case .facts(let facts, let labels):
-                let result = fold.result(of: facts, after: answer)
-                let doubt = fold.ownershipDoubt(of: facts, after: answer)
+                let result = fold.result(of: facts, after: merged)
+                let doubt = fold.ownershipDoubt(of: facts, after: merged)
                 return .outcome(Outcome(Outcome.Result(result), reason: Self.reason(facts, doubt), labels: labels))
             }
         }
     }
 
-    /// Whose a purchase is, is what its poster asked; the rest can be seen in the event.
+    /// For a posted receipt, a doubt about the owner comes first: the post asks for ownership, and the event shows everything else.
     private static func reason(_ facts: EventFacts, _ doubt: OwnershipDoubt?) -> String? {
-        // What is nobody's may only not be in the books yet.
+        // An owner that is unknown now may come with a later event.
         let doubt = facts.awaitedReceipts.isEmpty || doubt == .conflict ? doubt?.rawValue : nil
         return (facts.namingPost?.key.isReceipt == true ? doubt : nil) ?? facts.unhandledReason ?? doubt ?? facts.remark
     }
@@ -158,10 +159,10 @@ extension EventProcessor.Prepared {
 }
 
 extension ClaimedEvent {
-    /// The time of this attempt: what was signed too far in the future for the last one may be in time for this one.
+    /// The time of this attempt: a signature too far in the future for the last attempt may be acceptable now.
     var verificationTime: Timestamp { Timestamp(millisecondsSince1970: claimedAt.millisecondsSince1970) }
 
-    /// The time at which it came in, whichever attempt this is.
+    /// When the event came in, the same for every attempt.
     var arrivalTime: Timestamp { Timestamp(millisecondsSince1970: receivedAt.millisecondsSince1970) }
 }
 

@@ -1,11 +1,11 @@
 import AppStore
 import AppStoreVerification
-import Handlers
-import Inbox
+import InboxQueue
+import Interpretation
 import Ledger
 
 extension OutcomeLabels {
-    /// What a notification V1 says, though it be nobody's of ours.
+    /// The labels of a notification V1, also for apps that are not configured.
     init(_ body: ResponseBodyV1) {
         self.init()
         notificationType = body.notificationType?.rawValue.storable
@@ -27,7 +27,7 @@ extension OutcomeLabels {
         bundleID = receipt.bundleID.storable
     }
 
-    /// What is known of a refused receipt: something only when its signature was valid.
+    /// The labels of a refused receipt; empty unless its signature was valid.
     init(_ rejection: ReceiptRejection) {
         self.init()
         environment = rejection.receipt?.environment?.rawValue.storable
@@ -40,10 +40,10 @@ extension OutcomeLabels {
         bundleID = answer.receipt?.bundleID?.storable
     }
 
-    /// The same with the charge and the contract that the facts are about, where it can only be one.
+    /// Adds the charge and the contract of the facts, where there is only one.
     func naming(_ facts: EventFacts) -> OutcomeLabels {
         var labels = self
-        let receipts = facts.receiptsInside
+        let receipts = facts.allReceipts
         let charge = facts.namingPost?.key.transactionID ?? facts.refundStatement?.transactionID ?? Self.only(receipts.lazy.map(\.key.id))
         labels.transactionID = charge?.storable
         if labels.originalTransactionID == nil {
@@ -55,7 +55,7 @@ extension OutcomeLabels {
         return labels
     }
 
-    /// What all of them are; nil when there are two or none.
+    /// The only distinct value; nil when there are two or none.
     private static func only(_ ids: some Sequence<String>) -> String? {
         var only: String?
         for id in ids {

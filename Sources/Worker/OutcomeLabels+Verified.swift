@@ -1,9 +1,10 @@
 import AppStore
 import AppStoreVerification
 import FoundationEssentials
-import Handlers
-import Inbox
+import InboxQueue
+import Interpretation
 import Ledger
+import StrictJSON
 
 extension OutcomeLabels {
     init(_ verified: VerifiedNotification) {
@@ -14,7 +15,7 @@ extension OutcomeLabels {
         originalTransactionID = verified.contract?.storable
     }
 
-    /// What the outer payload alone says: for a notification whose signature was valid and which was refused all the same.
+    /// The labels of the outer payload alone: for a refused notification with a valid signature.
     init(_ notification: ResponseBodyV2DecodedPayload) {
         self.init()
         let (data, summary, appData) = (notification.data, notification.summary, notification.appData)
@@ -26,7 +27,7 @@ extension OutcomeLabels {
         bundleID = (data?.bundleId ?? summary?.bundleId ?? token?.bundleId ?? appData?.bundleId)?.storable
     }
 
-    /// What a transaction by itself says.
+    /// The labels of a transaction alone.
     init(_ transaction: JWSTransactionDecodedPayload) {
         self.init()
         environment = transaction.environment?.rawValue.storable
@@ -35,7 +36,7 @@ extension OutcomeLabels {
         originalTransactionID = transaction.originalTransactionId?.storable
     }
 
-    /// What is known of a refused payload: something only when its signature was valid.
+    /// The labels of a refused payload; empty unless its signature was valid.
     init(_ rejection: Rejection) {
         if let notification = rejection.notification {
             self.init(notification)
@@ -48,13 +49,13 @@ extension OutcomeLabels {
 }
 
 extension String {
-    /// The text, or nil when it holds the one character that PostgreSQL's cannot, or is longer than an index takes: an outcome must never fail
-    /// to be recorded. Apple's own are far below a hundred bytes.
+    /// The text; nil when it contains U+0000, or is too long for an index, so that recording an outcome never fails. Apple's own texts are
+    /// far below a hundred bytes.
     var storable: String? { utf8.contains(0) || utf8.count > 1000 ? nil : self }
 }
 
 extension VerifiedNotification {
-    /// Whether a string in it holds the one character that PostgreSQL's text cannot.
+    /// Whether a string in it contains U+0000, which PostgreSQL cannot store.
     var containsNUL: Bool {
         let payloads = [notification.payloadBytes, transaction?.payloadBytes, renewalInfo?.payloadBytes, appTransaction?.payloadBytes]
         return payloads.contains { $0.map(JSONParser.containsNUL(in:)) ?? false }

@@ -1,6 +1,6 @@
 package import Metrics
 
-/// Measures what verification takes.
+/// Measures the duration of verification.
 package struct VerificationMetrics: Sendable {
     private let duration: Timer
 
@@ -8,7 +8,7 @@ package struct VerificationMetrics: Sendable {
         duration = Timer(label: "appstore_inbox_worker_verification_seconds", factory: factory)
     }
 
-    /// Measures what can be known of one event without the database.
+    /// Measures the preparation of one event, without the database.
     func measure<Value>(_ verification: () -> Value) -> Value {
         let start = ContinuousClock.now
         defer { duration.record(duration: .now - start) }

@@ -1,3 +1,3 @@
 import Commands
 
-await AppStoreInbox.run()
+await Program.run(AppStoreInbox.self)

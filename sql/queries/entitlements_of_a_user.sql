@@ -1,2 +1,2 @@
--- Who may use what now?
+-- What may a user use now?
 SELECT entitlement, active, until, why FROM appstore.entitlements WHERE environment = 'Production' AND user_id = 'user-1';

@@ -1,2 +1,2 @@
--- What was given up after its last attempt, and why?
+-- Which events failed after their last attempt, and why?
 SELECT * FROM appstore.failed ORDER BY settled_at DESC LIMIT 50;

@@ -1,2 +1,2 @@
--- What became of everything? The latest events, waiting or settled.
+-- What are the latest events, and which wait or are settled?
 SELECT * FROM appstore.inbox_status ORDER BY event_id DESC LIMIT 50;

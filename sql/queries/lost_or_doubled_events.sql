@@ -1,2 +1,2 @@
--- Is anything missing? Shows nothing: every event waits or has an outcome, and never both. Reads everything: SET statement_timeout = 0 before it.
+-- Which events neither wait nor have an outcome, or both? Expect no rows. Reads all events: SET statement_timeout = 0 first.
 SELECT * FROM appstore.events_not_exactly_once();

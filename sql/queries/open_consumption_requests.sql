@@ -1,2 +1,2 @@
--- What does Apple wait for? The most urgent first.
+-- Which consumption requests does Apple wait for? The most urgent first.
 SELECT * FROM appstore.consumption_requests WHERE open ORDER BY due_at;

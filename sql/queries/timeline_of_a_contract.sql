@@ -1,2 +1,2 @@
--- What happened to a customer? Put the originalTransactionId here.
+-- What happened to a customer's contract? Insert its originalTransactionId.
 SELECT * FROM appstore.timeline('Production', '2000000123456789');

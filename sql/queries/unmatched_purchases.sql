@@ -1,2 +1,2 @@
--- What is paid and has no user, or was posted by a user who does not own it? resolution says what settles it.
+-- Which purchases are paid and have no user, or were posted by a user who does not own them? resolution says what to do.
 SELECT * FROM appstore.unmatched LIMIT 50;

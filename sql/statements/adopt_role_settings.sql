@@ -1,7 +1,7 @@
 -- Gives a session the settings that ALTER ROLE gave to the role as which a program acts. PostgreSQL applies them to a login as the role, not
 -- to SET ROLE, and not to a login that is only a member of it.
 -- A program sends it once in each new connection, but not through a pooler: there the session is not the program's.
--- What the login's own settings or the connection string say stays as it is. :role is a role of roles.sql, the only home of the values.
+-- Settings of the login itself or of the connection string stay as they are. :role is a role of roles.sql, which defines the values.
 -- Returns a row for each setting that changed.
 SELECT set_config(wanted.name, wanted.value, false) AS value
 FROM (
@@ -14,6 +14,6 @@ FROM (
       AND d.setdatabase IN (0, (SELECT b.oid FROM pg_catalog.pg_database AS b WHERE b.datname = current_database()))
       AND s.source NOT IN ('user', 'database user', 'client', 'session')
       AND (s.context = 'user' OR has_parameter_privilege(s.name, 'SET'))
-    ORDER BY d.setdatabase -- what is set for this database alone comes last, and so counts
+    ORDER BY d.setdatabase -- settings for this database come last and so override
     OFFSET 0
 ) AS wanted;

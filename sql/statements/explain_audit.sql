@@ -1,4 +1,4 @@
--- Reads which repairs were made of an event.
+-- Reads the repairs of an event.
 -- appstore-inbox explain sends it, in a transaction that only reads. Only a role that may read the audit log may send it.
 -- Returns a row for each, as JSON, with the number of its events in place of their ids.
 SELECT row_to_json(entry)::text AS row

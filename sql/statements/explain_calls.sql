@@ -1,4 +1,4 @@
--- Reads the calls that an event asked for, and the call that it is the answer of, without what is sent.
+-- Reads the calls that an event requested, and the call that it answers, without the payload.
 -- appstore-inbox explain sends it, in a transaction that only reads.
 -- Returns a row for each, as JSON.
 SELECT row_to_json(c)::text AS row

@@ -1,4 +1,4 @@
--- Reads which users' apps posted transactions of a contract, or receipts that hold it.
+-- Reads the client posts of transactions of a contract, or of receipts that hold it, with their users.
 -- appstore-inbox explain sends it, in a transaction that only reads.
 -- Returns a row for each, as JSON, in the order of arrival.
 SELECT row_to_json(p)::text AS row

@@ -1,4 +1,4 @@
--- Reads what is derived of a contract.
+-- Reads the derived state of a contract.
 -- appstore-inbox explain sends it, in a transaction that only reads.
 -- Returns one row, as JSON, or none.
 SELECT row_to_json(d)::text AS row

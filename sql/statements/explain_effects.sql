@@ -1,8 +1,8 @@
--- Reads the effects that this version makes of an event, and those that the event has recorded in its contract.
+-- Reads the effects that this version derives from an event, and those that the event has recorded in its contract.
 -- appstore-inbox explain sends it, in a transaction that only reads.
 -- Returns a row for each, as JSON, earliest first.
 --
--- :effect_ids   the effects that this version makes of the event; another event may have recorded them
+-- :effect_ids   the effects that this version derives from the event; another event may have recorded them
 SELECT row_to_json(e)::text AS row
 FROM (
     SELECT e.*

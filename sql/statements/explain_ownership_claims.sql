@@ -1,4 +1,4 @@
--- Reads who owned a contract from when.
+-- Reads the owners of a contract over time.
 -- appstore-inbox explain sends it, in a transaction that only reads.
 -- Returns a row for each claim, as JSON, the one that counts first.
 SELECT row_to_json(c)::text AS row

@@ -1,6 +1,6 @@
 -- Reads the register of a transaction.
 -- appstore-inbox explain sends it, in a transaction that only reads.
--- Returns one row or none: the register as JSON, and the version of its JWS half, which is null when only receipts told of the transaction.
+-- Returns one row or none: the register as JSON, and the version of its JWS half, which is null when only receipts hold the transaction.
 --
 -- Here and in the other statements of an explanation, environment is compared as text: a rejected event may name one that is neither
 -- Production nor Sandbox, which the type does not hold.

@@ -1,4 +1,4 @@
--- Reads what Notifications V1 and verifyReceipt said of the renewals of contracts, in any app.
+-- Reads the registers of Notifications V1 and verifyReceipt for the renewals of contracts, in any app.
 -- appstore-inbox explain sends it, in a transaction that only reads.
 -- Returns a row for each register: its key, its version and the register as JSON.
 SELECT original_transaction_id AS id, bundle_id, stated_at AS signed_date, fact_hash AS hash, row_to_json(l)::text AS row

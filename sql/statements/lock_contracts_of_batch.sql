@@ -1,6 +1,6 @@
--- Locks the contracts that a batch concerns, in the order of all writers, before anything else of the ledger.
--- A worker sends it as the first statement of a merge where the batch has facts of contracts beside renewal infos, which merge_contracts would
--- lock by itself. One element of each array for each contract.
+-- Locks the contracts that a batch concerns, in the order of all writers, before any other row of the ledger.
+-- A worker sends it as the first statement of a merge where the batch has facts of contracts other than renewal infos, whose contracts
+-- merge_contracts locks. One element of each array for each contract.
 -- Returns no columns, a row for each contract that exists.
 SELECT FROM (
     SELECT unnest(:environments::appstore.environment[]) AS environment, unnest(:original_transaction_ids::text[]) COLLATE "C" AS id

@@ -1,4 +1,4 @@
--- Records which user's app posted which transactions, or receipts with which contracts in them: the first such post by arrival.
+-- Records for each user and contract the first client post, by arrival, of a transaction or of a receipt that holds the contract.
 -- A worker sends it in the transaction of a batch, one element of each array for each post.
 -- Returns no rows.
 INSERT INTO appstore.client_posts AS p (environment, original_transaction_id, user_id, is_receipt, transaction_id, received_at, event_id)

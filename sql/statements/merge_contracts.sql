@@ -1,6 +1,6 @@
 -- Merges the renewal info and status of contracts into their registers.
 -- A worker sends it in the transaction of a batch, before merge_transactions, one element of each array for each contract. The rows stay
--- locked, also those that do not change: who holds a contract is the only one to derive its part of the ledger.
+-- locked, also those that do not change: only the transaction that holds a contract derives its part of the ledger.
 -- Returns environment and original_transaction_id of the rows that changed.
 --
 -- A newer fact replaces the register as a whole; the hash decides between facts of one instant.

@@ -3,8 +3,8 @@
 -- wait for the end of that transaction.
 -- Returns environment, notification_uuid and first_event_id of the notifications that are new. find_first_events finds the others.
 --
--- The others are no second branch here: the statement's snapshot may be older than a row that the insertion has met, and the look-up would
--- cost every new notification an index scan.
+-- The statement does not return the others itself: its snapshot may be older than a row that the insertion conflicted with, and the look-up
+-- would cost every new notification an index scan.
 INSERT INTO appstore.seen_notifications (environment, notification_uuid, first_event_id)
 SELECT u.environment, u.notification_uuid, u.event_id
 FROM (

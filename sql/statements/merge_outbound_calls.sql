@@ -1,10 +1,10 @@
--- Opens the calls that the events of a batch ask for.
+-- Opens the calls that the events of a batch request.
 -- A worker sends it as the first merge of a batch's transaction, one element of each array for each call: appstore.forget locks the outbox
--- before the ledger, too.
+-- before the ledger as well.
 -- Returns no rows.
 --
--- A question that was answered within the last hour is not asked again, because an app may post its receipt each time it starts. An open
--- question remembers the events that asked it, up to a hundred: when the user who posted the first is forgotten, it is made of another.
+-- A call whose key was answered within the last hour is not opened again, because an app may post its receipt each time it starts. An open
+-- call records the events that requested it, up to a hundred: appstore.forget can then delete the body of one and use another.
 INSERT INTO appstore.outbox AS c (kind, call_key, bundle_id, event_id, asked_by, fallback_source, deadline_at)
 SELECT u.kind, u.call_key, min(u.bundle_id), min(u.event_id), array_agg(u.event_id ORDER BY u.event_id), max(u.fallback_source),
        clock_timestamp() + max(u.seconds_left) * interval '1 second'

@@ -1,8 +1,8 @@
 -- Records what Apple asked and decided about refunds: each notification as it was signed first, because Apple may sign a retry anew.
 -- A worker sends it in the transaction of a batch, one element of each array for each notification.
--- Returns environment and notification_uuid of the notifications that say something new.
+-- Returns environment and notification_uuid of the notifications that are new or changed.
 --
--- The columns behind signed_date decide between copies of one instant, so that the order of arrival does not.
+-- The columns after signed_date decide between copies of one instant, so that the result is independent of the order of arrival.
 INSERT INTO appstore.refund_requests AS r (
     environment, notification_uuid, kind, transaction_id, original_transaction_id, reason, signed_date
 )

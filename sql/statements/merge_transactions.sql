@@ -21,7 +21,7 @@ INSERT INTO appstore.transactions AS t (
     receipt_date, receipt_hash, receipt_expires_date, receipt_revocation_date, receipt_revocation_reason, receipt_is_upgraded,
     first_signed_date, first_token, first_token_signed_date, first_token_hash, order_no
 )
-SELECT u.*, u.period_no -- what derive_ledger makes of a renewal, which spares it a second write of the row
+SELECT u.*, u.period_no -- the value that derive_ledger gives a renewal, which saves a second write of the row
 FROM (
     SELECT unnest(:environments::appstore.environment[]) AS environment, unnest(:transaction_ids::text[] COLLATE "C") AS transaction_id,
 
@@ -109,7 +109,7 @@ SET (
            CASE WHEN flag.newer_constants AND excluded.original_transaction_id <> t.original_transaction_id
                 THEN t.original_transaction_id ELSE t.left_contract END,
 
-           -- Constants that only some forms of a receipt have: without a JWS, what any receipt says is kept.
+           -- Constants that only some forms of a receipt have: without a JWS, a value of any receipt is kept.
            CASE WHEN flag.newer_jws THEN excluded.product_type
                 WHEN flag.no_jws THEN greatest(t.product_type, excluded.product_type) ELSE t.product_type END,
            CASE WHEN flag.newer_jws THEN excluded.in_app_ownership_type
@@ -131,7 +131,7 @@ SET (
            CASE WHEN flag.newer_state THEN excluded.revocation_reason ELSE t.revocation_reason END,
            CASE WHEN flag.newer_state THEN excluded.is_upgraded ELSE t.is_upgraded END,
 
-           -- The JWS half, and what no receipt says: how much of the price a refund returned.
+           -- The JWS half, and the refunded part of the price, which no receipt holds.
            CASE WHEN flag.newer_jws THEN excluded.revocation_type ELSE t.revocation_type END,
            CASE WHEN flag.newer_jws THEN excluded.revocation_percentage ELSE t.revocation_percentage END,
            CASE WHEN flag.newer_jws THEN excluded.signed_date ELSE t.signed_date END,
@@ -145,7 +145,7 @@ SET (
            CASE WHEN flag.newer_receipt THEN excluded.receipt_revocation_reason ELSE t.receipt_revocation_reason END,
            CASE WHEN flag.newer_receipt THEN excluded.receipt_is_upgraded ELSE t.receipt_is_upgraded END,
 
-           -- What was signed first in either half.
+           -- The earliest signed fact of either half.
            least(t.first_signed_date, excluded.first_signed_date),
            CASE WHEN flag.earlier_token THEN excluded.first_token ELSE t.first_token END,
            -- The version of the token is written where it is no longer that of the JWS half.

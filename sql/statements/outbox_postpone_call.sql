@@ -1,4 +1,4 @@
--- Puts a call off after an attempt that failed.
+-- Postpones a call after a failed attempt.
 -- A worker sends it with the delay of the call's back-off.
 -- Returns one row without columns, or no row when the lease is not the latest.
 SELECT WHERE appstore.postpone_call(:call_id::bigint, :epoch::bigint, :reason::text,

@@ -1,4 +1,4 @@
--- Gives back the lease of a call that was not made: the call is due at once.
+-- Releases the lease of a call that was not made: the call is due at once.
 -- A worker sends it when it shuts down. It does nothing when the lease is not the latest.
 -- Returns no rows.
 --

@@ -1,7 +1,7 @@
--- Looks for the first event of the queue, held or not, without locking anything; see LowWaterMark.
--- A worker sends it before a claim, in front of one in the same round trip, and by itself while it waits for events. It must be the first
--- statement of its transaction: the snapshot is the transaction's.
--- Returns one row: the first event, null if there is none, and what the snapshot says of the transactions under way.
+-- Finds the first event of the queue, locked or not, without locking any row; see LowWaterMark.
+-- A worker sends it in front of a claim in the same round trip, and alone while it waits for events. It must be the first statement of its
+-- transaction: the snapshot is the transaction's.
+-- Returns one row: the first event, null if there is none, and the snapshot's data about the transactions in progress.
 --
 -- :is_numbered                    whether the transaction gets a number; an idle server that assigns none writes no WAL
 -- :from_run_at, :from_event_id    where the walk along the queue begins

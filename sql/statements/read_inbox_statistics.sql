@@ -1,4 +1,4 @@
--- Reads the state of the inbox in numbers, all of one instant, durations in seconds.
+-- Reads the statistics of the inbox, all of one instant, durations in seconds.
 -- The worker sends it every 15 seconds for its metrics and readyz; status sends it once.
 -- Returns one row.
 SELECT s.ready, s.waiting, s.unsettled, s.isolated, s.failed, extract(epoch FROM s.overdue)::double precision AS overdue,

@@ -2,7 +2,7 @@
 -- A worker sends it with the COMMIT of a batch. It holds the queue rows since its claim, so that :runs cannot have changed.
 -- Returns one row without a value.
 --
--- :lanes     whose crash markers go
+-- :lanes     the batches whose crash markers are removed
 -- all others: one element for each event
 SELECT appstore.settle(
     :lanes::bigint[], :event_ids::bigint[], :sources::text[], :received_at::timestamptz[], :runs::integer[], :attempts::integer[],

@@ -1,8 +1,8 @@
--- The schema itself, and what `appstore-inbox migrate` keeps about it.
+-- The schema itself, and the records that `appstore-inbox migrate` keeps about it.
 
 CREATE SCHEMA appstore;
 COMMENT ON SCHEMA appstore IS
-    'appstore-inbox: made and owned by appstore-inbox migrate. Objects of others belong into a schema of their own.';
+    'appstore-inbox: created and owned by appstore-inbox migrate. Put other objects into a schema of their own.';
 
 CREATE TABLE appstore.schema_history (
     version     integer     NOT NULL PRIMARY KEY,
@@ -11,7 +11,7 @@ CREATE TABLE appstore.schema_history (
     applied_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT schema_history_version_positive CHECK (version > 0)
 );
-COMMENT ON TABLE appstore.schema_history IS 'The version that the database was made with, and each step that was applied since.';
+COMMENT ON TABLE appstore.schema_history IS 'The version that the database was created with, and each step applied since.';
 COMMENT ON COLUMN appstore.schema_history.is_breaking IS
     'The step raised the contract: programs of earlier releases stop working with the database.';
 
@@ -34,6 +34,6 @@ CREATE TABLE appstore.fence (
     CONSTRAINT fence_is_one_row CHECK (is_only)
 );
 COMMENT ON TABLE appstore.fence IS
-    'One row: the contract between the schema and the programs that work with it. Each claim of a worker compares it with its own, so '
+    'One row: the contract between the schema and the programs that use it. Each claim of a worker compares it with its own, so '
     'that a worker of another release claims nothing.';
 COMMENT ON COLUMN appstore.fence.contract IS 'The version of the last breaking step.';

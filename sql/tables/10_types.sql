@@ -5,10 +5,10 @@ COMMENT ON TYPE appstore.environment IS 'Apple''s environment. Part of every key
 
 CREATE TYPE appstore.claim_kind AS ENUM ('client', 'link', 'order', 'receipt', 'restored', 'token');
 COMMENT ON TYPE appstore.claim_kind IS
-    'What makes a claim to a contract. The order of declaration is the rank: of claims of one instant the one of the later kind counts.';
+    'The origin of a claim to a contract. The order of declaration is the rank: of claims of one instant the one of the later kind counts.';
 
 CREATE TYPE appstore.result AS ENUM ('applied', 'superseded', 'no_effect', 'duplicate', 'unhandled', 'rejected', 'failed', 'discarded');
-COMMENT ON TYPE appstore.result IS 'What became of an event.';
+COMMENT ON TYPE appstore.result IS 'The result of an event.';
 
 CREATE TYPE appstore.contract_key AS (environment appstore.environment, id text);
 COMMENT ON TYPE appstore.contract_key IS 'Names a contract: its environment and its original_transaction_id.';

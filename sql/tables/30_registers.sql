@@ -1,6 +1,6 @@
--- Registers: what Apple and clients said. Facts merge by version, whatever the order in which they arrive.
--- Keys begin with what is selective, and only they name the environment: a plan that was made for a small table could otherwise read a whole
--- environment through any other index for each lookup.
+-- Registers: facts from Apple and clients. Facts merge by version, independent of their order of arrival.
+-- Keys begin with the selective column, and no other index has the environment: a plan that was made for a small table could otherwise read a
+-- whole environment through such an index for each lookup.
 
 CREATE TABLE appstore.seen_notifications (
     environment       appstore.environment NOT NULL,
@@ -10,9 +10,9 @@ CREATE TABLE appstore.seen_notifications (
     PRIMARY KEY (notification_uuid, environment)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02);
 COMMENT ON TABLE appstore.seen_notifications IS
-    'Which event brought each notificationUUID first. Written after verification, in the transaction that applies it: a forged copy cannot '
+    'The first event of each notificationUUID. Written after verification, in the transaction that applies it: a forged copy cannot '
     'suppress the genuine notification. Not partitioned, since its key does not name the event: appstore.expire_notifications deletes old rows. '
-    'A notification that comes after that is merged again, which changes nothing.';
+    'A notification that arrives after that is merged again, which changes nothing.';
 COMMENT ON COLUMN appstore.seen_notifications.seen_on IS 'The day (UTC) of the merge. Four bytes, which fit between the other columns.';
 
 CREATE TABLE appstore.transactions (
@@ -48,7 +48,7 @@ CREATE TABLE appstore.transactions (
     billing_plan_type             text        COLLATE "C",
     signed_date                   timestamptz,
     payload_hash                  bytea,
-    -- Joins of their own: the least instead of the latest.
+    -- Merged separately: the earliest value instead of the latest.
     first_signed_date             timestamptz NOT NULL,
     first_token                   uuid,
     first_token_signed_date       timestamptz,
@@ -62,7 +62,7 @@ CREATE TABLE appstore.transactions (
     left_token                    uuid,
     confers_access                boolean     NOT NULL GENERATED ALWAYS AS (
         is_subscription OR coalesce(product_type IN ('Non-Consumable', 'Non-Renewing Subscription'), false)) STORED,
-    -- The receipt half by itself.
+    -- The receipt half alone.
     receipt_date                  timestamptz,
     receipt_hash                  bytea,
     receipt_expires_date          timestamptz,
@@ -83,7 +83,7 @@ CREATE TABLE appstore.transactions (
                                           AND receipt_revocation_reason IS NULL AND receipt_is_upgraded IS NULL)))
 ) WITH (fillfactor = 90);
 COMMENT ON TABLE appstore.transactions IS
-    'What Apple last said of each transaction. A transaction has two halves, each replaced as a whole by a newer fact of its kind: the JWS half '
+    'The latest state of each transaction from Apple. It has two halves, each replaced as a whole by a newer fact of its kind: the JWS half '
     '(signed_date, payload_hash) and the receipt half (receipt_date, receipt_hash). Constants are those of the JWS half where there is one; '
     'expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie.';
 COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
@@ -103,7 +103,7 @@ COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that thi
 COMMENT ON COLUMN appstore.transactions.token_changed IS
     'Between a merge and its derivation: the transaction names another order than before, or none any longer, or is no longer a family '
     'member''s; left_token is the order that it named before.';
-COMMENT ON COLUMN appstore.transactions.confers_access IS 'A consumable is used up; everything else gives access and so has a contract.';
+COMMENT ON COLUMN appstore.transactions.confers_access IS 'False for consumables; everything else gives access and so has a contract.';
 COMMENT ON COLUMN appstore.transactions.left_contract IS
     'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on '
     'the order of arrival and is not part of the state.';
@@ -140,10 +140,10 @@ CREATE TABLE appstore.v1_renewals (
     CONSTRAINT v1_renewals_provenance_is_known CHECK (provenance IN ('v1', 'verify_receipt'))
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE appstore.v1_renewals IS
-    'What Notifications V1 and verifyReceipt say of a renewal (pending_renewal_info): one register an app, replaced as a whole, never mixed '
-    'with the JWS register. The app whose transactions the contract has is the one that counts.';
-COMMENT ON COLUMN appstore.v1_renewals.bundle_id IS 'The app whose shared secret vouches for the statement.';
-COMMENT ON COLUMN appstore.v1_renewals.provenance IS 'v1: only a shared secret vouches for it; verify_receipt: Apple''s own answer.';
+    'The state of a renewal from Notifications V1 and verifyReceipt (pending_renewal_info): one register an app, replaced as a whole, never '
+    'mixed with the JWS register. The register of the app that sold the contract''s transactions counts.';
+COMMENT ON COLUMN appstore.v1_renewals.bundle_id IS 'The app whose shared secret authenticates the register.';
+COMMENT ON COLUMN appstore.v1_renewals.provenance IS 'v1: only a shared secret authenticates it; verify_receipt: Apple''s own answer.';
 COMMENT ON COLUMN appstore.v1_renewals.price_increase_status IS 'price_increase_status, else price_consent_status.';
 COMMENT ON COLUMN appstore.v1_renewals.stated_at IS 'auto_renew_status_change_date, else receipt_creation_date; or request_date.';
 
@@ -160,14 +160,14 @@ CREATE TABLE appstore.refund_requests (
     CONSTRAINT refund_requests_kind_is_known CHECK (kind IN ('asked', 'refunded', 'declined'))
 );
 COMMENT ON TABLE appstore.refund_requests IS
-    'What Apple asked and decided about refunds: one row a notification. The lowest signing date counts, since Apple may sign a retry anew.';
+    'Apple''s requests and decisions about refunds: one row a notification. The lowest signing date counts, since Apple may sign a retry again.';
 COMMENT ON COLUMN appstore.refund_requests.kind IS
     'asked: Apple asks how the purchase was consumed; refunded and declined: Apple has decided.';
 COMMENT ON COLUMN appstore.refund_requests.reason IS 'consumptionRequestReason of a request.';
 COMMENT ON COLUMN appstore.refund_requests.left_transaction_id IS
     'The transaction of a copy that was merged before and signed later; null in everything that Apple is known to send, whose copies name one '
     'transaction. Depends on the order of arrival and is not part of the state.';
--- appstore.derive_refund_requests reads what was asked and decided about a transaction.
+-- appstore.derive_refund_requests reads the requests and decisions about a transaction.
 CREATE INDEX refund_requests_by_transaction ON appstore.refund_requests (transaction_id, signed_date);
 
 CREATE TABLE appstore.consumption_obligations (
@@ -195,7 +195,7 @@ COMMENT ON COLUMN appstore.consumption_obligations.asked_at IS
     'When Apple signed its first request since its last decision. Apple repeats a request and wants one answer.';
 COMMENT ON COLUMN appstore.consumption_obligations.due_at IS 'Twelve hours after asked_at.';
 COMMENT ON COLUMN appstore.consumption_obligations.answered_at IS 'It answers every request that was signed until then. Earlier answers are in audit_log.';
--- What is to be answered, the most urgent first.
+-- The open requests, the most urgent first.
 CREATE INDEX consumption_obligations_open ON appstore.consumption_obligations (due_at) WHERE is_open;
 
 CREATE TABLE appstore.client_posts (
@@ -217,9 +217,9 @@ COMMENT ON TABLE appstore.client_posts IS
     'least (received_at, event_id).';
 COMMENT ON COLUMN appstore.client_posts.is_receipt IS 'Whether a receipt was posted; otherwise a signed transaction.';
 COMMENT ON COLUMN appstore.client_posts.transaction_id IS
-    'The transaction that was posted. Of a receipt the purchase that was just made, null where the post names none of this contract.';
+    'The posted transaction. For a receipt the purchase that was just made, null where the post names none of this contract.';
 COMMENT ON COLUMN appstore.client_posts.conflict IS
     'Derived: why the post did not make its user the owner, where an operator has to decide; on the first such post of the user for the contract.';
--- What appstore.unmatched lists.
+-- The posts that appstore.unmatched lists.
 CREATE INDEX client_posts_in_conflict ON appstore.client_posts (environment, original_transaction_id) WHERE conflict IS NOT NULL;
 CREATE INDEX client_posts_by_user ON appstore.client_posts (user_id);

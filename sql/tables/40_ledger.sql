@@ -3,7 +3,7 @@
 CREATE TABLE appstore.orders (
     environment            appstore.environment NOT NULL,
     order_no               uuid        NOT NULL,
-    -- What the shop said when it made the order.
+    -- Given by the shop when it made the order.
     user_id                text        COLLATE "C",
     product_id             text        COLLATE "C",
     bundle_id              text        COLLATE "C",
@@ -35,14 +35,14 @@ COMMENT ON COLUMN appstore.orders.ordered_at IS 'When the shop made the order; n
 COMMENT ON COLUMN appstore.orders.reason IS 'Why a transaction that names this order does not pay it.';
 COMMENT ON COLUMN appstore.orders.period_no IS 'The period that pays the order; equal to order_no where no token pays.';
 COMMENT ON COLUMN appstore.orders.transaction_id IS 'The least transaction of the period that pays the order.';
--- The order with a token that a period pays; the one without is found by its number.
+-- The order with a token that a period pays; an order without a token is found by its number.
 CREATE INDEX orders_by_period ON appstore.orders (period_no) WHERE order_no <> period_no;
--- What the shop ordered for a user. The orders of periods are found through the user's contracts.
+-- The shop's orders for a user. The orders of periods are found through the user's contracts.
 CREATE INDEX orders_by_user ON appstore.orders (user_id) WHERE order_no IS DISTINCT FROM period_no;
 -- Orders of a contract that were given out as tokens: few beside its renewals. The condition is not that of orders_by_period: a plan that
 -- was made while the table was empty could otherwise look for a period by reading this whole index.
 CREATE INDEX orders_by_token_of_contract ON appstore.orders (original_transaction_id) WHERE (order_no = period_no) IS FALSE;
--- Paid and without a user: few, and found without reading all orders.
+-- Paid orders without a user: few, and found without reading all orders.
 CREATE INDEX orders_without_user ON appstore.orders (environment, original_transaction_id)
     WHERE user_id IS NULL AND status IN ('paid', 'partly_refunded');
 -- Orders that a transaction named and did not pay.
@@ -58,7 +58,7 @@ CREATE TABLE appstore.ownership_claims (
     PRIMARY KEY (original_transaction_id, environment, kind, source_id)
 );
 COMMENT ON TABLE appstore.ownership_claims IS
-    'Derived: who owned a contract from when, and why. The owner is that of the claim with the greatest (effective_at, kind, source_id).';
+    'Derived: the owners of a contract over time, and why. The owner is that of the claim with the greatest (effective_at, kind, source_id).';
 COMMENT ON COLUMN appstore.ownership_claims.source_id IS
     'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the transaction.';
 CREATE INDEX ownership_claims_by_user ON appstore.ownership_claims (user_id);
@@ -124,8 +124,8 @@ CREATE TABLE appstore.contracts (
     CONSTRAINT contracts_current_whole CHECK ((current_transaction_id IS NULL) = (current_period_start IS NULL))
 ) WITH (fillfactor = 80); -- rows that change with each event stay on their page
 COMMENT ON TABLE appstore.contracts IS
-    'Everything that gives access, a subscription of one Apple ID in one group or a single purchase: what Apple last said of its renewal, and, '
-    'derived, its owner, current period and access. A writer locks the contracts that it concerns first, in the order (environment, id).';
+    'Everything that gives access, a subscription of one Apple ID in one group or a single purchase: the latest state of its renewal from Apple, '
+    'and, derived, its owner, current period and access. A writer first locks the contracts that it changes, in the order (environment, id).';
 COMMENT ON COLUMN appstore.contracts.renewal_status IS
     'Apple''s: 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked; unknown ones are kept.';
 COMMENT ON COLUMN appstore.contracts.auto_renew_status IS '1 renews, 0 does not.';
@@ -133,7 +133,7 @@ COMMENT ON COLUMN appstore.contracts.renewal_signed_date IS 'Version of the regi
 COMMENT ON COLUMN appstore.contracts.status IS 'Status of the register that counts: this one, or that of Notifications V1.';
 COMMENT ON COLUMN appstore.contracts.owner_since IS 'effective_at of the claim that makes user_id the owner; null without a claim.';
 COMMENT ON COLUMN appstore.contracts.is_contested IS
-    'A client post, a V1 register or a later token hangs on the contract: a new renewal may concern more than the contract itself.';
+    'The contract has a client post, a V1 register or a later token: a new renewal may change more rows than the contract itself.';
 CREATE INDEX contracts_by_user ON appstore.contracts (user_id) WHERE user_id IS NOT NULL;
 
 CREATE TABLE appstore.effects (
@@ -152,9 +152,9 @@ CREATE TABLE appstore.effects (
     vouched_bundle_id       text        COLLATE "C"
 );
 COMMENT ON TABLE appstore.effects IS
-    'What happened to the customer, once. Append-only: environment, kind and subject are the identity, every other column is as seen at commit.';
+    'Each thing that happened to a customer, once. Append-only: environment, kind and subject are the identity, other columns are as of the commit.';
 COMMENT ON COLUMN appstore.effects.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
-COMMENT ON COLUMN appstore.effects.subject IS 'What happened once: a paid period, a transaction, a notificationUUID.';
+COMMENT ON COLUMN appstore.effects.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';
 COMMENT ON COLUMN appstore.effects.vouched_bundle_id IS
-    'The app whose shared secret alone vouches for the effect (Notifications V1); null where Apple''s signature or answer does.';
+    'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
 CREATE INDEX effects_by_contract ON appstore.effects (original_transaction_id, occurred_at);

@@ -1,4 +1,4 @@
--- The outbox: calls to others, written in the transaction that wants them, made by a worker outside of any transaction, at least once.
+-- The outbox: calls to other services, written in the transaction that requests them, made by a worker outside of any transaction, at least once.
 
 CREATE TABLE appstore.outbox (
     call_id           bigint      NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -37,23 +37,23 @@ CREATE TABLE appstore.outbox (
 COMMENT ON TABLE appstore.outbox IS
     'Calls to make. A worker leases a call: run_at moves to the end of the lease and epoch is counted up. A worker that returns with an older '
     'epoch is refused; a worker that dies needs no cleanup, because its call is due again when the lease ends.';
-COMMENT ON COLUMN appstore.outbox.call_key IS 'What is asked; there is one open call for each key.';
-COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call is made of.';
-COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that asked, about a hundred at most; the body of any of them would do.';
-COMMENT ON COLUMN appstore.outbox.payload IS 'What the call is made of where it is not an event''s body; never a secret.';
+COMMENT ON COLUMN appstore.outbox.call_key IS 'Identifies the request; there is one open call for each key.';
+COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call sends.';
+COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that requested the call, about a hundred at most; the body of any of them can be sent.';
+COMMENT ON COLUMN appstore.outbox.payload IS 'The data to send where it is not an event''s body; never a secret.';
 COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
 COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
 COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
-COMMENT ON COLUMN appstore.outbox.fallback_source IS 'As which source the event''s body enters the inbox again when there is no answer.';
--- Due calls by app and kind: a worker makes only some of them, and calls that no worker makes do not delay the others.
+COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
+-- Due calls by app and kind: calls that no worker can make do not delay the others.
 CREATE INDEX outbox_due ON appstore.outbox (bundle_id, kind, run_at, call_id) WHERE state = 'open';
 -- One open call for each key. kind is last, so that the planner does not take this index for the due ones.
 CREATE UNIQUE INDEX outbox_open ON appstore.outbox (call_key, kind) WHERE state = 'open';
--- The latest call with a key, and whether the question was answered within the hour.
+-- The latest call with a key, and whether it was answered within the hour.
 CREATE INDEX outbox_by_key ON appstore.outbox (call_key, kind, call_id);
--- The call that an event answers, whose fallback is used when the answer cannot be.
+-- The call that an event answers: its fallback is used when the answer cannot be used.
 CREATE INDEX outbox_of_answer ON appstore.outbox (answer_event_id) WHERE answer_event_id IS NOT NULL;
--- The calls that are made of an event's body, which appstore.forget ends.
+-- The calls that send an event's body, which appstore.forget discards.
 CREATE INDEX outbox_of_event ON appstore.outbox (event_id) WHERE event_id IS NOT NULL;
 -- The walks of appstore.expire_calls, which must not read all open calls while Apple does not answer.
 CREATE INDEX outbox_deadlines ON appstore.outbox (deadline_at, call_id) WHERE state = 'open';

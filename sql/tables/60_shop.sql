@@ -1,4 +1,4 @@
--- What the shop and its backend bring: products, and the keys of the HTTP interface.
+-- Data of the shop and its backend: products, and the keys of the HTTP API.
 
 CREATE TABLE appstore.products (
     bundle_id   text    NOT NULL COLLATE "C",
@@ -10,8 +10,8 @@ CREATE TABLE appstore.products (
     CONSTRAINT products_days_within_a_century CHECK (days <= 36500)
 );
 COMMENT ON TABLE appstore.products IS
-    'What a product of an app gives: rows that the operator writes. A product that is not listed gives an entitlement of its own name. Apps share an '
-    'entitlement where their rows name the same one.';
+    'The entitlements of an app''s product: rows that the operator writes. A product that is not listed gives an entitlement of its own name. '
+    'Apps share an entitlement where their rows name the same one.';
 COMMENT ON COLUMN appstore.products.bundle_id IS 'The app that sells the product; another app''s product of the same id is another product.';
 COMMENT ON COLUMN appstore.products.days IS 'How long a non-renewing product lasts from its purchase; null for ever.';
 
@@ -30,8 +30,8 @@ CREATE TYPE appstore.entitlement AS (
     bundle_id               text COLLATE "C"
 );
 COMMENT ON TYPE appstore.entitlement IS
-    'What a user may use at an instant. why is active, grace_period, or how it ended (entitlement_terms.why_ended); will_renew is null while Apple '
-    'has not told it; until is infinity for what does not end.';
+    'What a user may use at an instant. why is active, grace_period, or how it ended (entitlement_terms.why_ended); will_renew is null while it '
+    'is unknown; until is infinity for an entitlement that does not end.';
 
 CREATE TABLE appstore.api_keys (
     key_id       integer     NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -52,8 +52,8 @@ CREATE TABLE appstore.api_keys (
         'contracts:link'])
 );
 COMMENT ON TABLE appstore.api_keys IS
-    'Bearer keys of the HTTP interface. A key is 256 random bits, shown once; only its SHA-256 is kept and looked up by an index. A slow hash '
-    'would protect only what can be guessed.';
+    'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash '
+    'would add nothing, since such a key cannot be guessed.';
 COMMENT ON COLUMN appstore.api_keys.verbs IS 'What the key may do; each api_ function names the verbs that it takes.';
 COMMENT ON COLUMN appstore.api_keys.bundle_ids IS 'The apps that the key is for; null for any.';
 COMMENT ON COLUMN appstore.api_keys.last_used_at IS 'To the hour: a key that is used often is written once an hour.';

@@ -1,4 +1,4 @@
--- What operators and maintenance keep: audit, repairs, retention.
+-- Data of operators and maintenance: audit, repairs, retention.
 
 CREATE TABLE appstore.audit_log (
     audit_id  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -9,11 +9,11 @@ CREATE TABLE appstore.audit_log (
     note      text,
     details   jsonb
 );
-COMMENT ON TABLE appstore.audit_log IS 'Every repair and every change of keys: who did what to which events, and why.';
+COMMENT ON TABLE appstore.audit_log IS 'Every repair and every change of keys: the actor, the action, the events and the reason.';
 COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair of more than 1,000 writes a row for each step.';
 COMMENT ON COLUMN appstore.audit_log.note IS 'Free text of the actor. appstore.forget neither searches nor erases it: do not name users here.';
 COMMENT ON COLUMN appstore.audit_log.details IS 'Depends on the action: the conditions of a repair, the alias of a forgotten user, a key''s id.';
--- What was done to an event.
+-- The repairs of an event.
 CREATE INDEX audit_log_by_event ON appstore.audit_log USING gin (event_ids);
 
 CREATE TYPE appstore.repair_filter AS (
@@ -26,7 +26,7 @@ CREATE TYPE appstore.repair_filter AS (
     received_from     timestamptz,
     received_before   timestamptz
 );
-COMMENT ON TYPE appstore.repair_filter IS 'Which outcomes a repair selects: those that meet every condition. A null condition is none.';
+COMMENT ON TYPE appstore.repair_filter IS 'Which outcomes a repair selects: those that meet every condition. A null condition is ignored.';
 
 CREATE TYPE appstore.repair_progress AS (
     started_at timestamptz,
@@ -37,7 +37,7 @@ CREATE TYPE appstore.repair_progress AS (
     pause      interval,
     is_done    boolean
 );
-COMMENT ON TYPE appstore.repair_progress IS 'Where a repair in steps is, see appstore.repair_step. null is the beginning.';
+COMMENT ON TYPE appstore.repair_progress IS 'The progress of a repair in steps, see appstore.repair_step. null is the beginning.';
 COMMENT ON COLUMN appstore.repair_progress.started_at IS 'Only outcomes that are older are repaired, so that each event is repaired once.';
 COMMENT ON COLUMN appstore.repair_progress.event_id IS 'The last event that was checked; the walk goes by id.';
 COMMENT ON COLUMN appstore.repair_progress.events IS 'How many events were repaired so far.';

@@ -16,7 +16,7 @@ LEFT JOIN LATERAL (
 ) AS m ON true
 WHERE c.asked_at IS NOT NULL;
 COMMENT ON VIEW appstore.consumption_requests IS
-    'What Apple asks about purchases whose refund it considers, until it has decided: a row for each transaction. Answer what is open until due_at, '
-    'then call appstore.consumption_answered.';
+    'Apple''s requests about purchases whose refund it considers, until it has decided: a row for each transaction. Answer the open ones until '
+    'due_at, then call appstore.consumption_answered.';
 COMMENT ON COLUMN appstore.consumption_requests.asked_at IS 'The first request since Apple''s last decision; Apple repeats it and wants one answer.';
 COMMENT ON COLUMN appstore.consumption_requests.reason IS 'Apple''s consumptionRequestReason.';

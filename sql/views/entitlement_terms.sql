@@ -1,7 +1,7 @@
 CREATE VIEW appstore.entitlement_terms AS
 SELECT m.environment, m.user_id, m.product_id, coalesce(p.entitlement, m.product_id) AS entitlement,
        term.until,
-       -- Where Apple asks to continue the service although the charge failed.
+       -- Apple requires the service to continue although the charge failed.
        CASE WHEN m.status = 4 THEN m.current_period_end END AS grace_from,
        CASE
            WHEN c.transaction_id IS NULL THEN 'purchase_unknown'
@@ -30,10 +30,10 @@ CROSS JOIN LATERAL (
 ) AS term
 WHERE m.product_id IS NOT NULL AND (c.confers_access OR c.transaction_id IS NULL);
 COMMENT ON VIEW appstore.entitlement_terms IS
-    'What each contract gives, and until when, with or without an owner: a row for each entitlement that appstore.products lists for its product, else '
-    'one of the product''s name. appstore.entitlements says what that means now.';
-COMMENT ON COLUMN appstore.entitlement_terms.until IS 'infinity for what does not end; null while the purchase or its duration is unknown.';
+    'The entitlements of each contract, and until when, with or without an owner: a row for each entitlement that appstore.products lists for '
+    'its product, else one of the product''s name. appstore.entitlements shows which are active now.';
+COMMENT ON COLUMN appstore.entitlement_terms.until IS 'infinity where it does not end; null while the purchase or its duration is unknown.';
 COMMENT ON COLUMN appstore.entitlement_terms.grace_from IS 'From when access is a grace period.';
 COMMENT ON COLUMN appstore.entitlement_terms.why_ended IS
-    'What is said once it has ended: expired, billing_retry, refunded, revoked (of a family member), upgraded, duration_unknown (a non-renewing '
+    'The reason once it has ended: expired, billing_retry, refunded, revoked (of a family member), upgraded, duration_unknown (a non-renewing '
     'product that appstore.products does not list), purchase_unknown.';

@@ -4,4 +4,4 @@ SELECT o.event_id, o.source, o.received_at, o.settled_at, o.reason, o.last_error
 FROM appstore.outcomes AS o
 WHERE o.result = 'failed';
 COMMENT ON VIEW appstore.failed IS
-    'The dead letters: events that failed at each attempt. appstore.requeue_event runs one again, appstore.discard_event ends it.';
+    'The dead letters: events that failed at each attempt. appstore.requeue_event runs one again, appstore.discard_event discards it.';

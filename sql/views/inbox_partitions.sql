@@ -13,4 +13,4 @@ CROSS JOIN LATERAL (
 WHERE h.inhparent IN ('appstore.inbox'::regclass, 'appstore.outcomes'::regclass);
 COMMENT ON VIEW appstore.inbox_partitions IS
     'The partitions of the inbox and of the outcomes (parent): event ids from from_id up to, and without, to_id; null for the default partition.';
-COMMENT ON COLUMN appstore.inbox_partitions.is_past IS 'No new event can come into it.';
+COMMENT ON COLUMN appstore.inbox_partitions.is_past IS 'No new event can be stored in it.';

@@ -13,4 +13,4 @@ SELECT o.event_id, o.source, o.received_at, 'settled', o.result, o.reason, o.not
        o.environment, o.transaction_id, o.original_transaction_id, o.attempts, NULL, o.last_error, o.settled_at
 FROM appstore.outcomes AS o;
 COMMENT ON VIEW appstore.inbox_status IS
-    'Every event: settled with its result, ready when it is due, or waiting for its time. An event whose outcome has aged is gone.';
+    'Every event: settled with its result, ready when it is due, or waiting until it is due. Events whose outcome was deleted by age are left out.';

@@ -18,6 +18,6 @@ CROSS JOIN LATERAL (
       AND o.transaction_id = t.transaction_id AND o.user_id = owned.user_id OFFSET 0
 ) AS o;
 COMMENT ON VIEW appstore.payments IS
-    'What users have paid: their orders that are paid, partly refunded or refunded, first purchases and renewals. product_id is what was bought. '
-    'appstore.unmatched lists what was paid and has no user.';
+    'The payments of users: their orders that are paid, partly refunded or refunded, first purchases and renewals. product_id is the product '
+    'that was bought. appstore.unmatched lists payments without a user.';
 COMMENT ON COLUMN appstore.payments.price IS 'Thousandths of the currency''s unit.';

@@ -1,5 +1,5 @@
 CREATE VIEW appstore.unmatched AS
--- 1. Contracts with paid periods that have no user: one row each. An order that the shop should know comes first: it may settle all others.
+-- 1. Contracts with paid periods that have no user: one row each. An order that the shop should have made is preferred: it may settle all.
 SELECT first.environment,
        CASE WHEN u.order_no <> u.period_no THEN 'order_unknown'
             WHEN named.product_id <> t.product_id THEN 'product_mismatch'
@@ -39,7 +39,7 @@ LEFT JOIN LATERAL (
     ORDER BY p.received_at, p.event_id LIMIT 1
 ) AS posted ON true
 UNION ALL
--- 2. Orders whose payment belongs to another user: what was bought is not what the order is for.
+-- 2. Orders whose payment belongs to another user: another product was bought than the ordered one.
 SELECT n.environment, CASE WHEN n.product_id <> t.product_id THEN 'product_mismatch' ELSE 'bundle_mismatch' END, 'link_owner_or_refund',
        n.order_no, n.user_id, given.user_id, t.transaction_id, t.original_transaction_id, t.product_id, t.purchase_date, n.product_id, n.bundle_id, 1
 FROM appstore.orders AS n
@@ -75,8 +75,8 @@ LEFT JOIN LATERAL (
 ) AS o ON true
 WHERE p.conflict IS NOT NULL;
 COMMENT ON VIEW appstore.unmatched IS
-    'What needs a decision of an operator: purchases that were paid and have no user, orders whose payment belongs to another user, and posts of '
-    'purchases that belong to another user. A row goes when the resolution has been carried out.';
+    'Cases that need an operator''s decision: purchases that were paid and have no user, orders whose payment belongs to another user, and posts of '
+    'purchases that belong to another user. A row disappears when the resolution has been carried out.';
 COMMENT ON COLUMN appstore.unmatched.reason IS
     'order_unknown: paid with an order number that the shop has not made; product_mismatch, bundle_mismatch: what was bought is not what the order '
     'is for; order_paid_before: the order paid another purchase; no_user: nothing names a user; too_late: posted more than 72 hours after the '
@@ -84,6 +84,6 @@ COMMENT ON COLUMN appstore.unmatched.reason IS
 COMMENT ON COLUMN appstore.unmatched.resolution IS
     'create_order: with order_no; post_within_72_hours: the app posts a purchase within 72 hours of it, or call link_owner; link_owner_or_refund: '
     'call link_owner if it is for user_id, or refund; link_owner: call it for user_id, or for owner_user_id to confirm.';
-COMMENT ON COLUMN appstore.unmatched.user_id IS 'The user who may be meant: who ordered or posted it.';
+COMMENT ON COLUMN appstore.unmatched.user_id IS 'The user who ordered or posted it.';
 COMMENT ON COLUMN appstore.unmatched.owner_user_id IS 'The other user, to whom the purchase belongs today.';
 COMMENT ON COLUMN appstore.unmatched.periods IS 'How many paid periods of the contract have no user.';

@@ -1,40 +1,38 @@
-/// Why bytes are no ASN.1 of the form that is expected, and where.
+/// Why an encoding is not the expected ASN.1, and at which byte.
 package struct ASN1Error: Error, Hashable, Sendable {
-    /// The ways in which an encoding can be refused.
     package enum Code: String, CaseIterable, Sendable {
         /// The bytes end within a tag or a length.
         case truncated
-        /// A length reaches beyond the end of what surrounds it.
+        /// A length exceeds the enclosing element.
         case lengthBeyondEnd = "length_beyond_end"
-        /// A length that no number of bytes here can have, or in the reserved form.
+        /// A length out of range, or in the reserved form.
         case lengthInvalid = "length_invalid"
-        /// An indefinite length of something that is not constructed.
+        /// A primitive element with an indefinite length.
         case indefinitePrimitive = "indefinite_primitive"
-        /// An indefinite length whose end-of-contents never comes.
+        /// An indefinite length without end-of-contents.
         case unterminated
-        /// End-of-contents where nothing of indefinite length is open.
+        /// End-of-contents outside an element of indefinite length.
         case unexpectedEndOfContents = "unexpected_end_of_contents"
-        /// More nested than anything genuine.
+        /// Nested deeper than ``BERReader/maximumDepth``.
         case tooDeep = "too_deep"
-        /// Another type than the one that belongs here.
+        /// An element of another type than expected.
         case unexpectedTag = "unexpected_tag"
-        /// Something follows where everything should have been read.
+        /// Bytes after the expected end.
         case trailingBytes = "trailing_bytes"
-        /// More elements than anything genuine has.
+        /// More elements than the limit.
         case tooMany = "too_many"
-        /// An integer without digits, or one that does not fit into 64 bits.
+        /// An empty integer, or one of more than 64 bits.
         case integerInvalid = "integer_invalid"
-        /// Text that is no UTF-8, or not ASCII where only that is allowed.
+        /// Text that is not UTF-8, or not ASCII in a type that allows only ASCII.
         case textInvalid = "text_invalid"
-        /// Text that is no date of RFC 3339.
+        /// Text that is not an RFC 3339 date.
         case dateInvalid = "date_invalid"
     }
 
     package let code: Code
-    /// Offset in bytes from the beginning of the encoding; within an octet string that came in segments, of the segments put together.
+    /// Byte offset in the encoding; inside a segmented octet string, the offset in the joined segments.
     package let offset: Int
 
-    /// That fault at that place.
     package init(_ code: Code, at offset: Int) {
         self.code = code
         self.offset = offset

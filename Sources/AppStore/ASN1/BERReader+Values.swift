@@ -1,5 +1,7 @@
+import StrictJSON
+
 extension BERReader {
-    /// Moves over an octet string and lends a reader of its content: in place, or of its segments put together.
+    /// Reads an octet string and lends a reader of its content: in place, or of a copy when it is segmented.
     mutating func withOctets<Value, Failure: Error>(
         _ body: (BERReader) throws(Failure) -> Value
     ) throws(ASN1Error) -> Result<Value, Failure> {
@@ -12,15 +14,15 @@ extension BERReader {
         return joined.withUnsafeBufferPointer { buffer in Result { () throws(Failure) in try body(BERReader(buffer)) } }
     }
 
-    /// Moves over an octet string and returns its content.
+    /// Reads an octet string and returns its content.
     mutating func readOctets() throws(ASN1Error) -> [UInt8] { try octets(of: try nextOctetString()) }
 
-    /// Moves over an octet string, whole or in segments.
+    /// Reads an octet string, whole or segmented.
     mutating func nextOctetString() throws(ASN1Error) -> BERElement {
         try nextTag == .segmentedOctetString ? next() : next(.octetString)
     }
 
-    /// The content of an octet string: never more bytes than the encoding has.
+    /// The content of an octet string, never larger than the encoding.
     func octets(of element: BERElement) throws(ASN1Error) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(element.content.count)
@@ -40,7 +42,7 @@ extension BERReader {
         }
     }
 
-    /// Moves over an integer of at most 64 bits; more leading zeros or ones than DER allows change nothing.
+    /// Reads an integer of at most 64 bits; ignores redundant leading zeros or ones, which BER allows.
     mutating func readInteger() throws(ASN1Error) -> Int64 {
         let element = try next(.integer)
         guard let first = element.content.first else { throw ASN1Error(.integerInvalid, at: element.offset) }
@@ -53,11 +55,11 @@ extension BERReader {
         return digits.reduce(filling == 0 ? Int64(0) : -1) { $0 << 8 | Int64(bytes[$1]) }
     }
 
-    /// Moves over a string of any kind that Apple uses, or has reason to use, and returns it.
+    /// Reads a UTF8String, IA5String, PrintableString or VisibleString.
     mutating func readText() throws(ASN1Error) -> String {
         let element = try nextText()
         let content = UnsafeBufferPointer(rebasing: bytes[element.content])
-        // The validating initializer is slow, and nearly all text is ASCII.
+        // Nearly all text is ASCII, and the validating initializer is slow.
         if ByteScan.isASCII(content) { return String(decoding: content, as: UTF8.self) }
         guard element.tag == .utf8String, let text = String(validating: content, as: UTF8.self) else {
             throw ASN1Error(.textInvalid, at: element.offset)
@@ -65,7 +67,7 @@ extension BERReader {
         return text
     }
 
-    /// Moves over a string that is a date of RFC 3339, or empty for none.
+    /// Reads a string with an RFC 3339 date; an empty string is nil.
     mutating func readDate() throws(ASN1Error) -> Timestamp? {
         let element = try nextText()
         if element.content.isEmpty { return nil }

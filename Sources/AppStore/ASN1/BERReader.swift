@@ -1,11 +1,11 @@
-/// A cursor over the elements of an ASN.1 encoding in BER (X.690 §8), of which DER is a part, that never reads outside its range.
+/// A cursor over the elements of a BER encoding (X.690 §8; includes DER) that never reads outside its range.
 ///
-/// It follows the structure that its caller expects and recurses into nothing by itself, so that nested lengths cost neither stack nor
-/// time: passing over an element of indefinite length is a loop with a limit of depth. Nothing is copied and nothing allocated.
+/// The caller drives the structure. Skipping an element of indefinite length is a loop with a depth limit, so hostile nesting costs
+/// neither stack nor quadratic time. The reader neither copies nor allocates.
 ///
 /// The reader borrows the buffer; it must not outlive the closure that lent it.
 struct BERReader {
-    /// How many indefinite lengths, and how many segmented octet strings, may be open inside one another; a receipt has four.
+    /// How deep indefinite lengths, or segmented octet strings, may nest; receipts use four levels.
     static let maximumDepth = 16
 
     let bytes: UnsafeBufferPointer<UInt8>
@@ -25,16 +25,16 @@ struct BERReader {
 
     var isAtEnd: Bool { position >= end }
 
-    /// What is left, in the buffer.
+    /// The unread range of the buffer.
     var range: Range<Int> { position..<end }
 
     /// The tag at the cursor, nil at the end.
     var nextTag: BERTag? { isAtEnd ? nil : BERTag(octet: bytes[position]) }
 
-    /// A reader of what is in an element of this reader's.
+    /// A reader of an element's content.
     func reader(in element: BERElement) -> BERReader { BERReader(bytes, element.content) }
 
-    /// Moves over the next element, whatever it is.
+    /// Reads the next element, of any tag.
     mutating func next() throws(ASN1Error) -> BERElement {
         let offset = position
         let (tag, length) = try readHeader()
@@ -44,33 +44,33 @@ struct BERReader {
             position = start + length
             return BERElement(tag: tag, offset: offset, content: start..<position, end: position)
         }
-        let contentEnd = try passIndefiniteContent(of: offset)
+        let contentEnd = try skipIndefiniteContent(of: offset)
         return BERElement(tag: tag, offset: offset, content: start..<contentEnd, end: position)
     }
 
-    /// Moves over the next element, which must have that tag.
+    /// Reads the next element, which must have that tag.
     mutating func next(_ tag: BERTag) throws(ASN1Error) -> BERElement {
         guard let found = nextTag else { throw ASN1Error(.truncated, at: position) }
         guard found == tag else { throw ASN1Error(.unexpectedTag, at: position) }
         return try next()
     }
 
-    /// Moves over the next element if it has that tag.
+    /// Reads the next element if it has that tag.
     mutating func nextIf(_ tag: BERTag) throws(ASN1Error) -> BERElement? {
         nextTag == tag ? try next() : nil
     }
 
-    /// Moves into the next element, which must have that tag, and returns a reader of its content.
+    /// Reads the next element, which must have that tag, and returns a reader of its content.
     mutating func enter(_ tag: BERTag) throws(ASN1Error) -> BERReader {
         reader(in: try next(tag))
     }
 
-    /// Refuses anything up to the end.
+    /// Throws unless the reader is at its end.
     func expectEnd() throws(ASN1Error) {
         guard isAtEnd else { throw ASN1Error(.trailingBytes, at: position) }
     }
 
-    /// Reads tag and length; nil is an indefinite one. A definite one fits into what is left.
+    /// Reads tag and length; a nil length is indefinite, a definite one fits the remaining bytes.
     private mutating func readHeader() throws(ASN1Error) -> (BERTag, length: Int?) {
         let offset = position
         let tag = BERTag(octet: try readOctet())
@@ -87,7 +87,7 @@ struct BERReader {
             guard first != 0xff else { throw ASN1Error(.lengthInvalid, at: offset) }
             length = 0
             for _ in 0..<(first & 0x7f) {
-                // Leading zeros are BER, so that the number of octets limits nothing; the value does.
+                // BER allows leading zeros: limit the value, not the number of octets.
                 guard length < 1 << 32 else { throw ASN1Error(.lengthInvalid, at: offset) }
                 length = length << 8 | Int(try readOctet())
             }
@@ -102,8 +102,8 @@ struct BERReader {
         return bytes[position]
     }
 
-    /// Moves behind the end-of-contents that belongs to the element at `offset`, whose header was read; returns where that begins.
-    private mutating func passIndefiniteContent(of offset: Int) throws(ASN1Error) -> Int {
+    /// Skips to after the end-of-contents of the element at `offset`, whose header was read; returns where the content ends.
+    private mutating func skipIndefiniteContent(of offset: Int) throws(ASN1Error) -> Int {
         var open = 1
         while !isAtEnd {
             let start = position

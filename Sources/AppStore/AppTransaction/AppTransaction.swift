@@ -1,6 +1,7 @@
 package import FoundationEssentials
+package import StrictJSON
 
-/// The download of an app by an Apple Account, with its first purchase.
+/// The first download or purchase of an app by an Apple Account.
 package struct AppTransaction: PayloadObject {
     /// The environment.
     package let receiptType: AppStoreEnvironment?
@@ -8,7 +9,7 @@ package struct AppTransaction: PayloadObject {
     package let bundleId: String?
     package let applicationVersion: String?
     package let versionExternalIdentifier: Int64?
-    /// When it was signed.
+    /// The signing date.
     package let receiptCreationDate: Timestamp?
     package let originalPurchaseDate: Timestamp?
     package let originalApplicationVersion: String?

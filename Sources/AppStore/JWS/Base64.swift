@@ -1,21 +1,21 @@
-/// Base 64 in the standard alphabet with padding (RFC 4648 §4), strict: each byte sequence has exactly one accepted text.
+/// Strict Base64 with padding (RFC 4648 §4): each byte sequence has exactly one accepted text.
 package enum Base64 {
     private static let codec = Base64Codec("+/")
     private static let padding = UInt8(ascii: "=")
 
-    /// The bytes of the text, `nil` for missing padding, foreign characters, white space, or bits left over at the end.
+    /// The bytes of the text; `nil` for missing padding, other characters, white space, or non-zero trailing bits.
     package static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         let padded = text.suffix(2).reversed().prefix { $0 == padding }.count
         return codec.decode(UnsafeBufferPointer(rebasing: text.dropLast(padded)))
     }
 
-    /// The bytes of the text, `nil` when it is not canonical.
+    /// The bytes of the text; `nil` when it is not canonical.
     package static func decode(_ text: [UInt8]) -> [UInt8]? {
         text.withUnsafeBufferPointer { decode($0) }
     }
 
-    /// The bytes of the text, `nil` when it is not canonical.
+    /// The bytes of the text; `nil` when it is not canonical.
     package static func decode(_ text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8 { decode($0) }

@@ -1,12 +1,12 @@
-/// Strict base 64 in one of its two alphabets (RFC 4648 §4 and §5).
+/// Strict Base64 in one of its two alphabets (RFC 4648 §4 and §5).
 ///
-/// Decoding accepts exactly one text per byte sequence: no foreign characters, no white space, no bits left over at the end.
+/// Decoding accepts exactly one text per byte sequence: no other characters, no white space, no non-zero trailing bits.
 struct Base64Codec: Sendable {
-    /// Marks an entry that is no character of the alphabet, in a bit that no valid entry uses.
+    /// Marks a character outside the alphabet, in a bit that valid entries leave clear.
     private static let invalid: UInt32 = 0x8000_0000
 
     private let characters: [UInt8]
-    /// Four tables of 256: what a character in that place of a group adds to the little-endian word of three bytes.
+    /// Four tables of 256, one per position in a group: the bits that a character adds to the little-endian word of three bytes.
     private let contributions: [UInt32]
 
     init(_ lastTwo: StaticString) {
@@ -23,7 +23,7 @@ struct Base64Codec: Sendable {
         self.contributions = contributions
     }
 
-    /// The bytes of an unpadded text, `nil` when it is not canonical.
+    /// The bytes of an unpadded text; `nil` when it is not canonical.
     func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         let tail = text.count % 4
         guard tail != 1 else { return nil }
@@ -39,7 +39,7 @@ struct Base64Codec: Sendable {
         return isValid ? decoded : nil
     }
 
-    /// Writes four bytes per group, of which the fourth is overwritten by the next one; `output` has one byte to spare.
+    /// Writes four bytes per group; the next group overwrites the fourth. `output` has one spare byte.
     private func decodeGroups(
         _ text: UnsafeBufferPointer<UInt8>,
         groups: Int,

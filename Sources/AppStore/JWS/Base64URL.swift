@@ -1,18 +1,18 @@
-/// Base 64 in the URL alphabet without padding (RFC 7515 §2), strict: each byte sequence has exactly one accepted text.
+/// Strict base64url without padding (RFC 7515 §2): each byte sequence has exactly one accepted text.
 package enum Base64URL {
     private static let codec = Base64Codec("-_")
 
-    /// The bytes of the text, `nil` for padding, foreign characters, white space, or bits left over at the end.
+    /// The bytes of the text; `nil` for padding, other characters, white space, or non-zero trailing bits.
     package static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         codec.decode(text)
     }
 
-    /// The bytes of the text, `nil` when it is not canonical.
+    /// The bytes of the text; `nil` when it is not canonical.
     package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         text.withUnsafeBufferPointer { codec.decode($0) }
     }
 
-    /// The bytes of the text, `nil` when it is not canonical.
+    /// The bytes of the text; `nil` when it is not canonical.
     package static func decode(_ text: [UInt8]) -> [UInt8]? {
         text.withUnsafeBufferPointer { codec.decode($0) }
     }

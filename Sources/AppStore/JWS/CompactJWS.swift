@@ -1,15 +1,17 @@
-/// A compact JWS (RFC 7515 §3.1) taken apart, its signature not yet verified.
+import StrictJSON
+
+/// A parsed compact JWS (RFC 7515 §3.1) whose signature is not verified.
 package struct CompactJWS: Sendable {
-    /// The header as it was sent, in base64url: equal segments are equal headers, byte for byte.
+    /// The header in base64url, as sent; equal segments are equal headers, byte for byte.
     package let headerSegment: [UInt8]
-    /// The bytes that the signature is over: header and payload in base64url with their dot, exactly as sent.
+    /// The signed bytes: header and payload in base64url with the dot between them, as sent.
     package let signingInput: ArraySlice<UInt8>
-    /// The decoded payload; nothing vouches for it before the signature was verified.
+    /// The decoded payload; untrusted until the signature is verified.
     package let payload: [UInt8]
-    /// The decoded signature; for ES256 r and s of 32 bytes each.
+    /// The decoded signature; for ES256, r and s of 32 bytes each.
     package let signature: [UInt8]
 
-    /// Splits and decodes; the header stays encoded until `decodeHeader` is called.
+    /// Splits the JWS and decodes payload and signature; `decodeHeader` decodes the header.
     package init(_ bytes: ArraySlice<UInt8>) throws(MalformedJWS) {
         guard let (first, second) = Self.dots(in: bytes) else { throw MalformedJWS(.parts) }
         guard let payload = Base64URL.decode(bytes[(first + 1)..<second]) else { throw MalformedJWS(.payloadEncoding) }
@@ -20,24 +22,24 @@ package struct CompactJWS: Sendable {
         self.signature = signature
     }
 
-    /// Splits and decodes; the header stays encoded until `decodeHeader` is called.
+    /// Splits the JWS and decodes payload and signature; `decodeHeader` decodes the header.
     package init(_ bytes: [UInt8]) throws(MalformedJWS) {
         try self.init(bytes[...])
     }
 
-    /// Whether text looks like a compact JWS: three parts in the base64url alphabet, each with something in it. Nothing is decoded.
+    /// Whether text has the shape of a compact JWS: three non-empty parts in the base64url alphabet. Decodes nothing.
     package static func hasShape(_ text: String) -> Bool {
         var text = text
         return text.withUTF8(ByteScan.isCompactJWS)
     }
 
-    /// Decodes the header and refuses what would change the meaning of the signature.
+    /// Decodes the header and refuses members that change the meaning of the signature.
     package func decodeHeader() throws(MalformedJWS) -> JOSEHeader {
         guard let json = Base64URL.decode(headerSegment) else { throw MalformedJWS(.headerEncoding) }
         return try JOSEHeader(json)
     }
 
-    /// The indexes of the two dots of three parts, none of them empty.
+    /// The indexes of the two dots; nil unless they separate three non-empty parts.
     private static func dots(in bytes: ArraySlice<UInt8>) -> (Int, Int)? {
         let offsets: (Int, Int)? = bytes.withUnsafeBufferPointer { buffer in
             let dot = UInt8(ascii: ".")

@@ -1,13 +1,14 @@
-/// The header of a JWS as far as it has any power here: the algorithm and the certificates.
+import StrictJSON
+
+/// The members of a JWS header that verification uses: the algorithm and the certificates.
 ///
-/// `jwk`, `jku`, `x5u`, `kid` and unknown members are ignored; trust comes from configured roots alone.
+/// Ignores `jwk`, `jku`, `x5u`, `kid` and unknown members: trust comes from configured roots alone.
 package struct JOSEHeader: Hashable, Sendable {
-    /// The algorithm's name as sent; the verifier decides which one it takes.
+    /// The algorithm's name as sent, unchecked.
     package let alg: String
-    /// The certificates in DER, leaf first, as many as were sent.
+    /// The certificates in DER, leaf first; their number is unchecked.
     package let x5c: [[UInt8]]
 
-    /// Decodes a header's JSON.
     package init(_ json: [UInt8]) throws(MalformedJWS) {
         let object: JSONObject
         do {
@@ -15,7 +16,7 @@ package struct JOSEHeader: Hashable, Sendable {
         } catch {
             throw MalformedJWS(.headerJSON, syntaxError: error)
         }
-        // RFC 7515 §4.1.11: what is critical must be understood. RFC 7797 and `zip` would make the signature be over other bytes.
+        // RFC 7515 §4.1.11: a critical member must be understood. `b64` (RFC 7797) and `zip` change which bytes are signed.
         for name in ["crit", "b64", "zip"] where object[name] != nil { throw MalformedJWS(.unsupportedHeader) }
         guard case .string(let alg)? = object["alg"] else { throw MalformedJWS(.algorithmMissing) }
         guard case .array(let entries)? = object["x5c"] else { throw MalformedJWS(.certificatesMissing) }

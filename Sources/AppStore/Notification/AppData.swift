@@ -1,9 +1,11 @@
-/// The app a notification without a purchase is about.
+package import StrictJSON
+
+/// The app of a notification that has no purchase.
 package struct AppData: PayloadObject {
     package let appAppleId: Int64?
     package let bundleId: String?
     package let environment: AppStoreEnvironment?
-    /// A compact JWS of its own: `AppTransaction`.
+    /// A nested compact JWS: `AppTransaction`.
     package let signedAppTransactionInfo: String?
 
     package enum Member: String, CaseIterable {

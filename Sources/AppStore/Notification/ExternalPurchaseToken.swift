@@ -1,4 +1,6 @@
-/// A token for purchases that are made outside the App Store.
+package import StrictJSON
+
+/// A token for purchases outside the App Store.
 package struct ExternalPurchaseToken: PayloadObject {
     /// Begins with `SANDBOX` in the sandbox.
     package let externalPurchaseId: String?
@@ -20,7 +22,7 @@ package struct ExternalPurchaseToken: PayloadObject {
 }
 
 extension ExternalPurchaseToken {
-    /// The environment, which this payload names only by how the identifier begins; `nil` without an identifier.
+    /// The environment by the prefix of the identifier; `nil` without an identifier.
     package var environment: AppStoreEnvironment? {
         externalPurchaseId.map { $0.hasPrefix("SANDBOX") ? .sandbox : .production }
     }

@@ -1,23 +1,25 @@
+import StrictJSON
+
 /// The body that Apple posts for a notification V2: `{"signedPayload": "<compact JWS>"}`.
 ///
-/// This is the one reader of that shape: ingest refuses by it, the worker extracts with it, so that they cannot disagree. Nothing is
-/// decoded or verified here, and nothing is built from members that are not looked at: the bytes come from anyone.
+/// Ingest and the worker both use this reader, so they accept the same bodies. It decodes and verifies nothing. The bytes are untrusted:
+/// it allocates nothing for members that it skips.
 package enum NotificationBody {
-    /// Why bytes cannot be a notification.
+    /// Why a body is not a notification.
     package enum Refusal: String, Error, CaseIterable, Sendable {
-        /// No JSON text, or JSON that no parser of ours takes (depth, UTF-8, a member twice).
+        /// Not JSON, or JSON that ``JSONParser`` refuses (depth, UTF-8, a repeated member).
         case notJSON = "not_json"
-        /// JSON, but no object.
+        /// JSON, but not an object.
         case notAnObject = "not_an_object"
-        /// No member `signedPayload`, or one that is no string.
+        /// `signedPayload` is absent or not a string.
         case noSignedPayload = "no_signed_payload"
-        /// `signedPayload` is not three parts in the base64url alphabet, each with something in it.
+        /// `signedPayload` is not three non-empty parts in the base64url alphabet.
         case notACompactJWS = "not_a_compact_jws"
     }
 
     private static let maximumDepth = 32
 
-    /// The JWS in a body, as a slice of it (a copy only when it is written with escapes).
+    /// The JWS in a body: a slice, or a copy when the string has escapes.
     package static func signedPayload(in body: [UInt8]) throws(Refusal) -> ArraySlice<UInt8> {
         let location = try body.withUnsafeBufferPointer { bytes throws(Refusal) in try locate(in: bytes) }
         switch location {
@@ -26,7 +28,7 @@ package enum NotificationBody {
         }
     }
 
-    /// Throws when the bytes cannot be a notification; the same decision as `signedPayload(in:)`.
+    /// Throws when the body is not a notification, exactly as `signedPayload(in:)` does.
     package static func check(_ body: UnsafeRawBufferPointer) throws(Refusal) {
         _ = try body.withMemoryRebound(to: UInt8.self) { bytes throws(Refusal) in try locate(in: bytes) }
     }
@@ -63,7 +65,7 @@ package enum NotificationBody {
         return found
     }
 
-    /// Reads the whole object and tells where the string of its member `signedPayload` is.
+    /// Reads the whole object and returns the location of the string `signedPayload`.
     private static func findMember(_ scanner: inout JSONScanner) throws(JSONSyntaxError) -> Location? {
         var found: Location?
         var wasSeen = false

@@ -1,14 +1,16 @@
-/// The app, subscription and transaction a notification is about.
+package import StrictJSON
+
+/// The app, subscription and transaction of a notification.
 package struct NotificationData: PayloadObject {
     package let environment: AppStoreEnvironment?
-    /// Absent in the sandbox for apps that are not in the store yet.
+    /// Absent in the sandbox for apps that are not yet in the App Store.
     package let appAppleId: Int64?
     package let bundleId: String?
-    /// The build of the app, as the app calls it.
+    /// The build number of the app.
     package let bundleVersion: String?
-    /// A compact JWS of its own: `JWSTransactionDecodedPayload`.
+    /// A nested compact JWS: `JWSTransactionDecodedPayload`.
     package let signedTransactionInfo: String?
-    /// A compact JWS of its own: `JWSRenewalInfoDecodedPayload`.
+    /// A nested compact JWS: `JWSRenewalInfoDecodedPayload`.
     package let signedRenewalInfo: String?
     /// The state of the subscription when the notification was signed.
     package let status: Status?

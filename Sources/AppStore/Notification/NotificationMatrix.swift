@@ -1,6 +1,6 @@
-/// Which subtypes Apple documents for each type of notification V2.
+/// The subtypes that Apple documents for each type of notification V2.
 ///
-/// A notification outside the table is not wrong: Apple adds types and subtypes without notice. The table tells what we have thought about.
+/// A notification outside the table is not invalid: Apple adds types and subtypes without notice.
 package enum NotificationMatrix {
     /// The documented subtypes of each documented type; `nil` stands for a notification without a subtype.
     package static let subtypes: [NotificationTypeV2: Set<Subtype?>] = [
@@ -29,12 +29,12 @@ package enum NotificationMatrix {
         .priceChange: [nil],
     ]
 
-    /// Subtypes that Apple sent until 2024-01-23 and that old notifications still carry.
+    /// Subtypes that Apple sent until 2024-01-23; old notifications still have them.
     package static let retiredSubtypes: [NotificationTypeV2: Set<Subtype?>] = [
         .offerRedeemed: [.initialBuy, .resubscribe]
     ]
 
-    /// Every documented pair, the retired ones too, in the order of the raw values.
+    /// Every documented pair, including the retired ones, in the order of the raw values.
     package static let pairs: [(type: NotificationTypeV2, subtype: Subtype?)] = {
         let current = subtypes.flatMap { type, subtypes in subtypes.map { (type: type, subtype: $0) } }
         let retired = retiredSubtypes.flatMap { type, subtypes in subtypes.map { (type: type, subtype: $0) } }
@@ -43,12 +43,12 @@ package enum NotificationMatrix {
         }
     }()
 
-    /// Whether the type is documented, whatever its subtype.
+    /// Whether the type is documented.
     package static func contains(_ type: NotificationTypeV2) -> Bool {
         subtypes[type] != nil
     }
 
-    /// Whether the type is documented with that subtype, now or in the past.
+    /// Whether the type is documented with that subtype, including retired subtypes.
     package static func contains(_ type: NotificationTypeV2, _ subtype: Subtype?) -> Bool {
         subtypes[type]?.contains(subtype) == true || retiredSubtypes[type]?.contains(subtype) == true
     }

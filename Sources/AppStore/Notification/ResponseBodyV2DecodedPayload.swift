@@ -1,3 +1,5 @@
+package import StrictJSON
+
 /// The payload of a notification V2.
 ///
 /// Of `data`, `summary`, `externalPurchaseToken` and `appData` Apple sends at most one.

@@ -8,9 +8,9 @@ package struct Status: OpenValue {
 
     package static let active = Status(rawValue: 1)
     package static let expired = Status(rawValue: 2)
-    /// Not paid; Apple goes on trying, without access.
+    /// Not paid; Apple retries, without access.
     package static let billingRetry = Status(rawValue: 3)
-    /// Not paid; Apple goes on trying, with access.
+    /// Not paid; Apple retries, with access.
     package static let billingGracePeriod = Status(rawValue: 4)
     /// Refunded, or no longer shared by the family.
     package static let revoked = Status(rawValue: 5)

@@ -1,4 +1,4 @@
-/// What a notification V2 tells more exactly; each type has its own few, see `NotificationMatrix`.
+/// The subtype of a notification V2; see `NotificationMatrix` for the subtypes of each type.
 package struct Subtype: OpenValue {
     package let rawValue: String
 
@@ -10,29 +10,29 @@ package struct Subtype: OpenValue {
     package static let initialBuy = Subtype(rawValue: "INITIAL_BUY")
     /// A purchase after an earlier subscription of the group had expired.
     package static let resubscribe = Subtype(rawValue: "RESUBSCRIBE")
-    /// To a higher level, at once.
+    /// To a higher level, immediately.
     package static let upgrade = Subtype(rawValue: "UPGRADE")
     /// To a lower level, at the next renewal.
     package static let downgrade = Subtype(rawValue: "DOWNGRADE")
     /// The subscription will renew.
     package static let autoRenewEnabled = Subtype(rawValue: "AUTO_RENEW_ENABLED")
-    /// The subscription will not renew; after a refund request too.
+    /// The subscription will not renew; also sent after a refund request.
     package static let autoRenewDisabled = Subtype(rawValue: "AUTO_RENEW_DISABLED")
     /// The customer had turned renewal off.
     package static let voluntary = Subtype(rawValue: "VOLUNTARY")
     /// Apple gave up charging.
     package static let billingRetry = Subtype(rawValue: "BILLING_RETRY")
-    /// The customer did not agree to a higher price.
+    /// The customer did not consent to a price increase.
     package static let priceIncrease = Subtype(rawValue: "PRICE_INCREASE")
     /// The product was no longer sold.
     package static let productNotForSale = Subtype(rawValue: "PRODUCT_NOT_FOR_SALE")
-    /// Access goes on while Apple tries to charge.
+    /// Access continues while Apple retries the charge.
     package static let gracePeriod = Subtype(rawValue: "GRACE_PERIOD")
     /// A charge that had failed succeeded.
     package static let billingRecovery = Subtype(rawValue: "BILLING_RECOVERY")
-    /// The customer has not answered yet.
+    /// The customer has not responded yet.
     package static let pending = Subtype(rawValue: "PENDING")
-    /// The customer agreed, or needed not to.
+    /// The customer consented, or no consent was needed.
     package static let accepted = Subtype(rawValue: "ACCEPTED")
     /// All subscriptions were processed; the payload has a `summary`.
     package static let summary = Subtype(rawValue: "SUMMARY")
@@ -40,8 +40,8 @@ package struct Subtype: OpenValue {
     package static let failure = Subtype(rawValue: "FAILURE")
     /// Apple has no report for the token.
     package static let unreported = Subtype(rawValue: "UNREPORTED")
-    /// The token was made.
+    /// The token was created.
     package static let created = Subtype(rawValue: "CREATED")
-    /// The token still wants reports.
+    /// The token still requires reports.
     package static let activeTokenReminder = Subtype(rawValue: "ACTIVE_TOKEN_REMINDER")
 }

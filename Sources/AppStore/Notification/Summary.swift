@@ -1,10 +1,12 @@
+package import StrictJSON
+
 /// The result of a request to move the renewal dates of many subscriptions.
 package struct Summary: PayloadObject {
     package let environment: AppStoreEnvironment?
     package let appAppleId: Int64?
     package let bundleId: String?
     package let productId: String?
-    /// The identifier that the request was made with.
+    /// The identifier of the request.
     package let requestIdentifier: String?
     /// ISO 3166-1 alpha-3.
     package let storefrontCountryCodes: [String]?

@@ -1,16 +1,20 @@
-/// One text for all JSON texts that mean the same, to recognise a notification that has no id of its own.
+package import StrictJSON
+
+/// A canonical form of JSON, to recognise repeated deliveries of a notification that has no id.
 ///
-/// No white space; members ordered by the UTF-8 bytes of their names; escapes only where JSON demands them; an integer that fits into 64
-/// bits in its digits, whether it was written `1`, `1.0` or `1e0`; any other number as it was written; elements of arrays in their order.
-/// Two texts with the same canonical one mean the same; of numbers that no integer holds the reverse does not hold.
+/// - No white space; escapes only where JSON requires them.
+/// - Members ordered by the UTF-8 bytes of their names; array elements in source order.
+/// - A 64-bit integer as its digits, whether written `1`, `1.0` or `1e0`; any other number as in the source.
+///
+/// Texts with the same canonical form are equivalent. Equivalent texts can differ in form only in numbers that are not 64-bit integers.
 package enum CanonicalJSON {
-    /// The canonical text of an object without its own members of those names; members further inside are kept.
+    /// The canonical text of an object, without its outermost members of those names.
     package static func text(of object: JSONObject, omitting names: Set<String> = []) -> [UInt8] {
         let kept = object.members.filter { !names.contains($0.name) }
         return JSONSerializer.serialize(canonical(JSONObject(uniqueMembers: kept)))
     }
 
-    /// The text whose digest recognises a notification V1: everything but the `password`, which may be rotated between two deliveries.
+    /// The text whose digest identifies a notification V1: without the `password`, which may be rotated between two deliveries.
     package static func text(ofNotificationV1 object: JSONObject) -> [UInt8] { text(of: object, omitting: ["password"]) }
 
     private static func canonical(_ object: JSONObject) -> JSONObject {

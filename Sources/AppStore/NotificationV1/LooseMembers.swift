@@ -1,9 +1,10 @@
 import FoundationEssentials
+import StrictJSON
 
-/// Reads the members of an object in the older JSON of verifyReceipt and notifications V1, which changed over the years: numbers and flags
-/// come as such or as strings, dates in one to three members, and what is not known as an empty string.
+/// Reads the members of an object in verifyReceipt's answers and notifications V1, whose format changed over the years.
 ///
-/// Absent, `null` and empty are nil; a value that cannot be read is an error with its path.
+/// Numbers and flags may be strings; a date has one to three members; an unknown value may be an empty string. Absent, `null` and empty
+/// give nil; an unreadable value throws an error with its path.
 struct LooseMembers<Member: RawRepresentable<String>> {
     private let object: JSONObject
 
@@ -11,7 +12,7 @@ struct LooseMembers<Member: RawRepresentable<String>> {
         self.object = object
     }
 
-    /// Text; a number is read as its digits, since identifiers came as both.
+    /// Text; a number is read as its digits, because identifiers occur as both.
     func text(_ member: Member) throws(MalformedPayload) -> String? {
         switch value(member.rawValue) {
         case nil: nil
@@ -21,14 +22,14 @@ struct LooseMembers<Member: RawRepresentable<String>> {
         }
     }
 
-    /// An integer, or a string of its digits.
+    /// An integer, or a string of digits.
     func integer(_ member: Member) throws(MalformedPayload) -> Int64? {
         guard let value = value(member.rawValue) else { return nil }
         guard let integer = Self.integer(value) else { throw MalformedPayload(path: member.rawValue, expectation: "a 64-bit integer") }
         return integer
     }
 
-    /// Truth: `true`, `"true"`, `1` or `"1"`, and their opposites.
+    /// A flag: `true`, `"true"`, `1` or `"1"`, and their opposites.
     func flag(_ member: Member) throws(MalformedPayload) -> Bool? {
         guard let value = value(member.rawValue) else { return nil }
         switch value {
@@ -43,9 +44,9 @@ struct LooseMembers<Member: RawRepresentable<String>> {
         }
     }
 
-    /// A date: `…_ms`, in milliseconds since 1970, else the member itself, which has been milliseconds, text in GMT, and RFC 3339.
+    /// A date: `…_ms` in milliseconds since 1970, otherwise the member itself: milliseconds, text in GMT, or RFC 3339.
     ///
-    /// `…_pst` is the same in another zone, and never the only one.
+    /// `…_pst` repeats the date in another zone and is never the only member.
     func date(_ member: Member) throws(MalformedPayload) -> Timestamp? {
         let milliseconds = "\(member.rawValue)_ms"
         if let value = value(milliseconds) {
@@ -60,7 +61,7 @@ struct LooseMembers<Member: RawRepresentable<String>> {
         return date
     }
 
-    /// A UUID; text that is none gives nil, because Apple passes on what an app has set.
+    /// A UUID; other text gives nil, because Apple does not validate the values that apps set.
     func uuid(_ member: Member) throws(MalformedPayload) -> UUID? {
         try text(member).flatMap { UUID(uuidString: $0) }
     }
@@ -70,7 +71,7 @@ struct LooseMembers<Member: RawRepresentable<String>> {
         try text(member).map { Value(rawValue: $0) }
     }
 
-    /// An open-ended value written as an integer, or as a string of its digits.
+    /// An open-ended value written as an integer, or as a string of digits.
     func value<Value: OpenValue>(_ member: Member) throws(MalformedPayload) -> Value? where Value.RawValue == Int32 {
         guard let integer = try integer(member) else { return nil }
         guard let narrow = Int32(exactly: integer) else { throw MalformedPayload(path: member.rawValue, expectation: "a 32-bit integer") }
@@ -84,7 +85,7 @@ struct LooseMembers<Member: RawRepresentable<String>> {
         return try decode(object, path: member.rawValue)
     }
 
-    /// Objects of a known type: an array of them, or one by itself as older answers have it. Empty when there is none.
+    /// Objects of a known type: an array, or a single object as in older answers. Empty when absent.
     func objects<Object: PayloadObject>(_ member: Member) throws(MalformedPayload) -> [Object] {
         switch value(member.rawValue) {
         case nil: return []
@@ -102,7 +103,7 @@ struct LooseMembers<Member: RawRepresentable<String>> {
         }
     }
 
-    /// Objects of a known type, without those that cannot be read: for what is only looked at.
+    /// Objects of a known type; skips unreadable ones.
     func readableObjects<Object: PayloadObject>(_ member: Member) -> [Object] {
         let elements: [JSONValue] =
             switch value(member.rawValue) {

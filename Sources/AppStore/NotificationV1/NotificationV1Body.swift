@@ -1,36 +1,36 @@
-/// A body that was posted to the address of notifications V1, its secrets taken out of it.
+import StrictJSON
+
+/// A body that was posted to the endpoint of notifications V1, with its secrets removed.
 ///
-/// This is the one reader of that shape, made before anything is stored or logged: `bytes` may be kept, `secrets` may only be compared.
-/// The body is read as a whole, but nothing is built from members that are not looked at: the bytes come from anyone.
+/// It is read before anything is stored or logged: `bytes` may be kept, `secrets` may only be compared. The bytes are untrusted: the reader
+/// allocates nothing for members that it skips.
 package struct NotificationV1Body: Sendable {
-    /// Why bytes cannot be a notification.
+    /// Why a body is not a notification.
     package enum Refusal: String, Error, CaseIterable, Sendable {
-        /// No JSON text, or JSON that no parser of ours takes.
+        /// Not JSON, or JSON that ``JSONParser`` refuses.
         case notJSON = "not_json"
-        /// JSON, but no object.
+        /// JSON, but not an object.
         case notAnObject = "not_an_object"
-        /// Neither a `notification_type` nor a `signedPayload` that is a string.
+        /// Neither `notification_type` nor `signedPayload` is a string.
         case noNotificationType = "no_notification_type"
     }
 
-    /// What kind of notification it is; Apple sends TEST, which is V2, to this address too.
+    /// The version of the notification; Apple sends TEST, a notification V2, to this endpoint too.
     package enum Kind: Hashable, Sendable {
         case notificationV1
-        /// Authenticated by its signature and not by a secret; ``NotificationBody`` says whether it has the right shape.
+        /// Authenticated by its signature, not by a secret; ``NotificationBody`` checks its form.
         case notificationV2
     }
 
     package let kind: Kind
-    /// The body byte for byte, but for the values of all members of the outermost object whose name means `password`, in whichever
-    /// escapes it is written: each of them is `""`.
+    /// The body byte for byte, except that the value of each outermost member `password`, however its name is escaped, is `""`.
     package let bytes: [UInt8]
-    /// What those values were, in UTF-8 and without escapes, in their order. A value that is no string is not among them: it can be
-    /// nobody's secret. Genuine notifications have exactly one.
+    /// The removed values that were strings, in order, unescaped, in UTF-8. Genuine notifications have exactly one.
     package let secrets: [[UInt8]]
-    /// How many members those were, whatever their values.
+    /// The number of outermost members `password`, of any type.
     package let passwordCount: Int
-    /// `bid` of the outermost object or, as until 2019, of the purchase in `latest_receipt_info` or `latest_expired_receipt_info`: whose
-    /// secret it must be. Nil where it is missing or no string; empty is missing.
+    /// The app whose secret the password must be: `bid` of the outermost object, or (until 2019) of the purchase in `latest_receipt_info` or
+    /// `latest_expired_receipt_info`. Nil when it is absent, empty or not a string.
     package let bundleID: String?
 
     private static let maximumDepth = 32
@@ -39,7 +39,7 @@ package struct NotificationV1Body: Sendable {
         self = try body.withUnsafeBufferPointer { bytes throws(Refusal) in try NotificationV1Body(reading: bytes) }
     }
 
-    /// Reads a body where it lies, so that its secrets are in memory no longer than its sender's bytes are; `bytes` is a copy.
+    /// Reads a body in place, so that the password is not copied with the body; `bytes` is a copy without it.
     package init(_ body: UnsafeRawBufferPointer) throws(Refusal) {
         self = try body.withMemoryRebound(to: UInt8.self) { bytes throws(Refusal) in try NotificationV1Body(reading: bytes) }
     }
@@ -72,16 +72,16 @@ package struct NotificationV1Body: Sendable {
         return bytes + body[position...]
     }
 
-    /// What is found in one walk over the outermost object.
+    /// The result of one pass over the outermost object.
     private struct Scan {
         var isObject = false
         var hasNotificationType = false
         var hasSignedPayload = false
-        /// Where the values are, and what they mean when they are strings.
+        /// The ranges of the values, and the unescaped values that are strings.
         var passwords: [(range: Range<Int>, secret: [UInt8]?)] = []
-        /// The first one's value.
+        /// The first outermost `bid`.
         var bundleID: String?
-        /// That of the purchase in it, where it names none itself, as until 2019.
+        /// The first `bid` of a purchase inside (until 2019).
         var innerBundleID: String?
         private var hasBundleID = false
 
@@ -107,7 +107,7 @@ package struct NotificationV1Body: Sendable {
                 scanner.skipWhitespace()
                 let start = scanner.position
                 let isString = scanner.next == UInt8(ascii: "\"")
-                // Bytes, not characters: Swift takes texts for equal that are not the same.
+                // Compare bytes: Swift strings are also equal when they are only canonically equivalent.
                 if name.utf8.elementsEqual("password".utf8) {
                     let secret = try Self.secret(&scanner, isString: isString, maximumDepth: maximumDepth)
                     passwords.append((start..<scanner.position, secret))
@@ -128,7 +128,7 @@ package struct NotificationV1Body: Sendable {
             try scanner.expect(UInt8(ascii: "}"))
         }
 
-        /// `bid` of a purchase, which is walked over.
+        /// Reads a purchase and returns its `bid`.
         private static func bundleID(_ scanner: inout JSONScanner, maximumDepth: Int) throws(JSONSyntaxError) -> String? {
             var found: String?
             try scanner.expect(UInt8(ascii: "{"))
@@ -165,9 +165,9 @@ package struct NotificationV1Body: Sendable {
 }
 
 extension NotificationV1Body: CustomStringConvertible, CustomReflectable {
-    /// Nothing of the body.
+    /// Discloses nothing of the body.
     package var description: String { "a body of \(bytes.count) bytes with \(secrets.count) secrets" }
 
-    /// No members: what prints a value by its mirror must not print a secret.
+    /// No members: printing by reflection must not disclose a secret.
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }

@@ -1,10 +1,12 @@
+package import StrictJSON
+
 extension PendingRenewalInfo {
-    /// What notifications say of a renewal outside their unified receipt, as all did until 2019; nil when they say nothing of it.
+    /// Reads the renewal from the outermost members of a notification V1, its only place until 2019; nil when all are absent.
     package init?(outerMembersOf body: ResponseBodyV1, originalTransactionID: String) {
-        let saysNothing =
+        let isAbsent =
             body.autoRenewProductID == nil && body.autoRenewStatus == nil && body.isInBillingRetryPeriod == nil
             && body.expirationIntent == nil && body.gracePeriodExpiresDate == nil && body.priceConsentStatus == nil
-        guard !saysNothing else { return nil }
+        guard !isAbsent else { return nil }
         self.originalTransactionID = originalTransactionID
         productID = nil
         autoRenewProductID = body.autoRenewProductID
@@ -18,14 +20,13 @@ extension PendingRenewalInfo {
         offerCodeRefName = nil
     }
 
-    /// What verifyReceipt's answers about iOS 6 style receipts say of the renewal, in their outermost members; nil when they say nothing of
-    /// it.
+    /// Reads the renewal from the outermost members of verifyReceipt's answer to an iOS 6 style receipt; nil when all are absent.
     package init?(outerMembersOf answer: JSONObject, originalTransactionID: String) throws(MalformedPayload) {
-        let told: [Member] = [
+        let renewalMembers: [Member] = [
             .autoRenewProductID, .autoRenewStatus, .isInBillingRetryPeriod, .expirationIntent, .gracePeriodExpiresDate, .priceConsentStatus,
         ]
         var members = JSONObject()
-        for name in told.map(\.rawValue) + ["\(Member.gracePeriodExpiresDate.rawValue)_ms"] { members[name] = answer[name] }
+        for name in renewalMembers.map(\.rawValue) + ["\(Member.gracePeriodExpiresDate.rawValue)_ms"] { members[name] = answer[name] }
         guard members.members.contains(where: { $0.value != .null }) else { return nil }
         members[Member.originalTransactionID.rawValue] = .string(originalTransactionID)
         try self.init(members)

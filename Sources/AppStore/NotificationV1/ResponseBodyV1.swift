@@ -1,17 +1,19 @@
-/// A notification V1, of any year; its `password` is never decoded.
+package import StrictJSON
+
+/// A notification V1, in the format of any year; the `password` is never decoded.
 ///
-/// Nothing in it is signed but the receipts. What nobody uses (`cancellation_date`, `web_order_line_item_id`, the unified receipt's
-/// `status`) is not read, so that nothing in it can make a notification unreadable.
+/// Only the receipts in it are signed. Unused members (`cancellation_date`, `web_order_line_item_id`, the unified receipt's `status`) are not
+/// decoded, so that they cannot make a notification unreadable.
 package struct ResponseBodyV1: PayloadObject {
     package let notificationType: NotificationTypeV1?
-    /// Of the body itself; ``environment`` asks its parts as well.
+    /// The body's own member; ``environment`` falls back to the unified receipt.
     package let declaredEnvironment: AppStoreEnvironment?
     /// `bid`.
     package let bundleID: String?
-    /// The app whose shared secret vouches for the body: the one that ``NotificationV1Body`` reads from the same bytes. Nil when it names
-    /// none, and the secret of any app was good enough.
+    /// The app whose shared secret authenticates the body, as in ``NotificationV1Body/bundleID``. Nil when the body names no app; then the
+    /// secret of any app was accepted.
     package let vouchedBundleID: String?
-    /// Missing in most: the parts name the contracts.
+    /// Usually absent: the parts name the contracts.
     package let originalTransactionID: String?
     package let autoRenewProductID: String?
     package let autoRenewStatus: AutoRenewStatus?
@@ -22,7 +24,7 @@ package struct ResponseBodyV1: PayloadObject {
     package let priceConsentStatus: PriceIncreaseStatus?
     /// Since 2019.
     package let unifiedReceipt: UnifiedReceipt?
-    /// In base64: an app receipt, or, in older ones, the receipt of a transaction. Only until 2021 beside the unified one.
+    /// In base64: an app receipt or, in older notifications, a transaction receipt. Until 2021 in addition to the unified receipt.
     package let latestReceipt: String?
     package let latestReceiptInfo: [ReceiptTransaction]
     package let latestExpiredReceipt: String?
@@ -70,10 +72,10 @@ package struct ResponseBodyV1: PayloadObject {
 }
 
 extension ResponseBodyV1 {
-    /// What the body says, else the receipt in it.
+    /// The environment of the body, otherwise of the unified receipt.
     package var environment: AppStoreEnvironment? { declaredEnvironment ?? unifiedReceipt?.environment }
 
-    /// `bid`, else that of the first purchase outside the unified receipt: until 2019 no other place named the app.
+    /// `bid`, otherwise that of the first purchase outside the unified receipt, where it was until 2019.
     private static func vouchedBundleID(in json: JSONObject) -> String? {
         func named(_ object: JSONObject) -> String? {
             guard case .string(let text)? = object[Member.bundleID.rawValue], !text.isEmpty else { return nil }
@@ -87,18 +89,16 @@ extension ResponseBodyV1 {
             }.first
     }
 
-    /// The receipt to verify, in base64: the newest that is there.
+    /// The newest receipt, in base64.
     package var receiptData: String? { unifiedReceipt?.latestReceipt ?? latestReceipt ?? latestExpiredReceipt }
 
-    /// All transactions that are told of, in the unified receipt where there is one. Nothing vouches for them as for the receipt: those that
-    /// cannot be read are left out.
+    /// All readable transactions: those of the unified receipt if it has any, otherwise the outer ones. They are not signed.
     package var transactions: [ReceiptTransaction] {
         let unified = unifiedReceipt?.latestReceiptInfo ?? []
         return unified.isEmpty ? latestReceiptInfo + latestExpiredReceiptInfo : unified
     }
 
-    /// The contracts and purchases that the body is about, each once, in the order in which they are named; empty only when no part names
-    /// one.
+    /// The original transaction ids in all parts of the body, each once, in order.
     package var originalTransactionIDs: [String] {
         var seen: Set<String> = []
         let named =
@@ -108,7 +108,7 @@ extension ResponseBodyV1 {
     }
 }
 
-/// `unified_receipt`: what verifyReceipt would have answered when the notification was made, at most the latest hundred transactions.
+/// `unified_receipt`: verifyReceipt's answer when the notification was created, with at most the latest hundred transactions.
 package struct UnifiedReceipt: PayloadObject {
     package let environment: AppStoreEnvironment?
     /// In base64.

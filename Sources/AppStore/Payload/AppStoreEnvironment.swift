@@ -1,4 +1,4 @@
-/// The App Store a payload speaks of; nothing of one ever touches another.
+/// The App Store environment of a payload. Data of different environments never mixes.
 package struct AppStoreEnvironment: OpenValue {
     package let rawValue: String
 

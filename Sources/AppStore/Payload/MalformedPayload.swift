@@ -2,16 +2,15 @@
 package struct MalformedPayload: Error, Hashable, Sendable {
     /// Where the member is: `data.status`, `items[2].price`.
     package let path: String
-    /// What should be there, for instance `integer`; the value itself is never told.
+    /// What the member should be, for instance `a string`; never the value itself.
     package let expectation: String
 
-    /// That member should have been that.
     package init(path: String, expectation: String) {
         self.path = path
         self.expectation = expectation
     }
 
-    /// The same error as seen from the object that holds the one it happened in.
+    /// The same error with a path from the enclosing object.
     func inside(_ outerPath: String) -> MalformedPayload {
         MalformedPayload(path: "\(outerPath).\(path)", expectation: expectation)
     }

@@ -1,15 +1,16 @@
 package import FoundationEssentials
+package import StrictJSON
 
-/// Reads the members of one JSON object by a closed list of names; absent and `null` give `nil`, a wrong type an error with its path.
+/// Reads the members of one JSON object by a closed list of names.
+///
+/// Absent and `null` give `nil`; a wrong type throws an error with its path.
 package struct MemberReader<Member: RawRepresentable<String>> {
     private let object: JSONObject
 
-    /// A reader of that object.
     package init(_ object: JSONObject) {
         self.object = object
     }
 
-    /// Text of any kind.
     package func string(_ member: Member) throws(MalformedPayload) -> String? {
         switch value(member) {
         case nil: nil
@@ -18,7 +19,7 @@ package struct MemberReader<Member: RawRepresentable<String>> {
         }
     }
 
-    /// An identifier; Apple writes them as strings, and one written as an integer is read as its digits.
+    /// An identifier: a string, or an integer, which is read as its digits.
     package func identifier(_ member: Member) throws(MalformedPayload) -> String? {
         switch value(member) {
         case nil: return nil
@@ -30,7 +31,7 @@ package struct MemberReader<Member: RawRepresentable<String>> {
         }
     }
 
-    /// An integer; `1`, `1.0` and `1e0` are the same, a fraction is refused.
+    /// An integer; `1`, `1.0` and `1e0` are equal, a fraction throws.
     package func integer(_ member: Member) throws(MalformedPayload) -> Int64? {
         switch value(member) {
         case nil: return nil
@@ -48,14 +49,13 @@ package struct MemberReader<Member: RawRepresentable<String>> {
         return narrow
     }
 
-    /// A number of Apple's that names a thing (`appAppleId`): an integer, or a string of its decimal digits.
+    /// A numeric identifier (`appAppleId`): an integer, or a string of decimal digits.
     package func numericIdentifier(_ member: Member) throws(MalformedPayload) -> Int64? {
         guard case .string(let text)? = value(member) else { return try integer(member) }
         guard let integer = Int64(text), integer >= 0, text.first?.isNumber == true else { throw malformed(member, "a 64-bit integer") }
         return integer
     }
 
-    /// A truth value.
     package func bool(_ member: Member) throws(MalformedPayload) -> Bool? {
         switch value(member) {
         case nil: nil
@@ -64,7 +64,7 @@ package struct MemberReader<Member: RawRepresentable<String>> {
         }
     }
 
-    /// A date: milliseconds since 1970, a fraction is cut off downwards; refused outside 1970…9999.
+    /// A date in milliseconds since 1970, rounded down; throws outside 1970…9999.
     package func timestamp(_ member: Member) throws(MalformedPayload) -> Timestamp? {
         switch value(member) {
         case nil: return nil
@@ -75,17 +75,17 @@ package struct MemberReader<Member: RawRepresentable<String>> {
         }
     }
 
-    /// A UUID; text that is none gives `nil`, because Apple passes on what an app has set.
+    /// A UUID; other text gives `nil`, because Apple does not validate the values that apps set.
     package func uuid(_ member: Member) throws(MalformedPayload) -> UUID? {
         try string(member).flatMap { UUID(uuidString: $0) }
     }
 
-    /// An open-ended value written as a string; values we do not know are kept.
+    /// An open-ended value written as a string; unknown values are kept.
     package func value<Value: OpenValue>(_ member: Member) throws(MalformedPayload) -> Value? where Value.RawValue == String {
         try string(member).map { Value(rawValue: $0) }
     }
 
-    /// An open-ended value written as an integer; values we do not know are kept.
+    /// An open-ended value written as an integer; unknown values are kept.
     package func value<Value: OpenValue>(_ member: Member) throws(MalformedPayload) -> Value? where Value.RawValue == Int32 {
         try integer32(member).map { Value(rawValue: $0) }
     }

@@ -1,14 +1,16 @@
-/// What a signed payload is.
+package import StrictJSON
+
+/// The kind of a signed payload, recognised by its members.
 ///
-/// One certificate of Apple's signs all kinds, so only the members can tell them apart. Each kind has members that no other one has; a
-/// payload with such members of two kinds, or without all that its kind needs, is of no kind.
+/// The signature does not distinguish kinds: the same certificate signs all of them. Each kind has members of its own. A payload with such
+/// members of two kinds, or without the required ones of its kind, has no kind.
 package enum SignedPayloadKind: String, CaseIterable, Sendable {
     case notification
     case transaction
     case renewalInfo = "renewal-info"
     case appTransaction = "app-transaction"
 
-    /// The one kind that the object's members allow, `nil` when there is none; members that are `null` count as absent.
+    /// The kind of a payload, `nil` when the members do not determine one; `null` counts as absent.
     package static func of(_ object: JSONObject) -> SignedPayloadKind? {
         func has(_ name: String) -> Bool { object[name].map { $0 != .null } ?? false }
         let isNotification = has("notificationType") || has("notificationUUID")

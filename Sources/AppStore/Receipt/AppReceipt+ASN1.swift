@@ -1,17 +1,17 @@
 extension AppReceipt {
-    /// Reads the content of a receipt, which is what its signature is over.
+    /// Decodes the signed content of a receipt.
     ///
-    /// Of an attribute that comes twice the first counts, and the other is kept with the unknown ones. An attribute that matters must be
-    /// of the type that it always was. Memory is bounded by the content's size.
+    /// A repeated attribute counts once; further occurrences go to `otherAttributes`. Throws for an unreadable essential attribute. Memory is
+    /// bounded by the size of the content.
     package init(content: [UInt8]) throws(MalformedReceipt) {
         self.init()
         try content.withUnsafeBufferPointer { bytes throws(MalformedReceipt) in try read(BERReader(bytes)) }
     }
 
-    /// When a receipt says that it was made, without reading more than that; nil when it does not say.
+    /// Reads only the creation date; nil when it is absent.
     ///
-    /// It is needed before anything vouches for the content, because the certificates are judged at this date. Nothing is kept of what is
-    /// passed over, so that content that turns out to be forged has cost one look at its tags.
+    /// Verification needs it first, because the certificates must be valid at this date. Forged content costs one pass over its tags: skipped
+    /// attributes are not copied.
     package static func creationDate(inContent content: [UInt8]) throws(MalformedReceipt) -> Timestamp? {
         try content.withUnsafeBufferPointer { bytes throws(MalformedReceipt) in
             var attributes = try Self.attributes(in: BERReader(bytes))
@@ -58,7 +58,7 @@ extension AppReceipt {
         }) != nil {}
     }
 
-    /// What the books rest on: where these cannot be read, nothing of the receipt is taken. The others are kept as they are.
+    /// The attributes that the ledger depends on: an unreadable one refuses the receipt. Others go to `otherAttributes` when unreadable.
     private static let essentialTypes: Set<Int64> = [0, 2, 12, 17]
 
     private mutating func take(_ type: Int64, _ version: Int64, _ reader: BERReader) throws(MalformedReceipt) {
@@ -88,26 +88,26 @@ extension AppReceipt {
         }
     }
 
-    /// Text; empty is absent.
+    /// Text; nil when empty.
     static func text(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> String? {
         if value.isAtEnd { return nil }
         let text = try reading(path) { () throws(ASN1Error) in try value.readText() }
         return text.isEmpty ? nil : text
     }
 
-    /// A date; empty is absent.
+    /// A date; nil when empty.
     static func date(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> Timestamp? {
         if value.isAtEnd { return nil }
         return try reading(path) { () throws(ASN1Error) in try value.readDate() }
     }
 
-    /// A number that names something; 0 is absent.
+    /// A numeric identifier; nil when 0.
     static func number(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> Int64? {
         let number = try integer(path, &value)
         return number == 0 ? nil : number
     }
 
-    /// An integer, absent when there is no value at all.
+    /// An integer; nil without a value.
     static func integer(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> Int64? {
         if value.isAtEnd { return nil }
         return try reading(path) { () throws(ASN1Error) in try value.readInteger() }

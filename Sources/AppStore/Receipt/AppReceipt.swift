@@ -1,50 +1,49 @@
-/// What an app receipt of StoreKit 1 says: the app, when it was made, and the purchases of one Apple ID in it.
+/// The content of a StoreKit 1 app receipt: the app, the creation date, and the purchases of one Apple ID.
 ///
-/// A consumable is in it until the app finishes its transaction, everything else for ever. Nothing here vouches for anything; a receipt is
-/// genuine when its signature was verified.
+/// A consumable is listed until the app finishes its transaction, any other purchase for ever. The content is untrusted until its signature
+/// is verified.
 package struct AppReceipt: Hashable, Sendable {
     /// Type 0.
     package var receiptType: ReceiptType?
-    /// Type 1, the app's number in the App Store; nil in receipts that write 0, as the sandbox's do.
+    /// Type 1, the app's number in the App Store; nil for 0, as in the sandbox.
     package var appItemID: Int64?
     /// Type 2.
     package var bundleID: String?
-    /// Type 2 as it is encoded, which is what a device hashes.
+    /// Type 2 in its encoded form, part of the input of `sha1Hash`.
     package var bundleIDBytes: [UInt8] = []
     /// Type 3: CFBundleVersion on iOS, CFBundleShortVersionString on macOS.
     package var applicationVersion: String?
-    /// Type 4, part of what a device hashes.
+    /// Type 4, part of the input of `sha1Hash`.
     package var opaqueValue: [UInt8] = []
-    /// Type 5: SHA-1 over the device's identifier, the opaque value and the bundle identifier; only that device can check it.
+    /// Type 5: SHA-1 over the device's identifier, the opaque value and the bundle identifier; only the device can check it.
     package var sha1Hash: [UInt8] = []
-    /// Type 12: when Apple made this receipt; the version of everything in it.
+    /// Type 12: when Apple created the receipt; it versions everything in it.
     package var creationDate: Timestamp?
-    /// Type 15; nil where 0 is written.
+    /// Type 15; nil for 0.
     package var downloadID: Int64?
-    /// Type 16; nil where 0 is written.
+    /// Type 16; nil for 0.
     package var versionExternalIdentifier: Int64?
-    /// Type 17, one each, in the receipt's order.
+    /// Type 17, one attribute per purchase, in the receipt's order.
     package var purchases: [InAppPurchase] = []
     /// Type 18: when the app was first downloaded.
     package var originalPurchaseDate: Timestamp?
     /// Type 19; `1.0` in the sandbox.
     package var originalApplicationVersion: String?
-    /// Type 21, when the receipt of an app from the Volume Purchase Program ends.
+    /// Type 21, the expiry of a receipt from the Volume Purchase Program.
     package var expirationDate: Timestamp?
-    /// All attributes of other types, in the receipt's order: most are undocumented, and some are new.
+    /// All other attributes, in the receipt's order; most types are undocumented.
     package var otherAttributes: [ReceiptAttribute] = []
 
     package init() {}
 
-    /// The environment that the receipt's type stands for.
     package var environment: AppStoreEnvironment? { receiptType?.environment }
 }
 
-/// An attribute as it is encoded.
+/// An undecoded attribute.
 package struct ReceiptAttribute: Hashable, Sendable {
     package var type: Int64
     package var version: Int64
-    /// The content of its octet string; usually an ASN.1 value by itself.
+    /// The content of its octet string; usually an ASN.1 value.
     package var value: [UInt8]
 
     package init(type: Int64, version: Int64 = 1, value: [UInt8]) {
@@ -54,7 +53,7 @@ package struct ReceiptAttribute: Hashable, Sendable {
     }
 }
 
-/// Where a receipt comes from: attribute 0, and `receipt_type` in verifyReceipt's answers.
+/// The origin of a receipt: attribute 0, and `receipt_type` in verifyReceipt's answers.
 package struct ReceiptType: OpenValue {
     package let rawValue: String
 
@@ -68,7 +67,7 @@ package struct ReceiptType: OpenValue {
     package static let productionVPPSandbox = ReceiptType(rawValue: "ProductionVPPSandbox")
     package static let xcode = ReceiptType(rawValue: "Xcode")
 
-    /// The environment in the words of the other payloads; a type that we do not know stands for one of its own name.
+    /// The environment of this type; an unknown type gives an environment of the same name.
     package var environment: AppStoreEnvironment {
         switch self {
         case .production, .productionVPP: .production

@@ -1,6 +1,5 @@
 extension Base64 {
-    /// The bytes of a text in the standard alphabet, as clients send receipts: white space anywhere is passed over, and so are bits left
-    /// over in the last character, as verifyReceipt does. Padding has to be there. Nil for any other text.
+    /// Decodes Base64 as leniently as verifyReceipt does: ignores white space and trailing bits, requires padding. Nil for other text.
     package static func decodeLoosely(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var characterCount = 0
         var paddingCount = 0
@@ -31,7 +30,7 @@ extension Base64 {
 
     private static let whiteSpace: UInt8 = 64
 
-    /// What each byte stands for: a value below 64, white space, or nothing.
+    /// The value of each byte: below 64, `whiteSpace`, or 255 for other bytes.
     private static let values: [UInt8] = {
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
         var values = [UInt8](repeating: 255, count: 256)

@@ -1,9 +1,9 @@
 extension InAppPurchase {
-    /// Reads the set of attributes that an attribute of type 17 holds.
+    /// Decodes the value of an attribute of type 17.
     init(_ reader: BERReader) throws(MalformedReceipt) {
         var attributes = try AppReceipt.reading("") { () throws(ASN1Error) in try ReceiptAttributes(reader) }
         self.init()
-        // Types that were seen, of those that are known: each has a bit of its own.
+        // One bit for each type that was read.
         var seen: UInt64 = 0
         while try attributes.withNext({ type, version, value throws(MalformedReceipt) in
             let bit: UInt64 = (1701...1764).contains(type) ? 1 << UInt64(type - 1701) : 0
@@ -22,7 +22,7 @@ extension InAppPurchase {
 
     private static let essentialTypes: ClosedRange<Int64> = 1701...1712
 
-    /// False for a type that is not known.
+    /// Returns false for an unknown type.
     private mutating func take(_ type: Int64, _ reader: BERReader) throws(MalformedReceipt) -> Bool {
         var value = reader
         switch type {

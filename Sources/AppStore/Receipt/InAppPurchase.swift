@@ -1,4 +1,4 @@
-/// One purchase in an app receipt; the attributes of type 17xx.
+/// One purchase in an app receipt, from the attributes of type 17xx.
 package struct InAppPurchase: Hashable, Sendable {
     /// Type 1701.
     package var quantity: Int64?
@@ -8,7 +8,7 @@ package struct InAppPurchase: Hashable, Sendable {
     package var transactionID: String?
     /// Type 1704.
     package var purchaseDate: Timestamp?
-    /// Type 1705; nil where it is left out, as Xcode does.
+    /// Type 1705; absent in Xcode's receipts.
     package var originalTransactionID: String?
     /// Type 1706.
     package var originalPurchaseDate: Timestamp?
@@ -16,9 +16,9 @@ package struct InAppPurchase: Hashable, Sendable {
     package var productType: ReceiptProductType?
     /// Type 1708; subscriptions only.
     package var expiresDate: Timestamp?
-    /// Type 1711, one period of a subscription; nil where 0 is written, as for everything else.
+    /// Type 1711, identifies one period of a subscription; nil for 0, as in other purchases.
     package var webOrderLineItemID: String?
-    /// Type 1712: when it was refunded, revoked or, of a subscription, replaced by an upgrade. The receipt does not say which.
+    /// Type 1712: the date of a refund, a revocation or an upgrade; the receipt does not distinguish them.
     package var cancellationDate: Timestamp?
     /// Type 1713.
     package var isTrialPeriod: Bool?
@@ -26,13 +26,13 @@ package struct InAppPurchase: Hashable, Sendable {
     package var isInIntroOfferPeriod: Bool?
     /// Type 1721, the identifier of a promotional offer.
     package var promotionalOfferID: String?
-    /// All attributes of other types, in the receipt's order.
+    /// All other attributes, in the receipt's order.
     package var otherAttributes: [ReceiptAttribute] = []
 
     package init() {}
 }
 
-/// What kind of product a purchase in a receipt is of. Apple does not document the numbers; they are what its receipts were seen to hold.
+/// The kind of a purchased product. Apple does not document the numbers; they were observed in its receipts.
 package struct ReceiptProductType: OpenValue {
     package let rawValue: Int64
 

@@ -1,8 +1,8 @@
-/// Why a receipt's content cannot be read, and where.
+/// Why a receipt's content is unreadable, and at which attribute.
 package struct MalformedReceipt: Error, Hashable, Sendable, CustomStringConvertible {
     /// The attribute: `bundle_id`, `in_app[12].expires_date`; empty for the set of attributes itself.
     package let path: String
-    /// What is wrong with it. Offsets count from the beginning of the content.
+    /// The error in it, with an offset in the content.
     package let cause: ASN1Error
 
     package init(path: String, cause: ASN1Error) {

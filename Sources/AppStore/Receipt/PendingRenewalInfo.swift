@@ -1,17 +1,19 @@
+package import StrictJSON
+
 /// The state of one subscription's renewal: an entry of `pending_renewal_info` in verifyReceipt's answers and in notifications V1.
 package struct PendingRenewalInfo: PayloadObject {
     package let originalTransactionID: String?
-    /// What the customer has now.
+    /// The current product.
     package let productID: String?
-    /// What the next renewal will buy.
+    /// The product of the next renewal.
     package let autoRenewProductID: String?
     package let autoRenewStatus: AutoRenewStatus?
     package let isInBillingRetryPeriod: Bool?
     package let expirationIntent: ExpirationIntent?
     package let gracePeriodExpiresDate: Timestamp?
-    /// Whether the customer agreed to a higher price, as it was told until 2022.
+    /// Whether the customer consented to a price increase, until 2022.
     package let priceConsentStatus: PriceIncreaseStatus?
-    /// The same since then.
+    /// The same since 2022.
     package let priceIncreaseStatus: PriceIncreaseStatus?
     package let promotionalOfferID: String?
     package let offerCodeRefName: String?

@@ -1,14 +1,14 @@
 /// Reads a set of receipt attributes: `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`.
 ///
-/// What may follow in a sequence is passed over: it would be new.
+/// Ignores further elements of a sequence, for forward compatibility.
 struct ReceiptAttributes {
-    /// Apple's receipts with hundreds of purchases have some forty besides; a hostile one could have a hundred thousand.
+    /// A receipt has one attribute per purchase, hundreds at most, and about forty others; a hostile one could have a hundred thousand.
     static let maximumCount = 20_000
 
     private var elements: BERReader
     private var count = 0
 
-    /// Reads the set's own header and refuses what follows it. The whole may be in one more octet string.
+    /// Reads the header of the set and refuses trailing bytes. The set may be wrapped in an octet string.
     init(_ content: BERReader) throws(ASN1Error) {
         var content = content
         if let wrapped = try content.nextIf(.octetString) {
@@ -19,7 +19,7 @@ struct ReceiptAttributes {
         try content.expectEnd()
     }
 
-    /// Lends the next attribute's type, version and a reader of its value; nil at the end.
+    /// Calls `body` with the next attribute's type, version and a reader of its value; returns nil at the end.
     mutating func withNext<Value>(
         _ body: (_ type: Int64, _ version: Int64, _ value: BERReader) throws(MalformedReceipt) -> Value
     ) throws(MalformedReceipt) -> Value? {
@@ -40,6 +40,6 @@ struct ReceiptAttributes {
 }
 
 extension BERReader {
-    /// All that this reader has not passed, copied.
+    /// A copy of the unread bytes.
     var remainder: [UInt8] { Array(bytes[range]) }
 }

@@ -1,11 +1,12 @@
 package import FoundationEssentials
+package import StrictJSON
 
 /// One purchase in verifyReceipt's answers and in notifications V1: an entry of `in_app` or of `latest_receipt_info`.
 package struct ReceiptTransaction: PayloadObject {
     package let transactionID: String?
-    /// The transaction of the first purchase; for a subscription it names the contract.
+    /// The transaction of the first purchase; identifies the contract of a subscription.
     package let originalTransactionID: String?
-    /// One period of a subscription.
+    /// Identifies one period of a subscription.
     package let webOrderLineItemID: String?
     package let productID: String?
     package let quantity: Int64?
@@ -13,7 +14,7 @@ package struct ReceiptTransaction: PayloadObject {
     package let originalPurchaseDate: Timestamp?
     /// Subscriptions only.
     package let expiresDate: Timestamp?
-    /// When it was refunded, revoked or, with `isUpgraded`, replaced by an upgrade.
+    /// The date of a refund, a revocation or, with `isUpgraded`, an upgrade.
     package let cancellationDate: Timestamp?
     package let cancellationReason: RevocationReason?
     package let isUpgraded: Bool?
@@ -23,11 +24,11 @@ package struct ReceiptTransaction: PayloadObject {
     package let offerCodeRefName: String?
     package let subscriptionGroupIdentifier: String?
     package let inAppOwnershipType: InAppOwnershipType?
-    /// The UUID that the app gave with the purchase; nil for text that is no UUID.
+    /// The UUID that the app set at the purchase; nil for text that is not a UUID.
     package let appAccountToken: UUID?
-    /// What was sent as `app_account_token`, also when it is no UUID.
+    /// The text of `app_account_token`, UUID or not.
     package let appAccountTokenText: String?
-    /// The bundle identifier; only in the single object that older notifications have.
+    /// The bundle identifier; only in the single object of older notifications.
     package let bundleID: String?
 
     package enum Member: String, CaseIterable {

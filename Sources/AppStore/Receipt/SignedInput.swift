@@ -1,19 +1,21 @@
-/// What somebody hands over to have it verified, told by its form; nothing is verified here.
+import StrictJSON
+
+/// The kind of a signed input, recognised by its form; nothing is verified.
 package enum SignedInput: Sendable {
     /// A compact JWS.
     case jws(ArraySlice<UInt8>)
-    /// The body of a notification V2, or one that was meant to be: ``NotificationBody`` takes it apart.
+    /// The body of a notification V2, to be checked by ``NotificationBody``.
     case notificationV2([UInt8])
-    /// The body of a notification V1; of it only the receipt inside can be verified.
+    /// The body of a notification V1; only the receipt in it can be verified.
     case notificationV1(NotificationV1Body)
-    /// JSON, or the beginning of it, that is no notification.
+    /// Text beginning with `{` that is not a notification.
     case unknownJSON(NotificationV1Body.Refusal)
-    /// A receipt, or something that is none of the others: the verifier of receipts says what is wrong with it.
+    /// A receipt, or any other input, which ``ReceiptInput`` classifies.
     case receipt(ArraySlice<UInt8>)
 
-    /// Recognises the whole of it; white space around text does not belong to it.
+    /// Classifies the input; ignores white space around text.
     package init(_ input: ArraySlice<UInt8>) {
-        // Not trimmed: the last byte of ASN.1 may be one that is a space in text.
+        // Not trimmed: the last byte of ASN.1 may equal a white space character.
         if case .appReceipt(let encoding) = ReceiptInput(input), encoding.count == input.count {
             self = .receipt(input)
             return

@@ -1,8 +1,8 @@
 extension SignedReceipt {
-    /// Apple's receipts bring three.
+    /// Apple's receipts have three.
     static let maximumCertificates = 16
 
-    /// Reads a ContentInfo in BER or DER with nothing after it. Memory is bounded by the encoding's size.
+    /// Decodes a ContentInfo in BER or DER; refuses trailing bytes. Memory is bounded by the size of the encoding.
     package init(_ encoding: ArraySlice<UInt8>) throws(Malformed) {
         self = try encoding.withUnsafeBufferPointer { bytes throws(Malformed) in
             do {
@@ -28,7 +28,7 @@ extension SignedReceipt {
         try outermost.expectEnd()
 
         _ = try signedData.readInteger()
-        // The set of digests is a hint for one pass over the content; what counts is beside the signature.
+        // The set of digests only allows one-pass hashing; the signer names the digest that applies.
         _ = try signedData.next(.set)
         content = try Self.content(in: signedData.enter(.sequence))
         certificates = try Self.certificates(in: &signedData)
@@ -59,7 +59,7 @@ extension SignedReceipt {
         var certificates: [[UInt8]] = []
         while !elements.isAtEnd {
             let element = try elements.next()
-            // The other choices are no X.509 certificates.
+            // The other choices are not X.509 certificates.
             guard element.tag == .sequence else { continue }
             guard certificates.count < maximumCertificates else { throw Malformed(.certificateCount) }
             certificates.append(Array(elements.bytes[element.offset..<element.end]))
@@ -67,9 +67,9 @@ extension SignedReceipt {
         return certificates
     }
 
-    /// Where in the bag the certificates are that have the signer's serial number, in their order.
+    /// The indexes of the certificates with the signer's serial number, in order.
     ///
-    /// Issuers are not compared: whether a certificate is the signer's is told by its key, and who issued it by the chain.
+    /// Issuers are not compared: verifying the signature proves the key, and validating the chain proves the issuer.
     package var signerCertificateIndexes: [Int] {
         certificates.indices.filter { Self.serialNumber(ofCertificate: certificates[$0]) == signer.serialNumber }
     }
@@ -83,7 +83,7 @@ extension SignedReceipt {
                 _ = try body.nextIf(.context(0))
                 return Array(bytes[try body.next(.integer).content])
             } catch {
-                // A certificate that cannot be read is nobody's.
+                // An unreadable certificate cannot be the signer's.
                 return nil
             }
         }

@@ -24,7 +24,7 @@ extension SignedReceipt.Signer {
         }
     }
 
-    /// `rsaEncryption` leaves the digest to the field before; the others name it, and must not name another one.
+    /// `rsaEncryption` names no digest; the other identifiers name one, which must equal `digest`.
     private static func checkAlgorithm(in reader: BERReader, digest: SignedReceipt.Digest) throws {
         var algorithm = reader
         switch (try algorithm.readObjectIdentifier(), digest) {
@@ -59,7 +59,7 @@ extension SignedReceipt.SignedAttributes {
         messageDigest = digest
     }
 
-    /// The signature is over the tag of a SET, not over the `[0]` that stands in the message, and over a definite length.
+    /// The signed encoding has the tag of a SET, not the `[0]` of the message, and a definite length.
     private static func header(ofSetWithLength count: Int) -> [UInt8] {
         guard count > 127 else { return [0x31, UInt8(count)] }
         let length = withUnsafeBytes(of: count.bigEndian) { Array($0.drop { $0 == 0 }) }
@@ -67,7 +67,7 @@ extension SignedReceipt.SignedAttributes {
     }
 }
 
-/// The contents of the object identifiers that a signed receipt has.
+/// The encoded object identifiers of a signed receipt.
 enum ObjectIdentifier {
     /// 1.2.840.113549.1.7.1
     static let data: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x01]
@@ -90,6 +90,6 @@ enum ObjectIdentifier {
 }
 
 extension BERReader {
-    /// Moves over an object identifier and returns its content.
+    /// Reads an object identifier and returns its content.
     mutating func readObjectIdentifier() throws(ASN1Error) -> [UInt8] { Array(bytes[try next(.objectIdentifier).content]) }
 }

@@ -1,56 +1,54 @@
-/// A PKCS #7 SignedData (RFC 2315 §9, RFC 5652 §5) taken apart, as app receipts are one; nothing vouches for any of it.
+/// A decoded app receipt, a PKCS #7 SignedData (RFC 2315 §9, RFC 5652 §5); untrusted until verified.
 ///
-/// Why not libcrypto's `d2i_PKCS7` and `PKCS7_verify`: they pick the signer, the chain's policy and the digests by themselves, decode all
-/// certificates of the bag before anything is known of them, and take BER by other rules than the reader of the content does. Here one
-/// small reader with limits of its own reads the envelope and the content, with offsets in its errors, and libcrypto only gets single
-/// certificates, a chain to judge, and one RSA signature.
+/// It does not use libcrypto's `d2i_PKCS7` and `PKCS7_verify`. They choose the signer, the chain policy and the digests, decode every
+/// certificate first, and read BER by other rules than the reader of the content. Here one bounded reader decodes envelope and content, and
+/// libcrypto receives only single certificates, a chain and one RSA signature.
 package struct SignedReceipt: Sendable {
-    /// The bytes that are signed: the receipt's own encoding.
+    /// The signed bytes: the encoding of the ``AppReceipt``.
     package let content: [UInt8]
-    /// The certificates that came with it, in DER and in their order; the signer's is one of them. Nothing is trusted for being here.
+    /// The included certificates in DER, in order; none is trusted for being included.
     package let certificates: [[UInt8]]
-    /// The one who signed.
     package let signer: Signer
 
-    /// How the content is signed, and by whom.
+    /// The signer and its signature.
     package struct Signer: Sendable {
-        /// The content of the INTEGER in the signer's certificate.
+        /// The serial number of the signer's certificate, as the content of the INTEGER.
         package let serialNumber: [UInt8]
         package let digest: Digest
         package let signature: [UInt8]
-        /// What the signature is over when it is not the content itself.
+        /// The signed attributes; nil when the signature is over the content itself.
         package let signedAttributes: SignedAttributes?
     }
 
-    /// Attributes that are signed instead of the content, of which they hold the digest.
+    /// Attributes that are signed instead of the content and contain its digest.
     package struct SignedAttributes: Sendable {
-        /// The bytes that are signed: the attributes as a SET in DER (RFC 5652 §5.4).
+        /// The signed bytes: the attributes as a SET in DER (RFC 5652 §5.4).
         package let encoding: [UInt8]
         package let messageDigest: [UInt8]
     }
 
-    /// The digests that receipts are signed with: SHA-1 until 2023, in older apps until 2025, SHA-256 since.
+    /// The digests of receipt signatures: SHA-1 until 2023 (in older apps until 2025), then SHA-256.
     package enum Digest: String, Sendable, CaseIterable {
         case sha1 = "SHA-1"
         case sha256 = "SHA-256"
     }
 
-    /// Why bytes are no signed receipt.
+    /// Why bytes are not a signed receipt.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         package enum Code: String, CaseIterable, Sendable {
-            /// Not the ASN.1 that it should be; `cause` tells why and where.
+            /// Not the expected ASN.1; see `cause`.
             case encoding
-            /// Another kind of PKCS #7.
+            /// PKCS #7 of another type than SignedData.
             case notSignedData = "not_signed_data"
-            /// Nothing, or something else than data, is inside.
+            /// The content is absent or of another type than data.
             case contentMissing = "content_missing"
-            /// More certificates than any receipt has.
+            /// More than ``maximumCertificates`` certificates.
             case certificateCount = "certificate_count"
-            /// No signature, or more than one.
+            /// No signer, or more than one.
             case signerCount = "signer_count"
             /// A digest that is neither SHA-1 nor SHA-256.
             case digest
-            /// A signature that is not RSA with PKCS #1 v1.5, or with another digest than the one that is named beside it.
+            /// A signature that is not RSA with PKCS #1 v1.5, or that names another digest than the signer.
             case signatureAlgorithm = "signature_algorithm"
             /// Signed attributes without exactly one message digest, or for another type of content.
             case signedAttributes = "signed_attributes"

@@ -1,14 +1,14 @@
-/// The receipt of a single transaction as iOS 6 and earlier made them: text like a property list of NeXTSTEP's, in base64.
+/// The iOS 6 style receipt of a single transaction: a NeXTSTEP property list, in base64.
 ///
-/// `{ "signature" = "…"; "purchase-info" = "…"; "environment" = "Sandbox"; "pod" = "100"; "signing-status" = "0"; }`. It is only recognised,
-/// so that its sender can be told what it is: nothing that it says is verified, and only Apple's verifyReceipt can.
+/// `{ "signature" = "…"; "purchase-info" = "…"; "environment" = "Sandbox"; "pod" = "100"; "signing-status" = "0"; }`. It is
+/// parsed only to name it in errors and reports: its content is not verified, and only Apple's verifyReceipt can verify it.
 package struct TransactionReceipt: Hashable, Sendable {
-    /// What the outer text names, `Sandbox`; absent in Production.
+    /// `Sandbox`; absent in Production.
     package let environment: String?
-    /// What the purchase's own text names, by its keys: `transaction-id`, `product-id`, `bid`, `original-transaction-id` and more.
+    /// The members of `purchase-info`: `transaction-id`, `product-id`, `bid`, `original-transaction-id` and others.
     package let purchase: [String: String]
 
-    /// Nil for anything without `signature` and `purchase-info`.
+    /// Returns nil without `signature` and `purchase-info`.
     package init?(_ text: ArraySlice<UInt8>) {
         guard let members = Self.members(of: text), members["signature"] != nil, let encoded = members["purchase-info"] else { return nil }
         environment = members["environment"]
@@ -16,7 +16,7 @@ package struct TransactionReceipt: Hashable, Sendable {
         self.purchase = Self.members(of: purchase[...]) ?? [:]
     }
 
-    /// The members of `{ "name" = "value"; … }`; nil for anything else. Nothing genuine has an escape or more than some thirty members.
+    /// The members of `{ "name" = "value"; … }`; nil for other text. Genuine receipts have no escapes and about thirty members at most.
     private static func members(of text: ArraySlice<UInt8>) -> [String: String]? {
         var scanner = Scanner(text)
         guard scanner.accept(UInt8(ascii: "{")) else { return nil }

@@ -1,17 +1,19 @@
-/// What Apple's verifyReceipt answers.
+package import StrictJSON
+
+/// The answer of Apple's verifyReceipt.
 package struct VerifyReceiptResponse: PayloadObject {
     package let status: VerifyReceiptStatus?
-    /// `Production` or `Sandbox`; absent in answers that refuse.
+    /// `Production` or `Sandbox`; absent in refusals.
     package let environment: AppStoreEnvironment?
-    /// Whether the same question may be answered otherwise later; only with statuses 21100 to 21199.
+    /// Whether a retry may succeed; only with statuses 21100 to 21199.
     package let isRetryable: Bool?
-    /// The receipt that was asked about.
+    /// The receipt in the request.
     package let receipt: VerifiedReceiptContent?
     /// The newest receipt of the customer, in base64.
     package let latestReceipt: String?
-    /// All transactions, as they are now, but consumables that the app finished; as new as the answer.
+    /// The current state of all transactions except finished consumables.
     package let latestReceiptInfo: [ReceiptTransaction]
-    /// One for each subscription; as new as the answer. About an iOS 6 style receipt the outermost members say it.
+    /// The current renewal state of each subscription; for an iOS 6 style receipt, from the outermost members.
     package let pendingRenewalInfo: [PendingRenewalInfo]
 
     package enum Member: String, CaseIterable {
@@ -20,7 +22,7 @@ package struct VerifyReceiptResponse: PayloadObject {
         case isRetryableWithUnderscore = "is_retryable"
         case latestReceipt = "latest_receipt"
         case latestReceiptInfo = "latest_receipt_info"
-        /// The same, of an iOS 6 style receipt whose subscription has expired.
+        /// The same for an iOS 6 style receipt whose subscription has expired.
         case latestExpiredReceiptInfo = "latest_expired_receipt_info"
         case pendingRenewalInfo = "pending_renewal_info"
     }
@@ -43,22 +45,24 @@ package struct VerifyReceiptResponse: PayloadObject {
         pendingRenewalInfo = renewals.isEmpty ? [outer].compactMap(\.self) : renewals
     }
 
-    /// What to do about this answer.
+    /// What the caller does next.
     package var reaction: VerifyReceiptStatus.Reaction { (status ?? .internalDataAccessError).reaction(isRetryable: isRetryable ?? false) }
 }
 
-/// The receipt that verifyReceipt was asked about, in its words; what nobody uses (`app_item_id`, `original_purchase_date`,
-/// `expiration_date`, the versions of the app) is not read, so that nothing in it can make an answer unreadable.
+/// The receipt in verifyReceipt's answer.
+///
+/// Unused members (`app_item_id`, `original_purchase_date`, `expiration_date`, the versions of the app) are not decoded, so that they cannot
+/// make an answer unreadable.
 package struct VerifiedReceiptContent: PayloadObject {
     package let receiptType: ReceiptType?
     package let bundleID: String?
-    /// The version of what is in ``inApp``.
+    /// The date of the state in ``inApp``.
     package let creationDate: Timestamp?
-    /// When verifyReceipt was asked: the version of `latest_receipt_info` and `pending_renewal_info`.
+    /// The date of the request, and of the state in `latest_receipt_info` and `pending_renewal_info`.
     package let requestDate: Timestamp?
-    /// The purchases in that receipt, as they were when it was made.
+    /// The purchases in the receipt, as of its creation.
     package let inApp: [ReceiptTransaction]
-    /// The purchase itself, where the receipt is of a single one: the iOS 6 style, which has no dates of its own.
+    /// The purchase of an iOS 6 style receipt, which has no dates of its own.
     package let transaction: ReceiptTransaction?
 
     package enum Member: String, CaseIterable {
@@ -84,7 +88,7 @@ package struct VerifiedReceiptContent: PayloadObject {
 }
 
 extension AppStoreEnvironment {
-    /// The environment in the words of verifyReceipt and of notifications V1, which say `PROD` as well.
+    /// Reads the environment of verifyReceipt and notifications V1, which also use `PROD`.
     package init(legacy name: String) {
         self = name == "PROD" ? .production : AppStoreEnvironment(rawValue: name)
     }

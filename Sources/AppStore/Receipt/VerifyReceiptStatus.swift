@@ -1,4 +1,4 @@
-/// verifyReceipt's `status`.
+/// The `status` of verifyReceipt's answer.
 package struct VerifyReceiptStatus: OpenValue {
     package let rawValue: Int32
 
@@ -7,7 +7,7 @@ package struct VerifyReceiptStatus: OpenValue {
     }
 
     package static let valid = VerifyReceiptStatus(rawValue: 0)
-    /// The request was no POST.
+    /// The request was not a POST.
     package static let notPosted = VerifyReceiptStatus(rawValue: 21000)
     package static let noLongerSent = VerifyReceiptStatus(rawValue: 21001)
     /// `receipt-data` is malformed or missing, or the service had a temporary issue.
@@ -25,27 +25,26 @@ package struct VerifyReceiptStatus: OpenValue {
     package static let internalDataAccessError = VerifyReceiptStatus(rawValue: 21009)
     package static let accountNotFound = VerifyReceiptStatus(rawValue: 21010)
 
-    /// Whether Apple says that there is no such receipt, or nobody who has it; of other refusals it is the question that is at fault.
+    /// Whether Apple denies that the receipt or its account exists; other refusals concern the request.
     package var deniesReceipt: Bool { self == .notAuthenticated || self == .accountNotFound }
 
-    /// What to do about an answer with this status.
+    /// What the caller does after an answer.
     package enum Reaction: Hashable, Sendable {
-        /// The answer is the receipt's.
+        /// Use the answer.
         case accept
-        /// Ask the sandbox's host.
+        /// Repeat the request at the sandbox's host.
         case askSandbox
-        /// Ask production's host.
+        /// Repeat the request at production's host.
         case askProduction
-        /// Ask again later; at most so many times, or, for nil, as long as there is time.
+        /// Retry later; nil is without a limit of attempts.
         case retry(atMost: Int?)
-        /// No later answer will be another one.
+        /// Do not retry: the answer is final.
         case giveUp
     }
 
-    /// What to do about an answer with this status, and with this `is-retryable`.
     package func reaction(isRetryable: Bool) -> Reaction {
         switch self {
-        // An expired subscription's answer has a receipt in it all the same.
+        // The answer for an expired subscription contains the receipt too.
         case .valid, .subscriptionExpired: .accept
         case .sandboxReceipt: .askSandbox
         case .productionReceipt: .askProduction

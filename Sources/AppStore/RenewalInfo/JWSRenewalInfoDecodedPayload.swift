@@ -1,13 +1,14 @@
 package import FoundationEssentials
+package import StrictJSON
 
-/// What will happen to a subscription when its period ends.
+/// The renewal state of a subscription.
 package struct JWSRenewalInfoDecodedPayload: PayloadObject {
     package let expirationIntent: ExpirationIntent?
-    /// The contract.
+    /// Identifies the contract.
     package let originalTransactionId: String?
-    /// The product that the next period will be of.
+    /// The product of the next period.
     package let autoRenewProductId: String?
-    /// The product of the running period.
+    /// The product of the current period.
     package let productId: String?
     package let autoRenewStatus: AutoRenewStatus?
     package let isInBillingRetryPeriod: Bool?
@@ -17,7 +18,7 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
     package let offerIdentifier: String?
     package let signedDate: Timestamp?
     package let environment: AppStoreEnvironment?
-    /// When the subscription began for the last time, gaps of up to 60 days left out.
+    /// The start of the latest run of the subscription, ignoring gaps of up to 60 days.
     package let recentSubscriptionStartDate: Timestamp?
     package let renewalDate: Timestamp?
     /// ISO 4217.
@@ -26,16 +27,14 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
     package let renewalPrice: Int64?
     package let offerDiscountType: OfferDiscountType?
     package let eligibleWinBackOfferIds: [String]?
-    /// The UUID that the app gave with the purchase. `nil` for text that is no UUID.
+    /// The UUID that the app set at the purchase; `nil` for text that is not a UUID.
     package let appAccountToken: UUID?
-    /// What was sent as `appAccountToken`, also when it is no UUID.
+    /// The text of `appAccountToken`, UUID or not.
     package let appAccountTokenText: String?
     /// One download of the app by one Apple Account.
     package let appTransactionId: String?
     /// ISO 8601 duration.
     package let offerPeriod: String?
-    package let advancedCommerceInfo: AdvancedCommerceRenewalInfo?
-    package let commitmentInfo: RenewalCommitmentInfo?
     package let renewalBillingPlanType: RenewalBillingPlanType?
 
     package enum Member: String, CaseIterable {
@@ -43,7 +42,7 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
         case isInBillingRetryPeriod, priceIncreaseStatus, gracePeriodExpiresDate, offerType, offerIdentifier
         case signedDate, environment, recentSubscriptionStartDate, renewalDate, currency, renewalPrice
         case offerDiscountType, eligibleWinBackOfferIds, appAccountToken, appTransactionId, offerPeriod
-        case advancedCommerceInfo, commitmentInfo, renewalBillingPlanType
+        case renewalBillingPlanType
     }
 
     package init(_ json: JSONObject) throws(MalformedPayload) {
@@ -70,8 +69,6 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
         appAccountTokenText = try members.string(.appAccountToken)
         appTransactionId = try members.identifier(.appTransactionId)
         offerPeriod = try members.string(.offerPeriod)
-        advancedCommerceInfo = try members.object(.advancedCommerceInfo)
-        commitmentInfo = try members.object(.commitmentInfo)
         renewalBillingPlanType = try members.value(.renewalBillingPlanType)
     }
 }

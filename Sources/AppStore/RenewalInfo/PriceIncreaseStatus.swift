@@ -1,4 +1,4 @@
-/// Whether the customer has agreed to a higher price.
+/// Whether the customer consented to a price increase.
 package struct PriceIncreaseStatus: OpenValue {
     package let rawValue: Int32
 

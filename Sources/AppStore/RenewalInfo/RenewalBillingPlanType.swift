@@ -1,4 +1,4 @@
-/// How the commitment will be billed after the next renewal.
+/// The billing plan of the commitment after the next renewal.
 package struct RenewalBillingPlanType: OpenValue {
     package let rawValue: String
 

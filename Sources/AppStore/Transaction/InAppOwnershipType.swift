@@ -1,4 +1,4 @@
-/// Whether the customer bought the product or has it from the family.
+/// Whether the customer bought the product or has it through Family Sharing.
 package struct InAppOwnershipType: OpenValue {
     package let rawValue: String
 

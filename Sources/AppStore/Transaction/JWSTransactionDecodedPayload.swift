@@ -1,30 +1,31 @@
 package import FoundationEssentials
+package import StrictJSON
 
-/// One transaction: a charge, or a family member's share in one.
+/// One transaction: a charge, or a family member's share of one.
 package struct JWSTransactionDecodedPayload: PayloadObject {
-    /// The transaction of the first purchase; for a subscription it names the contract.
+    /// The transaction of the first purchase; identifies the contract of a subscription.
     package let originalTransactionId: String?
     package let transactionId: String?
-    /// One period of a subscription; several transactions can name the same one.
+    /// Identifies one period of a subscription; several transactions can share it.
     package let webOrderLineItemId: String?
     package let bundleId: String?
     package let productId: String?
     package let subscriptionGroupIdentifier: String?
-    /// When this period begins; a renewal is charged, and signed, before it.
+    /// The start of this period; a renewal is charged and signed before it.
     package let purchaseDate: Timestamp?
     package let originalPurchaseDate: Timestamp?
-    /// When this period ends; subscriptions only.
+    /// The end of this period; subscriptions only.
     package let expiresDate: Timestamp?
     package let quantity: Int32?
     package let type: ProductType?
-    /// The UUID that the app gave with the purchase; renewals repeat the first one. `nil` for text that is no UUID.
+    /// The UUID that the app set at the purchase; renewals repeat the first one. `nil` for text that is not a UUID.
     package let appAccountToken: UUID?
-    /// What was sent as `appAccountToken`, also when it is no UUID.
+    /// The text of `appAccountToken`, UUID or not.
     package let appAccountTokenText: String?
     package let inAppOwnershipType: InAppOwnershipType?
     package let signedDate: Timestamp?
     package let revocationReason: RevocationReason?
-    /// When it was refunded or revoked; absent again after a reversal.
+    /// The date of the refund or revocation; absent again after a reversal.
     package let revocationDate: Timestamp?
     package let isUpgraded: Bool?
     package let offerType: OfferType?
@@ -44,11 +45,9 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
     /// ISO 8601 duration.
     package let offerPeriod: String?
     package let revocationType: RevocationType?
-    /// In thousandths of a percent: 100000 is all.
+    /// In thousandths of a percent: 100000 is the whole price.
     package let revocationPercentage: Int32?
-    package let advancedCommerceInfo: AdvancedCommerceTransactionInfo?
     package let billingPlanType: BillingPlanType?
-    package let commitmentInfo: TransactionCommitmentInfo?
 
     package enum Member: String, CaseIterable {
         case originalTransactionId, transactionId, webOrderLineItemId, bundleId, productId
@@ -56,7 +55,7 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
         case appAccountToken, inAppOwnershipType, signedDate, revocationReason, revocationDate, isUpgraded, offerType
         case offerIdentifier, environment, storefront, storefrontId, transactionReason, currency, price
         case offerDiscountType, appTransactionId, offerPeriod, revocationType, revocationPercentage
-        case advancedCommerceInfo, billingPlanType, commitmentInfo
+        case billingPlanType
     }
 
     package init(_ json: JSONObject) throws(MalformedPayload) {
@@ -92,8 +91,6 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
         offerPeriod = try members.string(.offerPeriod)
         revocationType = try members.value(.revocationType)
         revocationPercentage = try members.integer32(.revocationPercentage)
-        advancedCommerceInfo = try members.object(.advancedCommerceInfo)
         billingPlanType = try members.value(.billingPlanType)
-        commitmentInfo = try members.object(.commitmentInfo)
     }
 }

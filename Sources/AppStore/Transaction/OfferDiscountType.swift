@@ -1,4 +1,4 @@
-/// How an offer is paid for.
+/// The payment mode of an offer.
 package struct OfferDiscountType: OpenValue {
     package let rawValue: String
 

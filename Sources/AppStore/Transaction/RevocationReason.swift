@@ -7,6 +7,6 @@ package struct RevocationReason: OpenValue {
     }
 
     package static let refundedForOtherReason = RevocationReason(rawValue: 0)
-    /// Because of a real or supposed fault of the app.
+    /// Because of an actual or perceived issue with the app.
     package static let refundedDueToIssue = RevocationReason(rawValue: 1)
 }

@@ -1,4 +1,4 @@
-/// How much a revocation took back.
+/// The extent of a revocation.
 package struct RevocationType: OpenValue {
     package let rawValue: String
 
@@ -7,8 +7,8 @@ package struct RevocationType: OpenValue {
     }
 
     package static let refundFull = RevocationType(rawValue: "REFUND_FULL")
-    /// A part; `revocationPercentage` says which.
+    /// A partial refund; see `revocationPercentage`.
     package static let refundProrated = RevocationType(rawValue: "REFUND_PRORATED")
-    /// No money: the product is no longer shared.
+    /// Without a refund: the product is no longer shared.
     package static let familyRevoke = RevocationType(rawValue: "FAMILY_REVOKE")
 }

@@ -1,4 +1,4 @@
-/// Whether the customer or the calendar caused the charge.
+/// Whether the charge is a purchase or an automatic renewal.
 package struct TransactionReason: OpenValue {
     package let rawValue: String
 

@@ -1,20 +1,20 @@
 internal import AppStore
 internal import OpenSSL
 
-/// The result of validating a receipt's certificates: a key that Apple, or who stands in for it, lets sign receipts.
+/// The result of validating a receipt's certificates: a key that may sign receipts, below a configured root.
 struct ReceiptChain: Sendable {
     /// The leaf's key.
     let key: PublicKey
-    /// The configured root that the chain ends at.
+    /// The configured root of the chain.
     let anchor: Certificate
 
     private static let intermediateMarker = "1.2.840.113635.100.6.2.1"
     private static let leafMarker = "1.2.840.113635.100.6.11.1"
 
-    /// Validates a leaf below one of `roots` at `time`, in seconds since 1970, with whichever of `others` leads there.
+    /// Validates a leaf below one of `roots` at `time`, in seconds since 1970, with intermediates from `others`.
     ///
-    /// Self-signed certificates among the others, such as the root that every receipt brings, have no part in it: whoever made the receipt
-    /// chose them. SHA-1 is taken here and nowhere else, since Apple signed the certificates of its older receipts with it.
+    /// Ignores self-signed certificates among the others, such as the root that every receipt includes: they are untrusted input. Allows SHA-1,
+    /// only here, because Apple signed the certificates of older receipts with it.
     init(leaf: Certificate, others: [Certificate], roots: [Certificate], at time: Int64) throws(ReceiptRejection) {
         let intermediates = others.filter { !$0.isSelfSigned }
         let verdict = CertificateChain.validate(leaf: leaf, intermediates: intermediates, roots: roots, at: time, allowingSHA1: true)
@@ -52,7 +52,7 @@ extension ReceiptRejection {
             case .signatureInvalid: .certificateSignatureInvalid
             case .expired: .certificateExpired
             case .notYetValid: .certificateNotYetValid
-            // One code of libcrypto's for two flaws.
+            // libcrypto has one code for both errors.
             case .issuerNotCA: intermediates.contains(where: \.isCA) ? .intermediateKeyUsage : .intermediateNotCA
             case .pathTooLong: .pathTooLong
             case .unknownCriticalExtension: .unknownCriticalExtension

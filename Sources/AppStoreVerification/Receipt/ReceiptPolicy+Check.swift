@@ -2,7 +2,7 @@ internal import AppStore
 internal import OpenSSL
 
 extension ReceiptPolicy {
-    /// Checks what a genuine receipt is about: its environment, its app, and that it was not made in the future.
+    /// Checks the environment, app and creation date of a genuine receipt.
     func check(_ receipt: AppReceipt, madeAt creationDate: Timestamp, anchor: Certificate, receivedAt: Timestamp) throws(ReceiptRejection)
         -> (AppStoreEnvironment, bundleID: String)
     {
@@ -19,7 +19,7 @@ extension ReceiptPolicy {
         guard environment != .xcode, environment != .localTesting else {
             throw ReceiptRejection(.environmentNotSupported, receipt: receipt)
         }
-        guard roots.contains(where: { $0.certificate == anchor && $0.vouches(for: environment) }) else {
+        guard roots.contains(where: { $0.certificate == anchor && $0.isTrusted(for: environment) }) else {
             throw ReceiptRejection(.environmentNotTrustedByRoot, receipt: receipt)
         }
         if let environments, !environments.contains(environment) { throw ReceiptRejection(.wrongEnvironment, receipt: receipt) }
@@ -31,7 +31,7 @@ extension ReceiptPolicy {
         guard let apps else { return bundleID }
         let configured = apps.filter { $0.bundleID == bundleID }
         guard !configured.isEmpty else { throw ReceiptRejection(.wrongBundle, receipt: receipt) }
-        // The sandbox writes no number.
+        // Sandbox receipts have no number.
         if environment == .production, let number = receipt.appItemID {
             guard configured.contains(where: { ($0.appAppleID ?? number) == number }) else {
                 throw ReceiptRejection(.wrongAppAppleID, receipt: receipt)

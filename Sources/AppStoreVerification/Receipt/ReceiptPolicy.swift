@@ -1,14 +1,14 @@
 package import AppStore
 
-/// What a genuine receipt must be about, and whose signature makes it genuine.
+/// The accepted apps and environments of receipts, and the trusted roots.
 package struct ReceiptPolicy: Sendable {
-    /// The apps that are accepted; nil takes any.
+    /// The accepted apps; nil accepts any.
     package var apps: [App]?
-    /// The environments that are accepted; nil takes any that a root vouches for.
+    /// The accepted environments; nil accepts any that the root is trusted for.
     package var environments: Set<AppStoreEnvironment>?
-    /// The only anchors of trust.
+    /// The only trust anchors.
     package var roots: [TrustedRoot]
-    /// How far a creation date may lie after the time of receipt, since clocks differ.
+    /// How far a creation date may lie after the time of receipt, because clocks differ.
     package var clockTolerance: Duration = .seconds(5 * 60)
 
     package init(apps: [App]?, environments: Set<AppStoreEnvironment>?, roots: [TrustedRoot] = [.appleRootCA]) {
@@ -17,7 +17,7 @@ package struct ReceiptPolicy: Sendable {
         self.roots = roots
     }
 
-    /// What is asked of receipts where this is asked of JWS, below other roots.
+    /// Takes apps, environments and clock tolerance from the policy for JWS.
     package init(_ policy: VerificationPolicy, roots: [TrustedRoot] = [.appleRootCA]) {
         self.init(apps: policy.apps, environments: policy.environments, roots: roots)
         clockTolerance = policy.clockTolerance

@@ -1,10 +1,9 @@
 package import AppStore
 
-/// What verification says about an app receipt: a value, never a thrown error.
+/// The result of verifying an app receipt: a value, never a thrown error.
 package enum ReceiptVerdict: Sendable {
-    /// Genuine, and of a configured app and environment.
+    /// Genuine, with a configured app and environment.
     case valid(VerifiedReceipt)
-    /// To be refused.
     case invalid(ReceiptRejection)
 }
 
@@ -13,11 +12,11 @@ package struct VerifiedReceipt: Sendable {
     package let receipt: AppReceipt
     package let environment: AppStoreEnvironment
     package let bundleID: String
-    /// When Apple made the receipt: the version of everything in it.
+    /// When Apple created the receipt; it versions everything in it.
     package let creationDate: Timestamp
-    /// SHA-256 of the signed content: the same for every signature over it, and in whatever encoding it came.
+    /// SHA-256 of the signed content, independent of the signature and of the encoding.
     package let contentHash: [UInt8]
-    /// The digest of Apple's signature, which tells the generation.
+    /// The digest of Apple's signature.
     package let digest: SignedReceipt.Digest
 }
 
@@ -25,9 +24,9 @@ package struct VerifiedReceipt: Sendable {
 package struct ReceiptRejection: Error, Hashable, Sendable, CustomStringConvertible {
     /// The first check that failed.
     package let reason: ReceiptReason
-    /// More about it for a person, such as an offset in bytes; never a value from the receipt.
+    /// Details for an operator, such as a byte offset; never a value from the receipt.
     package let detail: String?
-    /// The receipt that was refused, only when its signature was genuine: what an operator wants to see of a wrong app.
+    /// The refused receipt if its signature is genuine, so that an operator can see its app.
     package let receipt: AppReceipt?
 
     init(_ reason: ReceiptReason, _ detail: String? = nil, receipt: AppReceipt? = nil) {
@@ -36,7 +35,7 @@ package struct ReceiptRejection: Error, Hashable, Sendable, CustomStringConverti
         self.receipt = receipt
     }
 
-    /// Whether the same bytes may be valid later: only when they were made in what is the future by our clock.
+    /// Whether the same bytes may be valid later: only for a creation date in the future.
     package var isRetryable: Bool { reason == .signedInTheFuture }
 
     package var description: String { "receipt: \(reason)\(detail.map { " (\($0))" } ?? "")" }

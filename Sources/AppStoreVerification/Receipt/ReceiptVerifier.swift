@@ -1,13 +1,13 @@
 package import AppStore
 internal import OpenSSL
 
-/// Decides whether app receipts are genuine and of a configured app: bytes, trusted roots and an instant in, a verdict out.
+/// Decides whether app receipts are genuine and belong to a configured app.
 ///
-/// No network and no clock of its own; any number of threads may use one at a time. Before a signature is found genuine nothing but its
-/// certificates is decoded, and no key is used that no root vouches for: a forged receipt costs less than a genuine one, and never more
-/// memory than a few times its size.
+/// It uses neither network nor clock and is safe for concurrent use. Until the signature is verified, it decodes only the envelope, the
+/// certificates and the creation date, and uses only keys whose chain leads to a root. A forged receipt costs less time than a genuine one,
+/// and at most a few times its size in memory.
 package struct ReceiptVerifier: Sendable {
-    /// More bytes than this, in either form, are no receipt: real ones with hundreds of purchases have a tenth of a megabyte.
+    /// The limit of the input's size; receipts with hundreds of purchases have about 100 kB.
     package static let maximumByteCount = 4 << 20
 
     package let policy: ReceiptPolicy
@@ -18,7 +18,7 @@ package struct ReceiptVerifier: Sendable {
         roots = policy.roots.map(\.certificate)
     }
 
-    /// Verifies a receipt in base64, with or without line breaks, or as it is.
+    /// Verifies a receipt, raw or in base64, with or without line breaks.
     package func verify(_ input: ArraySlice<UInt8>, receivedAt: Timestamp) -> ReceiptVerdict {
         do throws(ReceiptRejection) {
             return .valid(try verified(try Self.encoding(of: input)[...], receivedAt: receivedAt))
@@ -27,17 +27,17 @@ package struct ReceiptVerifier: Sendable {
         }
     }
 
-    /// Verifies a receipt in base64, with or without line breaks, or as it is.
+    /// Verifies a receipt, raw or in base64, with or without line breaks.
     package func verify(_ input: [UInt8], receivedAt: Timestamp) -> ReceiptVerdict { verify(input[...], receivedAt: receivedAt) }
 
-    /// Verifies a receipt in base64, as clients send it and V1 notifications and verifyReceipt's answers hold it.
+    /// Verifies a receipt in base64, as in clients' requests, notifications V1 and verifyReceipt's answers.
     package func verify(_ base64: String, receivedAt: Timestamp) -> ReceiptVerdict { verify(Array(base64.utf8), receivedAt: receivedAt) }
 
     private static func encoding(of input: ArraySlice<UInt8>) throws(ReceiptRejection) -> [UInt8] {
         guard input.count <= maximumByteCount else { throw ReceiptRejection(.tooLarge, "\(input.count) bytes") }
         switch ReceiptInput(input) {
         case .appReceipt(let encoding): return encoding
-        case .transactionReceipt: throw ReceiptRejection(.transactionReceipt, "iOS 6 style: ask verifyReceipt")
+        case .transactionReceipt: throw ReceiptRejection(.transactionReceipt, "iOS 6 style: only verifyReceipt can verify it")
         case .other: throw ReceiptRejection(.notAReceipt)
         case .notBase64: throw ReceiptRejection(.notBase64)
         case .empty: throw ReceiptRejection(.empty)
@@ -46,7 +46,7 @@ package struct ReceiptVerifier: Sendable {
 
     private func verified(_ encoding: ArraySlice<UInt8>, receivedAt: Timestamp) throws(ReceiptRejection) -> VerifiedReceipt {
         let signed = try Self.parse(encoding)
-        // Read before anything vouches for it, only because the chain is judged at the receipt's own date.
+        // Untrusted here: the chain is validated at the receipt's own creation date.
         let creationDate = try Self.creationDate(of: signed)
         let anchor = try verifySignature(of: signed, madeAt: creationDate)
         let receipt: AppReceipt
@@ -98,10 +98,10 @@ extension ReceiptVerifier {
         }
     }
 
-    /// The root that vouches for the signature.
+    /// Verifies the signature and returns the root of the signer's chain.
     ///
-    /// Several certificates can have the signer's serial number, since anybody may add some: one that is in order is enough, and when none
-    /// is, the first one's flaw is told.
+    /// Several certificates can have the signer's serial number, because the sender can add any: one valid certificate is enough. When there is
+    /// none, throws the rejection of the first.
     private func verifySignature(of signed: SignedReceipt, madeAt date: Timestamp) throws(ReceiptRejection) -> Certificate {
         let certificates = signed.certificates.map(Self.decode)
         var first: ReceiptRejection?
@@ -144,7 +144,7 @@ extension ReceiptVerifier {
 }
 
 extension Result<Certificate, ReceiptRejection> {
-    /// Nil for one that cannot be read and is not needed.
+    /// Nil for an unreadable certificate.
     fileprivate var certificate: Certificate? {
         guard case .success(let certificate) = self else { return nil }
         return certificate

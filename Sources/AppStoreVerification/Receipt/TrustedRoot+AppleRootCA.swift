@@ -2,7 +2,7 @@ internal import AppStore
 internal import OpenSSL
 
 extension TrustedRoot {
-    /// Apple Root CA, below which app receipts are signed; RSA, valid to 2035. It vouches for receipts and nothing else.
+    /// Apple Root CA, the root of app receipts only; RSA, valid to 2035.
     ///
     /// SHA-256 B0B1730ECBC7FF4505142C49F1295E6EDA6BCAED7E2C68C5BE91B5A11001F024, as published on
     /// <https://www.apple.com/certificateauthority/>.

@@ -1,6 +1,6 @@
 import AppStore
-import Handlers
-import Inbox
+import InboxQueue
+import Interpretation
 import Ledger
 import Worker
 
@@ -32,9 +32,6 @@ struct NextRun: Equatable {
         case .settled(.retry(let reason, _, _)):
             result = "retry"
             self.reason = reason
-        case .settled(.postponed), .settled(.suspected):
-            result = "retry"
-            reason = nil
         }
     }
 }

@@ -1,9 +1,10 @@
 import AppStore
 import AppStoreVerification
-import Handlers
-import Inbox
+import InboxQueue
+import Interpretation
 import Ledger
 import Postgres
+import StrictJSON
 import Worker
 
 /// What the program makes of an event's body, by the settings and the code of now; its outcome may be of another day.

@@ -2,6 +2,7 @@ import AppStore
 import ArgumentParser
 import Logging
 import Postgres
+import StrictJSON
 import Worker
 
 /// `appstore-inbox explain`: what is known of one event, from its bytes to the books.

@@ -1,5 +1,6 @@
 import AppStore
 import Ledger
+import StrictJSON
 
 /// Something that happened to the customer, and which event brought it.
 struct ExplainedEffect {

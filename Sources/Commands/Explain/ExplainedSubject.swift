@@ -1,6 +1,6 @@
 import AppStore
 import FoundationEssentials
-import Inbox
+import InboxQueue
 import Ledger
 
 /// What an event is about: the keys under which the books are asked.

@@ -1,5 +1,6 @@
 import AppStore
 import Ledger
+import StrictJSON
 
 /// What the event says for the books, and what they hold now.
 extension Explanation {
@@ -27,7 +28,7 @@ extension Explanation {
         "version \(version.signedDate) \(version.hash.hexadecimal.prefix(12))"
     }
 
-    static func standing(_ standing: FactStanding) -> String {
+    static func standing(_ standing: FactStatus) -> String {
         let held = standing.held.map(version) ?? ""
         let event = standing.heldEvent.map { ", as event \($0) says" } ?? ""
         switch standing.relation {

@@ -1,9 +1,10 @@
 import AppStore
 import AppStoreVerification
-import Handlers
-import Inbox
+import InboxQueue
+import Interpretation
 import Ledger
 import Postgres
+import StrictJSON
 
 /// The form for programs. Rows of the database stand in it as they are, their members named as the columns.
 extension Explanation {
@@ -87,17 +88,17 @@ extension Explanation {
         ]
     }
 
-    private static func json(_ key: LedgerKey, _ version: Version, _ standing: FactStanding?) -> JSONValue {
+    private static func json(_ key: LedgerKey, _ version: Version, _ standing: FactStatus?) -> JSONValue {
         .object(object(key, version, standing))
     }
 
-    private static func json(_ renewal: LegacyRenewalFact, _ standing: FactStanding) -> JSONValue {
+    private static func json(_ renewal: V1RenewalFact, _ standing: FactStatus) -> JSONValue {
         var object = object(renewal.contract, renewal.version, standing)
         object["bundleId"] = .string(renewal.key.bundleID)
         return .object(object)
     }
 
-    private static func object(_ key: LedgerKey, _ version: Version, _ standing: FactStanding?) -> JSONObject {
+    private static func object(_ key: LedgerKey, _ version: Version, _ standing: FactStatus?) -> JSONObject {
         [
             "environment": .string(key.environment.rawValue), "id": .string(key.id), "version": json(version),
             "standing": (standing?.relation.rawValue).map(JSONValue.string) ?? .null,

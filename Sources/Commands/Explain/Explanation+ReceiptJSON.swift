@@ -1,7 +1,8 @@
 import AppStore
 import AppStoreVerification
-import Handlers
+import Interpretation
 import Ledger
+import StrictJSON
 
 /// What the legacy App Store sends, in the form for programs.
 extension Explanation {

@@ -1,7 +1,8 @@
 import AppStore
 import AppStoreVerification
-import Handlers
+import Interpretation
 import Postgres
+import StrictJSON
 
 /// The form for people, section by section.
 extension Explanation {

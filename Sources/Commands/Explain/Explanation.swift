@@ -1,5 +1,5 @@
 import AppStoreVerification
-import Inbox
+import InboxQueue
 import Ledger
 import Postgres
 import Worker
@@ -11,8 +11,8 @@ struct Explanation {
     let reading: EventReading?
     /// Nil when nothing of the event has ever been verified.
     let subject: ExplainedSubject?
-    let books: BooksExcerpt?
-    let standings: FactStandings
+    let books: LedgerExcerpt?
+    let standings: FactStatuses
 
     /// Reads it without changing anything; nil when there is no such event.
     static func read(_ eventID: Int64, from connection: Connection, processor: EventProcessor) async throws -> Explanation? {
@@ -24,12 +24,12 @@ struct Explanation {
             let event = record.claimed
             let reading = if let event { EventReading(event, processor: processor) } else { nil as EventReading? }
             guard let subject = ExplainedSubject(record, reading) else {
-                return Explanation(record: record, reading: reading, subject: nil, books: nil, standings: FactStandings())
+                return Explanation(record: record, reading: reading, subject: nil, books: nil, standings: FactStatuses())
             }
-            let books = try await BooksExcerpt.read(subject, in: transaction)
+            let books = try await LedgerExcerpt.read(subject, in: transaction)
             let others =
                 books.holds(reading?.facts) ? [] : try await relatedFacts(subject, in: transaction, processor: processor)
-            let standings = reading?.facts.map { FactStandings(of: $0, in: books, others: others) } ?? FactStandings()
+            let standings = reading?.facts.map { FactStatuses(of: $0, in: books, others: others) } ?? FactStatuses()
             return Explanation(record: record, reading: reading, subject: subject, books: books, standings: standings)
         }
     }
@@ -46,7 +46,7 @@ struct Explanation {
         in transaction: Transaction,
         processor: EventProcessor
     ) async throws -> [EventFacts] {
-        let events = try await transaction.query(BooksQuery.relatedEvents(subject)).map { row in
+        let events = try await transaction.query(LedgerQuery.relatedEvents(subject)).map { row in
             ClaimedEvent(
                 eventID: try row.decode("event_id"),
                 source: try row.decode("source"),

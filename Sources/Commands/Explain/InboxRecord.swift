@@ -1,6 +1,7 @@
 import AppStore
 import Postgres
 import SQL
+import StrictJSON
 
 /// What the inbox holds of one event: how it came in, what became of it in each run, and who repaired what.
 struct InboxRecord {

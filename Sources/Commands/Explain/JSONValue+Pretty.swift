@@ -1,4 +1,5 @@
 import AppStore
+import StrictJSON
 
 extension JSONValue {
     /// The value over several lines, members and elements indented by two more blanks each level; `indent` does not lead the first line.

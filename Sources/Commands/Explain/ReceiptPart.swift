@@ -1,5 +1,6 @@
 import AppStore
 import AppStoreVerification
+import StrictJSON
 
 /// A receipt in an event, and what is said of it by the settings of now.
 struct ReceiptPart {

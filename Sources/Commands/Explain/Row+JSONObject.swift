@@ -1,5 +1,6 @@
 import AppStore
 import Postgres
+import StrictJSON
 
 extension Row {
     /// A column that PostgreSQL's `row_to_json` has written: members in the order of the columns.

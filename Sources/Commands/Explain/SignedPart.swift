@@ -1,4 +1,5 @@
 import AppStore
+import StrictJSON
 
 /// One JWS of an event, decoded as far as that goes. Nothing vouches for it here: a forgery is shown like anything else.
 struct SignedPart {

@@ -8,7 +8,7 @@ import ShopAPI
 import Systemd
 
 extension IngestCommand {
-    /// What has to be bound before the process is ready.
+    /// The listeners that have to be bound before the process is ready.
     enum Listener: Hashable {
         case ingest, api
     }
@@ -22,13 +22,13 @@ extension IngestCommand {
     ) {
         guard let api = settings.api else { return notifier.ready(status: "listening on \(settings.listen)") }
         logger.notice(
-            "the interface is listening",
+            "the API is listening",
             metadata: ["listen.api": "\(api.listen)", "listen.api.port": "\((ports[.api] ?? nil) ?? 0)"]
         )
         notifier.ready(status: "listening on \(settings.listen) and \(api.listen)")
     }
 
-    /// What serves the shop's own backend: a pool of its own role, so that neither it nor ingest can use up the other's connections.
+    /// The services of the API for the shop's own backend, with a pool of their own: the API cannot use up ingest's connections.
     static func api(
         _ api: IngestSettings.API,
         _ settings: IngestSettings,
@@ -49,17 +49,16 @@ extension IngestCommand {
 }
 
 extension APIServer.Configuration {
-    /// A quarter of what the receiver has, but room for two of the largest receipts.
+    /// A quarter of the receiver's memory limit, but room for two of the largest receipts.
     ///
-    /// A request keeps its memory until it is answered, which is ten seconds for one that waits for an outcome in vain. By default there
-    /// are 16 MiB: for 64 bodies of the usual limit at once, and for hundreds of usual receipts, which have some ten thousand bytes. Half
-    /// of it is the most for larger receipts together, so that at the least one of the largest can be received while the other half is
-    /// there for whatever else the backend asks. More is not taken: a body is in memory several times while it is read and stored, the
-    /// process is limited by its unit, and its memory is meant for notifications; a backend that is told 503 asks again.
+    /// The default is 16 MiB: 64 bodies of the usual limit, or hundreds of usual receipts, which have some ten thousand bytes. A request
+    /// keeps its memory until it is answered, up to ten seconds where it waits for an outcome. Larger receipts together take half of the
+    /// limit at most; the other half stays free for other requests. The limit is no higher since a body is copied several times while
+    /// it is read and stored, and the memory of the process is meant for notifications. A backend that gets 503 repeats the request.
     init(_ api: IngestSettings.API, _ settings: IngestSettings) {
         self.init(listen: api.listen)
         limits = ListenerLimits(settings)
-        // With the key's scope beside it a body must still fit into the inbox, which takes 4 MiB.
+        // The inbox takes 4 MiB, and stores the key's scope beside the body.
         limits.maximumBodyBytes = min(settings.bodyLimit, 1_048_576)
         receiptBytes = min(settings.legacyBodyLimit, receiptBytes)
         limits.maximumBytesInMemory = max(2 * max(limits.maximumBodyBytes, receiptBytes), settings.memoryLimit / 4)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
+import GroupCommit
 import HTTPServing
-import Inbox
 import Ingest
 import Logging
 import Postgres
@@ -16,8 +16,8 @@ struct IngestCommand: DaemonCommand {
         commandName: "ingest",
         abstract: "Receives Apple's notifications and answers 200 once they are committed to the inbox.",
         discussion: """
-            With --api-listen it also serves the shop's own backend: orders, what clients bought, what users may use. Ends with 0 after \
-            SIGTERM, when what was under way is answered.
+            With --api-listen it also serves the API for the shop's own backend: orders, purchases that clients post, entitlements. Ends \
+            with 0 after SIGTERM, when the requests in flight are answered.
             """
     )
 
@@ -33,22 +33,24 @@ struct IngestCommand: DaemonCommand {
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, logger: logger)
         let registry = MetricRegistry(MetricCatalogue.ingest)
 
-        let intakeConfiguration = Intake.Configuration()
+        let committerConfiguration = GroupCommitter.Configuration()
         let gate = SchemaGate(logger: logger)
         let pool = ConnectionPool(
             options: try ConnectionOptions(settings.database, command: "ingest", role: "appstore_ingest"),
-            configuration: ConnectionPool.Configuration(maxConnections: intakeConfiguration.maximumBatchesInFlight + 1).checked(by: gate),
+            configuration: ConnectionPool.Configuration(maxConnections: committerConfiguration.maximumBatchesInFlight + 1).checked(
+                by: gate
+            ),
             logger: logger
         )
         registry.observe(pool, as: "ingest")
-        let intake = Intake(pool: pool, configuration: intakeConfiguration, logger: logger, metrics: registry)
+        let committer = GroupCommitter(pool: pool, configuration: committerConfiguration, logger: logger, metrics: registry)
         let heartbeat = Watchdog(notifier: notifier).loop()
         let ready = Readiness<Listener>(settings.api == nil ? [.ingest] : [.ingest, .api]) { ports in
             Self.announce(settings, ports, notifier: notifier, logger: logger)
         }
         let server = try IngestServer(
             configuration: IngestServer.Configuration(settings),
-            intake: intake,
+            committer: committer,
             secrets: settings.sharedSecrets,
             logger: logger,
             registry: registry,
@@ -62,9 +64,9 @@ struct IngestCommand: DaemonCommand {
             try settings.api.map { api in
                 try Self.api(api, settings, gate: gate, registry: registry, logger: logger) { await ready.bound(.api, to: $0) }
             } ?? []
-        // In the order of dependency: the last is the first to shut down.
+        // In order of dependency: services shut down in reverse.
         try await ServiceGroup.running(
-            [pool, intake] + api + [server, StoppingNotice(notifier: notifier)],
+            [pool, committer] + api + [server, StoppingNotice(notifier: notifier)],
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger
         )

@@ -3,27 +3,28 @@ import ArgumentParser
 import Logging
 import Postgres
 import ShopAPI
+import StrictJSON
 
-/// `appstore-inbox key`: the keys of the interface for the shop's own backend.
+/// `appstore-inbox key`: the keys of the API for the shop's own backend.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Makes, lists and revokes the keys that the shop's own backend shows to the interface.",
+        abstract: "Creates, lists and revokes the keys with which the shop's own backend calls the API.",
         discussion: """
-            Needs a role that may do so, such as appstore_operator. Exit codes: 0 done, 1 the database refused or could not be asked, \
-            2 wrong usage, 78 wrong settings.
+            Needs a role with these privileges, such as appstore_operator. Exit codes: 0 done, 1 the database refused or could not be \
+            reached, 2 wrong usage, 78 wrong settings.
             """,
         subcommands: [KeyCreate.self, KeyList.self, KeyRevoke.self]
     )
 }
 
-/// What the commands about keys have in common.
+/// Options that the commands for keys share.
 struct KeyOptions: ParsableArguments {
     @Flag(help: "Print JSON.") var json = false
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var service: ServiceOptions
 
-    /// Lends the register of keys.
+    /// Calls the body with the register of keys, on a connection of its own.
     func withRegister<Value: Sendable>(_ body: (KeyRegister) async throws -> Value) async throws -> Value {
         let reader = try service.reader(database)
         let options = try ConnectionOptions(DatabaseSettings(reader), command: "key", role: "appstore_operator")

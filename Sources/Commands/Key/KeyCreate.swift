@@ -1,33 +1,34 @@
 import AppStore
 import ArgumentParser
 import ShopAPI
+import StrictJSON
 
-/// `appstore-inbox key create`: makes a key and shows it, this once.
+/// `appstore-inbox key create`: creates a key and prints it once.
 struct KeyCreate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Makes a key and prints it, this once: only its SHA-256 is kept.",
+        abstract: "Creates a key and prints it. It cannot be printed again: only its SHA-256 is stored.",
         discussion: """
-            The key alone goes to standard output, its number to standard error; with --json both are in one object. It covers what is \
-            named here and nothing else.
+            Standard output gets the key alone, standard error its number; with --json both are in one object. The key covers the \
+            operations, apps and environments that are named here.
             """
     )
 
-    @Argument(help: "Who is going to have it.") var name: String
+    @Argument(help: "The name of the caller that will use the key.") var name: String
     @Option(
         name: .customLong("verb"),
-        help: "What may be done with it, again for each: \(Verb.allCases.map(\.rawValue).joined(separator: ", ")).",
+        help: "An operation that the key permits; may be given several times: \(Verb.allCases.map(\.rawValue).joined(separator: ", ")).",
         transform: { text in
-            guard let verb = Verb(rawValue: text) else { throw ValidationError("'\(text)' is no verb: see --help") }
+            guard let verb = Verb(rawValue: text) else { throw ValidationError("'\(text)' is not a verb: see --help") }
             return verb
         }
     )
     var verbs: [Verb] = []
-    @Option(name: .customLong("app"), help: "A bundle id that it is for, again for each; any app when none is named.")
+    @Option(name: .customLong("app"), help: "An app's bundle id; may be given several times (default: any app).")
     var apps: [String] = []
     @Option(
         name: .customLong("environment"),
-        help: "An environment that it is for, again for each (default: Production).",
+        help: "An environment; may be given several times (default: Production).",
         transform: { text in
             guard ["Production", "Sandbox"].contains(text) else { throw ValidationError("'\(text)' is neither Production nor Sandbox") }
             return AppStoreEnvironment(rawValue: text)
@@ -57,7 +58,7 @@ struct KeyCreate: AsyncParsableCommand {
         if options.json {
             options.print(["id": .integer(keyID), "name": .string(name), "key": .string(key.text)])
         } else {
-            LogOutput.standardError.write("key \(keyID) for \(name): it is shown only now\n")
+            LogOutput.standardError.write("key \(keyID) for \(name): it cannot be shown again\n")
             print(key.text)
         }
     }

@@ -1,12 +1,13 @@
 import AppStore
 import ArgumentParser
 import ShopAPI
+import StrictJSON
 
-/// `appstore-inbox key list`: the keys and what they cover, revoked ones too.
+/// `appstore-inbox key list`: lists the keys and their scopes, including revoked keys.
 struct KeyList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the keys, what they cover and when they were used last (to the hour); with --json one object a line."
+        abstract: "Lists the keys, their scopes and when each was last used (to the hour); with --json one object a line."
     )
 
     @OptionGroup var options: KeyOptions

@@ -1,13 +1,14 @@
 import AppStore
 import ArgumentParser
 import ShopAPI
+import StrictJSON
 
-/// `appstore-inbox key revoke`: ends a key.
+/// `appstore-inbox key revoke`: revokes a key.
 struct KeyRevoke: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Ends a key: from now on it opens nothing.",
-        discussion: "To revoke a key again changes nothing and is no failure."
+        abstract: "Revokes a key: requests with it are refused from now on.",
+        discussion: "Revoking a revoked key changes nothing and succeeds."
     )
 
     @Argument(help: "The key's number, as `key list` shows it.") var id: Int32
@@ -18,7 +19,7 @@ struct KeyRevoke: AsyncParsableCommand {
         if options.json {
             options.print(["id": .integer(id), "revoked": .bool(revoked)])
         } else {
-            print(revoked ? "Key \(id) is revoked." : "Key \(id) was revoked before.")
+            print(revoked ? "Key \(id) is revoked." : "Key \(id) was already revoked.")
         }
     }
 }

@@ -3,18 +3,18 @@ import Glibc
 import Synchronization
 
 /// Where log lines go.
-struct LogOutput: Sendable {
+package struct LogOutput: Sendable {
     let now: @Sendable () -> Timestamp
-    let write: @Sendable (String) -> Void
+    package let write: @Sendable (String) -> Void
 
     /// Standard error, one write for each line, so that lines of several processes do not mix.
-    static let standardError = LogOutput(now: currentTime) { line in
+    package static let standardError = LogOutput(now: currentTime) { line in
         let bytes = Array(line.utf8)
         writing.withLock { _ in
             var written = 0
             while written < bytes.count {
                 let count = bytes[written...].withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-                // There is no place left to report it: a log that cannot be written is not a reason to end.
+                // Standard error has failed, so the failure cannot be reported. The process continues without its log.
                 if count < 0 && errno != EINTR { return }
                 if count > 0 { written += count }
             }
@@ -29,7 +29,7 @@ struct LogOutput: Sendable {
 
     private static let writing = Mutex(())
 
-    /// Whether standard error is a stream of the systemd journal: `JOURNAL_STREAM` is inherited, so device and inode are compared.
+    /// Whether standard error is a stream of the systemd journal. A child inherits `JOURNAL_STREAM`, so device and inode are compared.
     static func isJournal(environment: [String: String]) -> Bool {
         var status = stat()
         guard let stream = environment["JOURNAL_STREAM"], fstat(STDERR_FILENO, &status) == 0 else { return false }

@@ -5,23 +5,23 @@ import Logging
 struct LogStyle: Sendable, Equatable {
     /// One JSON object instead of text.
     let isJSON: Bool
-    /// Whether the line begins with `<N>`, from which the journal takes the priority; anything else would read it as part of the text.
+    /// Whether a line begins with `<N>`, from which only the journal reads the priority.
     let hasPriority: Bool
 
-    /// Chooses for a process whose standard error is the journal, or something else.
+    /// The style for the setting `log-format`, where `auto` depends on whether standard error is the journal.
     init(format: LogSettings.Format, isJournal: Bool) {
         isJSON = format == .json || (format == .auto && isJournal)
         hasPriority = isJournal
     }
 
-    /// Why a command ends, for people: in the journal each line is an error.
-    static func lastWords(_ message: String, isJournal: Bool) -> String {
+    /// The lines with which a command reports why it fails; in the journal each is an error.
+    static func failureLines(_ message: String, isJournal: Bool) -> String {
         let priority = isJournal ? "<\(Logger.Level.error.journalPriority)>" : ""
         return message.split(separator: "\n").map { "\(priority)\($0)\n" }.joined()
     }
 
-    /// Why a daemon ends: each line of the message is an error in its log.
-    func lastWords(_ message: String, label: String, at time: Timestamp) -> String {
+    /// The log lines with which a daemon reports why it fails: one error for each line of the message.
+    func failureLines(_ message: String, label: String, at time: Timestamp) -> String {
         message.split(separator: "\n").map { line(level: .error, label: label, message: String($0), metadata: [:], at: time) }.joined()
     }
 
@@ -64,7 +64,7 @@ extension Logger.Level {
 }
 
 extension String {
-    /// A newline in a message must not begin a log line of its own.
+    /// Control characters become spaces: a line feed in a message would begin a forged log line.
     fileprivate var onOneLine: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
     }

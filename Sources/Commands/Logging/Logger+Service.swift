@@ -2,7 +2,7 @@ import FoundationEssentials
 import Logging
 
 extension Logger {
-    /// The logger of one command, with the level and the shape that the settings ask for.
+    /// The logger of one command, with the level and the format of the settings.
     static func service(_ command: String, _ reader: SettingsReader) throws(SettingsError) -> Logger {
         let settings = try LogSettings(reader)
         let style = LogStyle(

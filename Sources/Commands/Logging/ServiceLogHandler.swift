@@ -1,6 +1,6 @@
 import Logging
 
-/// Writes each event as one line to standard error: JSON for machines, readable text for people.
+/// Writes each log event as one line to standard error, in JSON or as text.
 struct ServiceLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]

@@ -1,7 +1,7 @@
 import Logging
 
 extension String {
-    /// Appends a JSON string, escaped as RFC 8259 asks.
+    /// Appends a JSON string, escaped as RFC 8259 §7 requires.
     mutating func appendJSON(_ text: String) {
         append("\"")
         for scalar in text.unicodeScalars {
@@ -20,7 +20,7 @@ extension String {
         append("\"")
     }
 
-    /// Appends metadata, the members of an object in the order of their names.
+    /// Appends metadata as JSON, with the members of an object sorted by name.
     mutating func appendJSON(_ value: Logger.MetadataValue) {
         switch value {
         case .dictionary(let members):

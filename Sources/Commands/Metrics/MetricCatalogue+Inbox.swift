@@ -1,23 +1,23 @@
-import Inbox
+import InboxQueue
 import Prometheus
 
 extension MetricCatalogue {
-    /// The inbox as the database tells it; every worker shows the same, as of its own last question.
+    /// The state of the inbox, read from the database. Every worker exposes the same metrics, as of its own last query.
     static let inbox = [up, age] + gauges.map(\.description)
 
     private static let up = MetricDescription(
         "appstore_inbox_statistics_up",
         .gauge,
-        "1 when the last question for the inbox's numbers, asked every 15 seconds or so, was answered; without an answer they are absent."
+        "1 when the last query for the inbox metrics succeeded, 0 when it failed; they are absent then. It runs about every 15 seconds."
     )
 
     private static let age = MetricDescription(
         "appstore_inbox_statistics_age_seconds",
         .gauge,
-        "How old the inbox's numbers are: seldom more than the 15 seconds between two questions, or a minute where answers take long."
+        "Age of the inbox metrics: seldom more than 15 seconds, the interval of their query, or a minute where the query is slow."
     )
 
-    /// A number of the inbox, and where it comes from; nil where nothing is that could be old.
+    /// A metric of the inbox and its value in the statistics; the value is nil where no event has such an age.
     private struct Gauge {
         let description: MetricDescription
         let value: @Sendable (InboxStatistics) -> Double?
@@ -36,39 +36,39 @@ extension MetricCatalogue {
         Gauge("unsettled_events", "Events without outcome: the sum of both while they are exact, else PostgreSQL's own estimate.") {
             Double($0.unsettled)
         },
-        Gauge("isolated_events", "Events that run by themselves: their batch was lost, or they took too long. \(counted)") {
+        Gauge("isolated_events", "Events that run one to a batch: their batch was lost, or they took too long. \(counted)") {
             Double($0.isolated)
         },
-        Gauge("failed_events", "Dead letters: events that failed for good and wait for a person. \(counted)") { Double($0.failed) },
+        Gauge("failed_events", "Dead letters: events that failed for good and wait for an operator. \(counted)") { Double($0.failed) },
         Gauge("overdue_seconds", "For how long the first ready event has been due; 0 when none is. Exact.") {
             $0.overdue?.inSeconds ?? 0
         },
-        Gauge("oldest_unsettled_age_seconds", "Since the arrival of the oldest event without outcome; 0 when there is none. Exact.") {
+        Gauge("oldest_unsettled_age_seconds", "Time since the oldest event without outcome arrived; 0 when there is none. Exact.") {
             $0.oldestUnsettled?.inSeconds ?? 0
         },
         Gauge(
             "last_notification_age_seconds",
-            "Since the arrival of the last genuine notification that was settled, absent before the first. Exact, or a lower bound where "
+            "Time since the last genuine notification that was settled arrived; absent before the first. Exact, or a lower bound where "
                 + "none is among the newest \(InboxStatistics.countedTo) outcomes."
         ) { $0.silence?.inSeconds },
-        Gauge("lost_batches", "Batches whose process died, and whose events are not back in the queue yet. Exact.") {
+        Gauge("lost_batches", "Batches whose process died and whose events are not yet back in the queue. Exact.") {
             Double($0.lostBatches)
         },
-        Gauge("partitions", "Partitions of the inbox, the default one included. Exact.") { Double($0.partitions) },
+        Gauge("partitions", "Partitions of the inbox, including the default partition. Exact.") { Double($0.partitions) },
         Gauge(
             "oldest_snapshot_age_seconds",
             "Age of the oldest snapshot of a session or prepared transaction, which keeps vacuum from removing dead rows. Exact for the "
-                + "sessions that may be seen: see snapshots_complete."
+                + "sessions that this role may see: see snapshots_complete."
         ) { $0.snapshotAge?.inSeconds ?? 0 },
-        Gauge("oldest_snapshot_age_transactions", "The xmin age: the same in transactions, replication slots included.") {
+        Gauge("oldest_snapshot_age_transactions", "The xmin age of the oldest snapshot in transactions, including replication slots.") {
             Double($0.snapshotTransactions)
         },
-        Gauge("snapshots_complete", "1 when the sessions of all roles were looked at for the oldest snapshot, 0 when only the owner's.") {
+        Gauge("snapshots_complete", "1 when the oldest snapshot is that of the sessions of all roles, 0 when only of the owner's.") {
             $0.seesAllSessions ? 1 : 0
         },
     ]
 
-    /// Exposes the latest numbers of a collector.
+    /// Exposes the latest statistics of a collector.
     static func expose(_ collector: StatisticsCollector, in registry: MetricRegistry) {
         registry.observe(up.name) { collector.latest == nil ? 0 : 1 }
         registry.observe(age.name) { collector.age?.inSeconds }

@@ -1,18 +1,18 @@
-import Inbox
+import InboxQueue
 import Prometheus
 
 /// Every metric of the daemons: name, kind and meaning, in one table.
 enum MetricCatalogue {
-    /// What `appstore-inbox ingest` shows.
+    /// The metrics of `appstore-inbox ingest`.
     static let ingest = http + database + receiver + api
-    /// What `appstore-inbox worker` shows.
+    /// The metrics of `appstore-inbox worker`.
     static let worker = http + database + batches + maintenance + inbox + outbox
 
-    /// Bounds in seconds around what the README promises: milliseconds in the usual case, seconds in trouble.
+    /// Bounds in seconds around the latencies that the README promises.
     private static let latencies = MetricDescription.Kind.histogram(
         bounds: [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
     )
-    /// Bounds in seconds for what an event waits: from milliseconds to a day.
+    /// Bounds in seconds for the time that an event waits, up to a day.
     private static let delays = MetricDescription.Kind.histogram(
         bounds: [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 86_400]
     )
@@ -23,11 +23,11 @@ enum MetricCatalogue {
     private static let sizes = MetricDescription.Kind.histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000])
 
     private static let http = [
-        MetricDescription("appstore_inbox_http_connections", .gauge, "Open connections of clients, by listener."),
+        MetricDescription("appstore_inbox_http_connections", .gauge, "Open client connections, by listener."),
         MetricDescription(
             "appstore_inbox_http_refused_total",
             .counter,
-            "Requests that were refused, by listener, status and the end of the problem's type."
+            "Refused requests, by listener, status and the last part of the problem's type."
         ),
     ]
 
@@ -35,22 +35,22 @@ enum MetricCatalogue {
         MetricDescription(
             "appstore_inbox_database_connections",
             .gauge,
-            "Connections to PostgreSQL, by pool and state: idle, lent, opening, or unanswered, whose COMMIT the server has still to answer."
+            "Connections to PostgreSQL, by pool and state: idle, lent, opening, or unanswered (COMMIT sent, no answer yet)."
         ),
         MetricDescription(
             "appstore_inbox_database_connections_opened_total",
             .counter,
-            "Connections to PostgreSQL that were opened, by pool: ingest, api, worker, or markers, the worker's one for crash markers."
+            "Opened connections to PostgreSQL, by pool: ingest, api, worker, or markers (the worker's connection for crash markers)."
         ),
         MetricDescription(
             "appstore_inbox_database_connections_lost_total",
             .counter,
-            "Connections to PostgreSQL that broke, timed out or died, by pool: each is a reconnect to come."
+            "Connections to PostgreSQL that broke or timed out, by pool."
         ),
         MetricDescription(
             "appstore_inbox_database_connection_failures_total",
             .counter,
-            "Attempts to connect to PostgreSQL that did not succeed, by pool."
+            "Failed attempts to connect to PostgreSQL, by pool."
         ),
     ]
 
@@ -58,21 +58,21 @@ enum MetricCatalogue {
         MetricDescription(
             "appstore_inbox_ingest_accepted_total",
             .counter,
-            "Notifications that were committed to the inbox and answered with 200, by route."
+            "Notifications committed to the inbox and answered with 200, by route."
         ),
-        MetricDescription("appstore_inbox_ingest_accepted_bytes_total", .counter, "Bytes of their bodies, by route."),
-        MetricDescription("appstore_inbox_ingest_accept_seconds", latencies, "From the last byte of a notification to its commit."),
+        MetricDescription("appstore_inbox_ingest_accepted_bytes_total", .counter, "Bytes of accepted notifications, by route."),
+        MetricDescription("appstore_inbox_ingest_accept_seconds", latencies, "Time from the last byte of a notification to its commit."),
         MetricDescription("appstore_inbox_ingest_batch_events", sizes, "Notifications that shared a commit."),
-        MetricDescription("appstore_inbox_ingest_commit_seconds", latencies, "One commit of a batch, getting a connection included."),
+        MetricDescription("appstore_inbox_ingest_commit_seconds", latencies, "Time to commit a batch, with the wait for a connection."),
         MetricDescription(
             "appstore_inbox_ingest_commit_failures_total",
             .counter,
-            "Batches that were not confirmed; their senders were told 503 and come again."
+            "Batches whose commit was not confirmed; their senders got 503 and retry."
         ),
         MetricDescription(
             "appstore_inbox_ingest_reserved_bytes",
             .gauge,
-            "Memory reserved for bodies that are being received or stored; 503 beyond memory-limit."
+            "Memory reserved for bodies being received or stored; requests beyond memory-limit get 503."
         ),
         MetricDescription("appstore_inbox_ingest_waiting_events", .gauge, "Notifications that wait for a batch."),
         MetricDescription("appstore_inbox_ingest_waiting_bytes", .gauge, "Bytes of notifications that wait for a batch."),
@@ -83,12 +83,12 @@ enum MetricCatalogue {
         MetricDescription(
             "appstore_inbox_api_answered_total",
             .counter,
-            "Requests of the shop's own backend that were answered, by operation and status."
+            "Answered requests of the shop's own backend, by operation and status."
         ),
         MetricDescription(
             "appstore_inbox_api_answer_seconds",
             delays,
-            "From such a request to its answer, by operation; those that wait for an outcome included."
+            "Time from a request of the shop's own backend to its answer, by operation, including waits for an outcome."
         ),
     ]
 
@@ -96,61 +96,61 @@ enum MetricCatalogue {
         MetricDescription(
             "appstore_inbox_worker_outcomes_total",
             .counter,
-            "Events that this worker settled, by notification type (none: nothing verified; other: not known to this version) and result."
+            "Events that this worker settled, by result and notification type (none: not verified; other: unknown to this version)."
         ),
-        MetricDescription("appstore_inbox_worker_retries_total", .counter, "Attempts that failed and will be repeated."),
-        MetricDescription("appstore_inbox_worker_batch_events", sizes, "Events in a batch that was committed."),
-        MetricDescription("appstore_inbox_worker_batch_seconds", latencies, "One batch from its claim to its commit."),
+        MetricDescription("appstore_inbox_worker_retries_total", .counter, "Attempts that failed and will be retried."),
+        MetricDescription("appstore_inbox_worker_batch_events", sizes, "Events in a committed batch."),
+        MetricDescription("appstore_inbox_worker_batch_seconds", latencies, "Time from a batch's claim to its commit."),
         MetricDescription(
             "appstore_inbox_worker_batches_lost_total",
             .counter,
             "Batches that were not committed; their events stayed in the inbox."
         ),
         MetricDescription(
-            "appstore_inbox_worker_suspects_total",
+            "appstore_inbox_worker_isolated_total",
             .counter,
-            "Events of lost batches, and those whose preparation took too long, as this worker found them; they run alone from then on."
+            "Events that this worker isolated: those of lost batches, and those whose preparation took too long. They run one to a batch."
         ),
         MetricDescription(
             "appstore_inbox_worker_deaths_total",
             .counter,
-            "Deaths of a process that had only one event in its hands, as this worker found them; three make the event failed."
+            "Deaths of a process with only one event in flight, as this worker found them; three make the event failed."
         ),
         MetricDescription("appstore_inbox_worker_batch_splits_total", .counter, "Times that a batch was split around an error."),
         MetricDescription(
             "appstore_inbox_worker_contested_total",
             .counter,
-            "Events let go, to be taken again soon, since another batch of this worker was merging the same contract."
+            "Events released, to be claimed again soon, since another batch of this worker was merging the same contract."
         ),
         MetricDescription(
             "appstore_inbox_worker_delay_seconds",
             delays,
-            "From an event's arrival, by the database's clock, to the commit of its outcome; a requeued event counts from its arrival, too."
+            "Time from an event's arrival to the commit of its outcome, by the database's clock; the same for a requeued event."
         ),
         MetricDescription(
             "appstore_inbox_worker_verification_seconds",
             computations,
-            "Verifying and interpreting one event, on one core, without the database."
+            "Time to verify and interpret one event on one core, without the database."
         ),
         MetricDescription(
             "appstore_inbox_worker_chain_cache_hits_total",
             .counter,
-            "Signatures whose certificate chain had been verified before."
+            "Signatures whose certificate chain was in the cache of verified chains."
         ),
         MetricDescription(
             "appstore_inbox_worker_chain_cache_misses_total",
             .counter,
-            "Signatures whose certificate chain had to be verified."
+            "Signatures whose certificate chain was not in the cache and was verified."
         ),
     ]
 
     private static let maintenance = [
-        MetricDescription("appstore_inbox_maintenance_steps_total", .counter, "Steps of partitioning and ageing, by task."),
+        MetricDescription("appstore_inbox_maintenance_steps_total", .counter, "Steps of partitioning and retention, by task."),
         MetricDescription("appstore_inbox_maintenance_rows_total", .counter, "Rows or events that these steps changed, by task."),
         MetricDescription(
             "appstore_inbox_maintenance_failures_total",
             .counter,
-            "Steps that failed and will be tried again, by task; those that only made way for others not counted."
+            "Steps that failed and will be retried, by task; not counted: steps that only yielded to a lock."
         ),
     ]
 }

@@ -3,7 +3,7 @@ import Postgres
 import Prometheus
 
 extension MetricRegistry {
-    /// Exposes what the slots of a pool hold, and what has happened to its connections.
+    /// Exposes the connections of a pool by state, and how many it opened and lost.
     func observe(_ pool: ConnectionPool, as name: String) {
         let dimensions = [("pool", name)]
         observe("appstore_inbox_database_connections", dimensions + [("state", "idle")]) { Double(pool.slots.idle) }
@@ -15,7 +15,7 @@ extension MetricRegistry {
         observe("appstore_inbox_database_connection_failures_total", dimensions) { Double(pool.counts.failed) }
     }
 
-    /// Exposes how often a verifier knew a chain.
+    /// Exposes the hits and misses of a verifier's cache of chains.
     func observe(_ verifier: Verifier) {
         observe("appstore_inbox_worker_chain_cache_hits_total") { Double(verifier.chainCacheCounts.hits) }
         observe("appstore_inbox_worker_chain_cache_misses_total") { Double(verifier.chainCacheCounts.misses) }

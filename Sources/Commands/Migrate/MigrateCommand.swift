@@ -7,10 +7,10 @@ import Schema
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Brings the database to this program's schema. Safe to run again, and by several at once.",
+        abstract: "Brings the database to this program's schema. Safe to run repeatedly and concurrently.",
         discussion: """
             Run it as a superuser, as a role that may create roles, or as a member of appstore_owner once sql/roles.sql has been run. \
-            Exit codes: 0 the schema is current, 1 it could not be made so or --check found a difference, 2 wrong usage, 78 wrong settings.
+            Exit codes: 0 the schema is current, 1 the migration failed or --check found a difference, 2 wrong usage, 78 wrong settings.
             """
     )
 
@@ -24,7 +24,7 @@ struct MigrateCommand: AsyncParsableCommand {
         let reader = try service.reader(database)
         let logger = try Logger.service("migrate", reader)
         var options = try ConnectionOptions(DatabaseSettings(reader), command: "migrate", role: nil)
-        // Another run may be at it, and an index may take its time.
+        // A concurrent run and the creation of an index may both take long.
         options.statementDeadline = .seconds(3600)
         let connection = try await Connection.open(options, logger: logger)
         let migrator = SchemaMigrator(connection: connection, logger: logger)

@@ -4,7 +4,7 @@ import ArgumentParser
 struct DiscardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",
-        abstract: "Ends events that failed, were rejected or unhandled; by number also waiting ones.",
+        abstract: "Discards events that are failed, rejected or unhandled; by number also events that wait.",
         discussion: RepairOptions.discussion
     )
 

@@ -1,8 +1,9 @@
 import AppStore
 import Postgres
 import SQL
+import StrictJSON
 
-/// The repairs that SQL offers, for one action and with one note.
+/// Calls the repair functions of the schema, for one action and with one note.
 struct RepairClient: Sendable {
     enum Action: String, Sendable {
         case requeue
@@ -16,7 +17,7 @@ struct RepairClient: Sendable {
 
     let connection: Connection
     let action: Action
-    /// Of a discard: the reason.
+    /// For a discard: the reason of the outcomes.
     let note: String?
 
     /// How many events meet the conditions.
@@ -31,7 +32,7 @@ struct RepairClient: Sendable {
         )
     }
 
-    /// Repairs one event, whatever its outcome is.
+    /// Repairs one event with any outcome.
     func repair(event: Int64) async throws(Refusal) {
         let done: Int
         do {
@@ -48,7 +49,7 @@ struct RepairClient: Sendable {
         if done == 0 { throw Refusal(reason: "a worker or another repair holds it; try again in some seconds") }
     }
 
-    /// Repairs up to 1,000 events in one transaction and says how many there were.
+    /// Repairs up to 1,000 events in one transaction and returns their number.
     func repairAtOnce(_ filter: JSONObject) async throws -> Int {
         switch action {
         case .requeue:

@@ -1,6 +1,7 @@
 import AppStore
 import ArgumentParser
-import Inbox
+import InboxQueue
+import StrictJSON
 
 /// The settled events that a repair selects: those that meet every given condition.
 struct RepairConditions: ParsableArguments {
@@ -13,7 +14,7 @@ struct RepairConditions: ParsableArguments {
     @Option(help: ArgumentHelp("Received at this instant or later, such as 2026-01-31T12:00:00Z.", valueName: "INSTANT")) var from: String?
     @Option(help: ArgumentHelp("Received before this instant.", valueName: "INSTANT")) var before: String?
 
-    /// The conditions by the names that SQL has for them.
+    /// The conditions, named as the members of the SQL filter.
     var filter: JSONObject {
         let named = [
             ("result", result?.rawValue), ("reason", reason), ("notification_type", type), ("subtype", subtype), ("bundle_id", app),

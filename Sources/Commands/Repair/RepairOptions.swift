@@ -2,7 +2,7 @@ import ArgumentParser
 import Logging
 import Postgres
 
-/// What `requeue` and `discard` have in common.
+/// Options that `requeue` and `discard` share.
 struct RepairOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("Events by number, or ranges of them.", valueName: "event")) var events: [String] = []
     @OptionGroup(title: "Conditions") var conditions: RepairConditions
@@ -12,9 +12,10 @@ struct RepairOptions: ParsableArguments {
     @OptionGroup(title: "Settings") var service: ServiceOptions
 
     static let discussion = """
-        Needs a role that may repair, such as appstore_operator. Events are named by number, or by conditions, all of which must be met. Up to \
-        1,000 are repaired in one transaction. More are repaired in steps, each of which is committed: fresh events go first, and the command \
-        waits between the steps while many are due. Ctrl-C ends it. What it has repaired stays repaired; the same command repairs the rest.
+        Needs a role that may repair, such as appstore_operator. Select events by number, or by conditions; an event must meet all of \
+        them. Up to 1,000 events are repaired in one transaction, more in steps with a commit each. Between the steps the command waits \
+        while many events are due, so that fresh events go first. After Ctrl-C repaired events stay repaired; the same command repairs \
+        the rest.
 
         With --json each line is one object: {"state": "running", "expected", "repaired"} after a step, {"state": "done", "repaired"} at \
         the end, {"event", "error"} of a named event that could not be repaired, {"events"} of a dry run.
@@ -26,7 +27,7 @@ struct RepairOptions: ParsableArguments {
     func validate() throws {
         if events.isEmpty == conditions.isEmpty { throw ValidationError("name either events or conditions, such as --result failed") }
         for text in events where EventSelection(text) == nil { throw ValidationError("an event must be ID or FIRST-LAST, not \"\(text)\"") }
-        // Each range by itself first: the sum of large ones may be no number.
+        // Each range is checked before the sum, which could overflow.
         if selected.contains(where: { $0.count > 1000 }) || selected.reduce(0, { $0 + $1.count }) > 1000 {
             throw ValidationError("at most 1,000 events can be named: use conditions")
         }

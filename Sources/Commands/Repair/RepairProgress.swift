@@ -1,22 +1,23 @@
 import AppStore
+import StrictJSON
 
-/// How far a repair in steps is.
+/// The progress of a repair in steps.
 struct RepairProgress: Hashable, Sendable {
-    /// How many events met the conditions at the beginning.
+    /// The number of events that met the conditions at the beginning.
     let expected: Int
     let repaired: Int
 
-    /// Whole per cents, at most 99: more events may have come to meet the conditions.
+    /// Whole per cents, at most 99: more events may meet the conditions by now.
     var percent: Int { expected > 0 ? min(99, repaired * 100 / expected) : 0 }
 
-    /// A bar of that many characters, with per cents and the time left at the rate so far.
+    /// A bar of `width` characters, with per cents and the time left at the rate so far.
     func bar(width: Int, after elapsed: Duration) -> String {
         let filled = width * percent / 100
         let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
         return "[\(bar)] \(percent) % \(words(after: elapsed))"
     }
 
-    /// The same without a bar.
+    /// The progress as text without a bar.
     func words(after elapsed: Duration) -> String {
         let words = "\(repaired) of \(expected)"
         let seconds = elapsed.components.seconds
@@ -31,7 +32,7 @@ struct RepairProgress: Hashable, Sendable {
 }
 
 extension Int {
-    /// Seconds in words: `45 s`, `12 min`, `3 h`.
+    /// Seconds as `45 s`, `12 min`, `3 h`.
     fileprivate var asDuration: String {
         switch self {
         case ..<90: "\(self) s"

@@ -1,6 +1,7 @@
 import AppStore
+import StrictJSON
 
-/// What a repair prints: on a terminal a progress bar, else lines, with `--json` one object a line.
+/// Prints a repair: a progress bar on a terminal, else lines; with `--json` one object a line.
 struct RepairReport: Sendable {
     let action: RepairClient.Action
     let isJSON: Bool
@@ -10,7 +11,7 @@ struct RepairReport: Sendable {
         say(["events": .integer(events)], "\(events.ofEvents) would be \(action.participle).")
     }
 
-    /// - Parameter afterBar: Whether a bar is shown, which this replaces.
+    /// - Parameter afterBar: Whether a progress bar is shown, which this line replaces.
     func repaired(_ events: Int, afterBar: Bool = false) {
         if afterBar, isTerminal, !isJSON { StandardOutput.write("\r\u{1B}[K") }
         say(["state": "done", "repaired": .integer(events)], "\(events.ofEvents) \(events == 1 ? "is" : "are") \(action.participle).")
@@ -23,7 +24,7 @@ struct RepairReport: Sendable {
     func begins(events: Int) {
         guard !isJSON else { return }
         StandardOutput.write(
-            "\(events.ofEvents) will be \(action.participle) in steps. Ctrl-C ends the repair; the same command goes on with it later.\n"
+            "\(events.ofEvents) will be \(action.participle) in steps. Ctrl-C ends the repair; the same command continues it later.\n"
         )
     }
 
@@ -31,7 +32,7 @@ struct RepairReport: Sendable {
         if isJSON {
             say(progress.json, "")
         } else if isTerminal {
-            // Back to the start of the line, whose text is erased.
+            // Carriage return, then erase the line.
             StandardOutput.write("\r\u{1B}[K" + progress.bar(width: 30, after: elapsed))
         } else {
             say([:], progress.words(after: elapsed))

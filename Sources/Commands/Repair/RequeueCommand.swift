@@ -4,7 +4,7 @@ import ArgumentParser
 struct RequeueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "requeue",
-        abstract: "Runs events again, whatever their outcome is.",
+        abstract: "Runs events with any outcome again.",
         discussion: RepairOptions.discussion
     )
 

@@ -1,32 +1,32 @@
 import Postgres
 
-/// What a step of a repair returned.
+/// The result of one step of a repair.
 struct RepairStep: Sendable {
     /// Events repaired so far, in all steps.
     let repaired: Int
     let isDone: Bool
-    /// How long to wait before the next step, so that fresh events go first.
+    /// The pause before the next step, so that fresh events go first.
     let pause: Duration
-    /// What the next step needs; text of the type `appstore.repair_progress`.
+    /// The input of the next step: text of the type `appstore.repair_progress`.
     let progress: String
 }
 
-/// A repair of any number of events, one committed step after the other.
+/// Repairs any number of events in committed steps.
 struct SteppedRepair {
-    /// Takes the step that follows this progress.
+    /// Runs the step that follows this progress.
     let step: (_ progress: String?) async throws -> RepairStep
     let pause: (Duration) async throws -> Void
-    /// Gets a step that repaired events, and the time since the beginning.
+    /// Called with a step and the time since the beginning.
     let report: (RepairStep, Duration) -> Void
 
-    /// How long to wait when another transaction holds events of the next step.
+    /// The pause when another transaction holds events of the next step.
     static let lockPause: Duration = .seconds(5)
-    /// How long a step may do nothing but wait before it is reported, too.
-    private static let silence: Duration = .seconds(10)
+    /// The longest interval between reports, also while no step repairs an event.
+    private static let reportInterval: Duration = .seconds(10)
 
-    /// Takes all steps and returns how many events they repaired.
+    /// Runs all steps and returns the number of repaired events.
     ///
-    /// - Throws: What a step throws; a repair is ended by it, and can be repeated. A conflict of locks is no error: the step is repeated.
+    /// - Throws: The error of a step, which ends the repair. A step that conflicts with another transaction is repeated instead.
     func run() async throws -> Int {
         let clock = ContinuousClock()
         let start = clock.now
@@ -41,7 +41,7 @@ struct SteppedRepair {
                 continue
             }
             if next.isDone { return next.repaired }
-            if next.repaired > last?.repaired ?? 0 || clock.now - reported >= Self.silence {
+            if next.repaired > last?.repaired ?? 0 || clock.now - reported >= Self.reportInterval {
                 report(next, clock.now - start)
                 reported = clock.now
             }

@@ -1,5 +1,5 @@
 import AppStore
-import Handlers
+import Interpretation
 import Postgres
 import SQL
 
@@ -7,12 +7,12 @@ import SQL
 struct EventBodies: ReplayBodies {
     private let connection: Connection
     private var selections: ArraySlice<EventSelection>
-    /// The events of the first selection that are still to be looked for.
+    /// The part of the first selection that is not read yet.
     private var rest: ClosedRange<Int64>?
     private var hasFound = false
     private var items: ArraySlice<ReplayItem> = []
 
-    /// How many bodies are held at once.
+    /// Bodies in memory at once.
     private static let page = 16
 
     init(_ selections: [EventSelection], on connection: Connection) {
@@ -34,7 +34,7 @@ struct EventBodies: ReplayBodies {
                 rest = selections.first?.events
                 hasFound = false
             }
-            // Ids have gaps, so that only a selection without any event is a mistake.
+            // Ids have gaps: only a selection without any event is an error.
             if !hasFound {
                 let reason =
                     selection.isSingle
@@ -61,8 +61,7 @@ struct EventBodies: ReplayBodies {
         rest = (last + 1)...range.upperBound
     }
 
-    /// What a client posted came through another door, with a key, and of a notification V1 the inbox keeps no secret: they are run again
-    /// where they are.
+    /// Only notifications V2 can be posted again. Client posts need a key, and the inbox does not store the secret of a notification V1.
     private static func content(_ event: Int64, _ source: String, _ row: Row) throws -> ReplayItem.Content {
         let instead = "use SELECT appstore.requeue_event(\(event))"
         switch source {

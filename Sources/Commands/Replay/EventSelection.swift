@@ -1,4 +1,4 @@
-/// Events named on the command line: `4711`, or `4711-4720`.
+/// An event or a range of events on the command line: `4711` or `4711-4720`.
 struct EventSelection: Hashable, Sendable {
     let events: ClosedRange<Int64>
 
@@ -11,6 +11,6 @@ struct EventSelection: Hashable, Sendable {
         events = first...last
     }
 
-    /// Whether one event is named, which then has to be there.
+    /// Whether a single event is named. It is an error if that event does not exist.
     var isSingle: Bool { events.lowerBound == events.upperBound }
 }

@@ -1,6 +1,7 @@
 import AppStore
+import StrictJSON
 
-/// The bodies in a file: one JSON object as a whole, or one on each line. Lines are read as they are needed, however many there are.
+/// The bodies in a file: the whole file is one JSON object, or each line is one. Lines are read one at a time.
 struct FileBodies: ReplayBodies {
     /// The largest body that the inbox takes.
     static let limit = 4 << 20
@@ -39,7 +40,7 @@ struct FileBodies: ReplayBodies {
         return nil
     }
 
-    /// What ingest would refuse is not posted.
+    /// A body that ingest would refuse is not posted.
     private static func content(of bytes: [UInt8]) -> ReplayItem.Content {
         do throws(NotificationBody.Refusal) {
             _ = try NotificationBody.signedPayload(in: bytes)
@@ -49,7 +50,7 @@ struct FileBodies: ReplayBodies {
         }
     }
 
-    /// Nil for what is no notification V1 either. One from the inbox has lost the secret that would let it in.
+    /// Nil when the body is not a notification V1. One from the inbox has no secret, so that ingest would refuse it.
     private static func legacyContent(of bytes: [UInt8]) -> ReplayItem.Content? {
         do throws(NotificationV1Body.Refusal) {
             let notification = try NotificationV1Body(bytes)

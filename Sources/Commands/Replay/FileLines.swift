@@ -1,9 +1,9 @@
 import Glibc
 import NIOPosix
 
-/// Reads a file line by line on threads that may block; white space around a line does not belong to it.
+/// Reads a file line by line on threads that may block; trims the white space around each line.
 struct FileLines {
-    /// Why it cannot be read; names the file.
+    /// A read error; names the file.
     struct Unreadable: Error, CustomStringConvertible {
         let description: String
 
@@ -24,7 +24,7 @@ struct FileLines {
     private let file: OpenFile
     private let limit: Int
     private var buffer: [UInt8] = []
-    /// Where in the buffer the next line begins.
+    /// The index of the next line in the buffer.
     private var position = 0
     private var number = 0
     private var isAtEnd = false
@@ -43,7 +43,7 @@ struct FileLines {
         file = OpenFile(descriptor: descriptor)
     }
 
-    /// The whole file when it is not longer than a line may be; to be called first. Its lines can still be read one by one.
+    /// The whole file, or nil when it is longer than `limit`. Call it before ``next()``, which still returns each line.
     mutating func wholeFile() async throws -> [UInt8]? {
         while !isAtEnd, buffer.count <= limit { try await fill() }
         return isAtEnd && buffer.count <= limit ? Self.trimmed(buffer[...]) : nil
@@ -57,7 +57,7 @@ struct FileLines {
             if let end = buffer[searched...].firstIndex(of: Self.newline) { return take(to: end, skipping: 1, isTooLong) }
             if isAtEnd { return position < buffer.count || isTooLong ? take(to: buffer.count, skipping: 0, isTooLong) : nil }
             if buffer.count - position > limit {
-                // Nobody wants it: forget what there is, keep looking for its end.
+                // The line is too long: drop these bytes and read on to its end.
                 isTooLong = true
                 position = buffer.count
             }
@@ -110,7 +110,7 @@ private final class OpenFile: Sendable {
         close(descriptor)
     }
 
-    /// Blocks until there is something; empty at the end.
+    /// Blocks until there are bytes; empty at the end of the file.
     func read(upTo count: Int) -> Result<[UInt8], Failure> {
         var bytes = [UInt8](repeating: 0, count: count)
         var length: Int

@@ -1,6 +1,6 @@
 import Postgres
 
-/// How often one body is tried, and when it is enough. Time and chance are the caller's.
+/// Decides after each attempt to post a body whether and when to retry. The caller provides time and randomness.
 struct PostAttempts {
     /// What to do after an attempt.
     enum Next: Hashable {
@@ -8,16 +8,20 @@ struct PostAttempts {
         case wait(Duration)
     }
 
-    private let patience: Duration
+    private let timeLimit: Duration
     private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(15))
     private(set) var count = 0
 
-    /// - Parameter patience: how long after the first attempt the last one may begin.
-    init(patience: Duration) {
-        self.patience = patience
+    /// - Parameter timeLimit: how long after the first attempt the last one may begin.
+    init(timeLimit: Duration) {
+        self.timeLimit = timeLimit
     }
 
-    /// Decides after an attempt: what was answered (nil: nothing, or not in time) and how long it is since the first began.
+    /// The next action after an attempt.
+    ///
+    /// - Parameters:
+    ///   - answer: nil when there was none in time.
+    ///   - elapsed: the time since the first attempt began.
     mutating func next(
         after answer: NotificationPost.Answer?,
         elapsed: Duration,
@@ -27,10 +31,10 @@ struct PostAttempts {
         if answer?.status == 200 { return .end(.taken) }
         if let status = answer?.status, !Self.mayChange(status) { return .end(.refused(status: status)) }
         let pause = max(backoff.next(using: &generator), answer?.retryAfter ?? .zero)
-        return elapsed + pause > patience ? .end(.unanswered(status: answer?.status)) : .wait(pause)
+        return elapsed + pause > timeLimit ? .end(.unanswered(status: answer?.status)) : .wait(pause)
     }
 
-    /// Whether the same body may be answered otherwise later.
+    /// Whether a retry of the same body may get another answer.
     private static func mayChange(_ status: Int) -> Bool {
         status >= 500 || status == 408 || status == 429
     }

@@ -1,12 +1,12 @@
 import AppStore
 
-/// Posts bodies, several at a time, each until it is answered for good or patience ends; then no further one is begun.
+/// Posts bodies concurrently, each until it has a final answer. When one runs out of time, no further body is started.
 struct Replay: Sendable {
     let post: NotificationPost
     /// Bodies in flight, at least 1.
     let parallel: Int
-    /// For one body.
-    let patience: Duration
+    /// How long one body is retried.
+    let timeLimit: Duration
     /// Whether nothing is posted.
     let isDryRun: Bool
 
@@ -14,11 +14,11 @@ struct Replay: Sendable {
         let origin: ReplayItem.Origin
         let outcome: ReplayOutcome
         let attempts: Int
-        /// Why there was no answer at last.
+        /// Why the last attempt got no answer.
         let problem: String?
     }
 
-    /// Posts all that `bodies` hands out; `report` is called for each in the order in which they are done.
+    /// Posts all `bodies` and calls `report` for each as it finishes.
     func run(_ bodies: inout some ReplayBodies, report: (Report) -> Void) async throws -> ReplayTally {
         var tally = ReplayTally()
         func take(_ done: Report) {
@@ -31,7 +31,7 @@ struct Replay: Sendable {
                 guard let done = try await group.next() else { return }
                 inFlight -= 1
                 take(done)
-                // Who cannot be reached by one is not reached by the others: their waiting ends too.
+                // The server is unreachable for the other bodies as well: cancel their retries.
                 if tally.resumeAt != nil { group.cancelAll() }
             }
             while let item = try await bodies.next() {
@@ -53,7 +53,7 @@ struct Replay: Sendable {
     }
 
     private func send(_ body: [UInt8], as kind: NotificationV1Body.Kind, from origin: ReplayItem.Origin) async -> Report {
-        var attempts = PostAttempts(patience: patience)
+        var attempts = PostAttempts(timeLimit: timeLimit)
         var generator = SystemRandomNumberGenerator()
         let start = ContinuousClock.now
         while true {
@@ -70,7 +70,7 @@ struct Replay: Sendable {
                 do {
                     try await Task.sleep(for: pause)
                 } catch {
-                    // Another body's patience has ended: this one is left for the next time.
+                    // Another body has run out of time: the next run posts this one.
                     let outcome = ReplayOutcome.unanswered(status: answer?.status)
                     return Report(origin: origin, outcome: outcome, attempts: attempts.count, problem: problem)
                 }
@@ -80,7 +80,7 @@ struct Replay: Sendable {
 }
 
 extension ReplayItem {
-    /// What becomes of it when it is not posted.
+    /// The outcome of a body that is not posted.
     fileprivate var unposted: ReplayOutcome {
         switch content {
         case .none(let reason): .notPosted(reason: reason)

@@ -1,8 +1,8 @@
 import AppStore
 
-/// One body to be posted again, and where it comes from.
+/// One body to be posted again, and its origin.
 struct ReplayItem: Sendable {
-    /// Its place: what a person looks for, and where to go on.
+    /// The body's place, which reports name and from which a replay can continue.
     enum Origin: Hashable, Comparable, Sendable {
         /// Counted from 1.
         case line(Int)
@@ -19,7 +19,7 @@ struct ReplayItem: Sendable {
     }
 }
 
-/// Hands out bodies one by one.
+/// A source of bodies.
 protocol ReplayBodies {
     /// The next one; nil at the end.
     mutating func next() async throws -> ReplayItem?

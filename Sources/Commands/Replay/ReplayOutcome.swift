@@ -1,17 +1,17 @@
-/// What became of one body.
+/// The outcome of one body.
 enum ReplayOutcome: Hashable, Sendable {
     /// Answered with 200.
     case taken
     /// A dry run: it would have been posted.
     case ready
-    /// Answered with a status that another attempt would not change.
+    /// Answered with a status that a retry would not change.
     case refused(status: Int)
-    /// There was nothing to post.
+    /// The body cannot be posted.
     case notPosted(reason: String)
-    /// Tried as long as patience lasted; the status was the last answer, nil when there was none.
+    /// The time limit has passed; the status is that of the last attempt, nil when it got no answer.
     case unanswered(status: Int?)
 
-    /// The word in the JSON that `replay` prints.
+    /// The name in the JSON that `replay` prints.
     var name: String {
         switch self {
         case .taken: "taken"

@@ -1,9 +1,10 @@
 import AppStore
+import StrictJSON
 
-/// What `appstore-inbox replay` prints: a line for each body, and one about all.
+/// Prints a replay: a line for each body and a summary.
 struct ReplayReport {
     let isJSON: Bool
-    /// The file's name, for people.
+    /// The file's name in the printed text.
     let file: String?
 
     func line(_ report: Replay.Report) -> String {
@@ -30,8 +31,8 @@ struct ReplayReport {
             let all = tally.counts.values.reduce(0, +)
             var text = "\(all) \(all == 1 ? "body" : "bodies")\(counts.isEmpty ? "" : ": " + counts.joined(separator: ", "))"
             switch tally.resumeAt {
-            case .line(let line): text += "\nstopped at line \(line): go on with --start-line \(line)"
-            case .event(let event): text += "\nstopped at event \(event): go on with --event from there"
+            case .line(let line): text += "\nstopped at line \(line): continue with --start-line \(line)"
+            case .event(let event): text += "\nstopped at event \(event): continue with --event from there"
             case nil: break
             }
             return text

@@ -1,11 +1,10 @@
-/// What became of all bodies, and where to go on when it was not finished.
+/// Counts the outcomes of all bodies and remembers where an unfinished replay can continue.
 struct ReplayTally: Equatable {
     private(set) var counts: [String: Int] = [:]
-    /// The first body that has to be posted still; nil when all were dealt with. Later ones may have been taken: to post those again does
-    /// no harm.
+    /// The first body that still has to be posted; nil when none has. Later ones may have been taken; posting them again does no harm.
     private(set) var resumeAt: ReplayItem.Origin?
 
-    /// Whether there was anything, and all of it was taken (a dry run: could be).
+    /// Whether there was a body, and all were taken (in a dry run: could be posted).
     var isComplete: Bool {
         let (done, all) = (counts["taken", default: 0] + counts["ready", default: 0], counts.values.reduce(0, +))
         return all > 0 && done == all && resumeAt == nil
@@ -16,7 +15,7 @@ struct ReplayTally: Equatable {
         if case .unanswered = outcome { leave(origin) }
     }
 
-    /// Notes a body that was not tried.
+    /// Records a body that still has to be posted.
     mutating func leave(_ origin: ReplayItem.Origin) {
         resumeAt = min(resumeAt ?? origin, origin)
     }

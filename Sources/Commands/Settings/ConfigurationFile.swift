@@ -1,13 +1,13 @@
 import Configuration
 import FoundationEssentials
 
-/// A JSON object whose members are named as the settings are: `{"listen": "127.0.0.1:8080", "apps": ["com.example.app"]}`.
+/// A JSON object with a member for each setting: `{"listen": "127.0.0.1:8080", "apps": ["com.example.app"]}`.
 struct ConfigurationFile {
     let path: String
-    /// The members as text, for the settings' own parsers.
+    /// The members as text, which each setting parses.
     let values: [String: String]
 
-    /// - Throws: ``SettingsError`` when the file cannot be read, is not such an object or has a member that is no setting.
+    /// - Throws: ``SettingsError`` when the file cannot be read, is not such an object or has a member that is not a setting.
     init(path: String) throws(SettingsError) {
         self.path = path
         let members: [String: Member]
@@ -20,7 +20,7 @@ struct ConfigurationFile {
         }
         let known = Set(Settings.all.map(\.name))
         let unknown = members.keys.filter { !known.contains($0) }.sorted()
-        guard unknown.isEmpty else { throw SettingsError(unknown.map { "\(path): \($0) is no setting" }) }
+        guard unknown.isEmpty else { throw SettingsError(unknown.map { "\(path): \($0) is not a setting" }) }
         values = members.mapValues(\.text)
     }
 

@@ -2,10 +2,10 @@ import Postgres
 import SQL
 
 extension ConnectionOptions {
-    /// What `pg_stat_activity` shows says which command it is, unless the connection string names something else.
+    /// Names the command in `application_name`, unless the connection string sets another name.
     ///
-    /// - Parameter role: The role of `sql/roles.sql` whose settings the session gets where it did not log in as that role, such as under SET
-    ///   ROLE. Behind a pooler it gets none: what it set would be left to other sessions.
+    /// - Parameter role: The role of `sql/roles.sql` whose settings the session adopts where it did not log in as that role, for instance
+    ///   under SET ROLE. Behind a pooler it adopts none, since they would leak into other sessions.
     init(_ settings: DatabaseSettings, command: String, role: String?) throws {
         try self.init(settings.url)
         if applicationName == "appstore-inbox" { applicationName = "appstore-inbox \(command)" }

@@ -2,7 +2,7 @@
 struct DatabaseSettings: Sendable {
     /// Anything that libpq takes; secret.
     let url: String
-    /// Whether statements may be prepared under a name.
+    /// Whether named prepared statements are used.
     let isPrepared: Bool
 
     /// - Throws: ``SettingsError`` with everything that is wrong.
@@ -12,7 +12,7 @@ struct DatabaseSettings: Sendable {
         isPrepared = try reader.required(Settings.prepared)
     }
 
-    /// The same PostgreSQL by another connection string, for another role.
+    /// The same PostgreSQL server through another connection string, for another role.
     init(url: String, like other: DatabaseSettings) {
         self.url = url
         isPrepared = other.isPrepared

@@ -1,9 +1,9 @@
 import AppStore
 
-/// A root certificate of one's own, trusted beside Apple's for the environments it is configured for.
+/// A root certificate that is trusted in addition to Apple's, for some environments.
 struct ExtraRoot: Hashable, Sendable {
     /// A PEM or DER file.
     let path: String
-    /// What it may vouch for.
+    /// The environments for which it is trusted.
     let environments: Set<AppStoreEnvironment>
 }

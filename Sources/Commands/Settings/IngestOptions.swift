@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The options of `appstore-inbox ingest` that no other command has.
+/// The options that only `appstore-inbox ingest` has.
 struct IngestOptions: SettingsOptions {
     @Option(help: Settings.listen.description.help) private var listen: String?
     @Option(help: Settings.adminListen.description.help) private var adminListen: String?

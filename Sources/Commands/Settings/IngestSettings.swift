@@ -8,15 +8,15 @@ struct IngestSettings: Sendable {
     let listen: ListenAddress
     /// Where `/livez` and `/readyz` answer even when the first listener is full.
     let adminListen: ListenAddress
-    /// The interface for the shop's own backend; nil when it is off.
+    /// The API for the shop's own backend; nil when it is off.
     let api: API?
-    /// What vouches for notifications V1.
+    /// The secrets with which notifications V1 are authenticated.
     let sharedSecrets: SharedSecrets
-    /// Bytes of the largest body, on any listener, but for the paths of `legacyBodyLimit`.
+    /// Bytes of the largest body on any listener, except on the paths of `legacyBodyLimit`.
     let bodyLimit: Int
     /// Bytes of the largest notification V1 and of the largest body with a receipt.
     let legacyBodyLimit: Int
-    /// Bytes of bodies held at once; the interface has a quarter of it beside that, and at least room for two of the largest receipts.
+    /// Bytes of bodies in memory at once. The API has a quarter of it in addition, and at least room for two of the largest receipts.
     let memoryLimit: Int
     let connectionLimit: Int
     let requestTimeout: Duration
@@ -41,17 +41,17 @@ struct IngestSettings: Sendable {
         hourlyByteLimit = hourly == 0 ? nil : hourly
         shutdownTimeout = .seconds(try reader.required(Settings.shutdownTimeout))
         for (name, limit) in [("body-limit", bodyLimit), ("legacy-body-limit", legacyBodyLimit)] {
-            guard limit <= memoryLimit else { throw SettingsError(["\(name) is larger than memory-limit: no such body could be taken"]) }
+            guard limit <= memoryLimit else { throw SettingsError(["\(name) is larger than memory-limit: no such body could be accepted"]) }
             guard limit <= hourlyByteLimit ?? .max else {
-                throw SettingsError(["\(name) is larger than hourly-byte-limit: no such body could be taken"])
+                throw SettingsError(["\(name) is larger than hourly-byte-limit: no such body could be accepted"])
             }
         }
         if let api, api.listen == listen || api.listen == adminListen, !api.listen.isAnyPort {
-            throw SettingsError(["api-listen: \(api.listen) is another listener's address too"])
+            throw SettingsError(["api-listen: \(api.listen) is also another listener's address"])
         }
     }
 
-    /// Where the shop's own backend is served, and how that reaches PostgreSQL.
+    /// The API's listener and its connection to PostgreSQL.
     struct API: Sendable {
         let listen: ListenAddress
         let database: DatabaseSettings

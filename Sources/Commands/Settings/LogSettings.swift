@@ -1,8 +1,8 @@
 import Logging
 
-/// What is logged, and in which shape.
+/// The log level and the log format.
 struct LogSettings: Sendable {
-    /// The shape of a log line.
+    /// The format of a log line.
     enum Format: String, Sendable, CaseIterable {
         /// JSON for the systemd journal, text elsewhere.
         case auto

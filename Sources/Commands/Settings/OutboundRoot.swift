@@ -1,11 +1,11 @@
 import FoundationEssentials
 import OpenSSL
 
-/// A file with certificates that are trusted beside the system's when others are asked.
+/// A file with certificates that are trusted in addition to the system's for outbound TLS.
 enum OutboundRoot {
-    /// Looks whether a file can be used, so that a start fails at once and `--check-config` says so.
+    /// Checks that the file can be used, so that a start fails at once and `--check-config` reports it.
     ///
-    /// - Throws: ``SettingsError`` that names it.
+    /// - Throws: ``SettingsError`` that names the file.
     static func check(_ path: String) throws(SettingsError) {
         let bytes: [UInt8]
         do {

@@ -1,12 +1,12 @@
-/// One thing that can be configured: its name, and how its text is understood.
+/// A setting: its name, and how its text is parsed.
 struct Setting<Value: Sendable>: Sendable {
     let description: SettingDescription
     private let parse: @Sendable (String) throws(InvalidSettingValue) -> Value
 
     /// - Parameters:
     ///   - name: lower-case words joined by hyphens, from which flag, variable and key of the file are derived.
-    ///   - value: what a value looks like, in one word or two for a table.
-    ///   - fallback: the text that stands for an absent value; nil makes the setting optional or required, as its reader says.
+    ///   - value: the form of a value in a word or two, for a table.
+    ///   - fallback: the text used when no value is given; nil where the setting is required, or is read as optional.
     init(
         _ name: String,
         value: String,
@@ -21,19 +21,19 @@ struct Setting<Value: Sendable>: Sendable {
         }
     }
 
-    /// The value that `text` stands for.
+    /// Parses `text`.
     func parsed(_ text: String) throws(InvalidSettingValue) -> Value {
         try parse(text)
     }
 }
 
-/// What a setting is called and what may be in it; a row of the table that `--check-config` prints.
+/// The name and the form of a setting; a row of the table that `--check-config` prints.
 struct SettingDescription: Sendable {
     /// The name in the configuration file, such as `admin-listen`.
     let name: String
-    /// What a value looks like: `HOST:PORT`, `1…256`, `on|off`.
+    /// The form of a value: `HOST:PORT`, `1…256`, `on|off`.
     let value: String
-    /// The text that stands for an absent value.
+    /// The text used when no value is given.
     let fallback: String?
     /// Whether the value is never shown.
     let isSecret: Bool
@@ -51,10 +51,10 @@ struct SettingDescription: Sendable {
     static let variablePrefix = "APPSTORE_INBOX_"
 }
 
-/// Says what a value should have looked like.
+/// An invalid value; says what was expected.
 struct InvalidSettingValue: Error {
     /// Never contains a secret.
     let expectation: String
-    /// Whether ``expectation`` shows the value already.
+    /// Whether ``expectation`` already contains the value.
     var namesValue = false
 }

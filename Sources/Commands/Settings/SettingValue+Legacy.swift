@@ -1,9 +1,9 @@
 import AppStoreVerification
 import FoundationEssentials
 
-/// How the settings for receipts and notifications V1 are understood.
+/// Parsers of the settings for receipts and notifications V1.
 extension SettingValue {
-    /// `bundleId=secret`, separated by commas or line feeds; an app again for each of its secrets, the one to ask with first.
+    /// Parses `bundleId=secret`, separated by commas or line feeds. An app may have several; the first is used for verifyReceipt.
     static func sharedSecrets(_ text: String) throws(InvalidSettingValue) -> SharedSecrets {
         var secrets: [String: [String]] = [:]
         for item in text.split(whereSeparator: { $0 == "," || $0.isNewline }) {
@@ -20,19 +20,19 @@ extension SettingValue {
         return SharedSecrets(secrets)
     }
 
-    /// An app's secrets, one a line; empty lines do not count.
+    /// Parses an app's secrets, one a line; empty lines are ignored.
     static func secrets(inLines text: String) throws(InvalidSettingValue) -> [String] {
         let secrets = text.split(whereSeparator: \.isNewline).map(trimmed).filter { !$0.isEmpty }
         guard !secrets.isEmpty else { throw InvalidSettingValue(expectation: "holds no secret") }
         return secrets.map { String($0) }
     }
 
-    /// An address that secrets may be sent to: HTTPS, or HTTP that does not leave this machine.
+    /// A URL to which secrets may be sent: HTTPS, or HTTP to loopback.
     static func verifyReceiptURL(_ text: String) throws(InvalidSettingValue) -> String {
         guard let url = URLComponents(string: text), let host = url.host, !host.isEmpty, url.user == nil, url.password == nil,
             url.query == nil, url.fragment == nil,
             url.scheme == "https" || url.scheme == "http" && loopbacks.contains(host)
-        else { throw InvalidSettingValue(expectation: "must be https://host/path, or http of this machine (127.0.0.1, [::1], localhost)") }
+        else { throw InvalidSettingValue(expectation: "must be https://host/path, or http to this machine (127.0.0.1, [::1], localhost)") }
         return text
     }
 

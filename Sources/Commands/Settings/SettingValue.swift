@@ -3,7 +3,7 @@ import AppStoreVerification
 import HTTPServing
 import Postgres
 
-/// How the text of a setting becomes a value. An error says what was expected, never what was there: the text may be secret.
+/// Parsers of the settings' text. An error says what was expected and never contains the text, which may be secret.
 enum SettingValue {
     static func nonEmpty(_ text: String) throws(InvalidSettingValue) -> String {
         guard !text.isEmpty else { throw InvalidSettingValue(expectation: "must not be empty") }
@@ -88,14 +88,14 @@ enum SettingValue {
         return apps
     }
 
-    /// Environments that exist at the App Store, separated by commas.
+    /// App Store environments, separated by commas.
     static func environments(_ text: String) throws(InvalidSettingValue) -> Set<AppStoreEnvironment> {
         var environments: Set<AppStoreEnvironment> = []
         for item in try items(text) { environments.insert(try environment(item)) }
         return environments
     }
 
-    /// `PATH[:Environment[+Environment]]`, separated by commas; Sandbox alone where none is named.
+    /// `PATH[:Environment[+Environment]]`, separated by commas; Sandbox where no environment is named.
     static func extraRoots(_ text: String) throws(InvalidSettingValue) -> [ExtraRoot] {
         guard !text.isEmpty else { return [] }
         var roots: [ExtraRoot] = []
@@ -117,21 +117,21 @@ enum SettingValue {
     private static func environment(_ name: String) throws(InvalidSettingValue) -> AppStoreEnvironment {
         let environment = AppStoreEnvironment(rawValue: name)
         guard environment == .production || environment == .sandbox else {
-            throw InvalidSettingValue(expectation: "an environment must be Production or Sandbox, written so")
+            throw InvalidSettingValue(expectation: "an environment must be Production or Sandbox, in this spelling")
         }
         return environment
     }
 
-    /// What commas separate, without the spaces around it.
+    /// The items between commas, without the spaces around them.
     static func items(_ text: String) throws(InvalidSettingValue) -> [String] {
         let items = text.split(separator: ",", omittingEmptySubsequences: false).map { item in
             String(item.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
         }
-        guard items.allSatisfy({ !$0.isEmpty }) else { throw InvalidSettingValue(expectation: "has nothing before or behind a comma") }
+        guard items.allSatisfy({ !$0.isEmpty }) else { throw InvalidSettingValue(expectation: "has an empty item before or after a comma") }
         return items
     }
 
-    /// Letters, digits, hyphens and dots, as Apple documents CFBundleIdentifier; an asterisk would not be a wildcard here.
+    /// Whether the text is a bundle id as Apple documents CFBundleIdentifier. An asterisk is refused, since it would not be a wildcard.
     static func isBundleID(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in

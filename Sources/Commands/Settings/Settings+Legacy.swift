@@ -1,5 +1,5 @@
 import AppStoreVerification
-import Handlers
+import Interpretation
 
 /// The settings for receipts and notifications V1.
 extension Settings {
@@ -7,7 +7,7 @@ extension Settings {
         "shared-secrets-directory",
         value: "PATH",
         default: nil,
-        summary: "a folder with a file for each app, named as its bundle id: a shared secret a line, the one to ask Apple with first",
+        summary: "a folder with a file for each app, named as its bundle id: one shared secret a line, first the one for verifyReceipt",
         parse: SettingValue.nonEmpty
     )
     static let sharedSecrets = Setting(
@@ -15,7 +15,7 @@ extension Settings {
         value: "bundleId=secret,…",
         default: nil,
         isSecret: true,
-        summary: "the same in one text, an app again for each of its secrets; better from files than from a flag that ps(1) shows",
+        summary: "the same in one text, one item for each secret; better from files than from a flag that ps(1) shows",
         parse: SettingValue.sharedSecrets
     )
     static let sharedSecretsFile = Setting(
@@ -36,32 +36,32 @@ extension Settings {
         "verify-receipt",
         value: "apple|local",
         default: "apple",
-        summary: "apple asks verifyReceipt about receipts of apps that have a shared secret; local never does",
+        summary: "apple calls verifyReceipt for receipts of apps that have a shared secret; local never does",
         parse: SettingValue.choice(VerifyReceiptMode.self)
     )
     static let verifyReceiptURL = Setting(
         "verify-receipt-url",
         value: "URL",
         default: "https://buy.itunes.apple.com/verifyReceipt",
-        summary: "where verifyReceipt is asked first; http on this machine only",
+        summary: "the verifyReceipt endpoint that is called first; http on this machine only",
         parse: SettingValue.verifyReceiptURL
     )
     static let verifyReceiptSandboxURL = Setting(
         "verify-receipt-sandbox-url",
         value: "URL",
         default: "https://sandbox.itunes.apple.com/verifyReceipt",
-        summary: "where verifyReceipt is asked about receipts of the sandbox",
+        summary: "the verifyReceipt endpoint for receipts of the sandbox",
         parse: SettingValue.verifyReceiptURL
     )
     static let outboundRoots = Setting(
         "outbound-roots",
         value: "PATH,…",
         default: "",
-        summary: "certificates in PEM trusted beside the system's when others are asked, for tests",
+        summary: "certificates in PEM trusted in addition to the system's for outbound TLS, for tests",
         parse: SettingValue.paths
     )
 
-    /// Both daemons have them: ingest compares, the worker asks.
+    /// The secrets, for both daemons: ingest compares them, the worker sends them to verifyReceipt.
     static let secrets = [sharedSecretsDirectory.description, sharedSecrets.description, sharedSecretsFile.description]
     static let outbound = [
         verifyReceipt.description, verifyReceiptURL.description, verifyReceiptSandboxURL.description, outboundRoots.description,

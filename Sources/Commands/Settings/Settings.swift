@@ -2,7 +2,7 @@ import AppStore
 import AppStoreVerification
 import FoundationEssentials
 import HTTPServing
-import Inbox
+import InboxQueue
 import Logging
 
 /// Every setting of the daemons: name, shape, default and meaning, in one table.
@@ -41,14 +41,14 @@ enum Settings {
         "admin-listen",
         value: "HOST:PORT|unix:PATH",
         default: "127.0.0.1:9090",
-        summary: "where /livez, /readyz and /metrics of ingest answer in any case",
+        summary: "where ingest serves /livez, /readyz and /metrics, also when the first listener is full",
         parse: SettingValue.address
     )
     static let apiListen = Setting(
         "api-listen",
         value: "HOST:PORT|unix:PATH",
         default: nil,
-        summary: "where the shop's own backend is served; nowhere when it is not set",
+        summary: "where ingest serves the API for the shop's own backend; off when it is not set",
         parse: SettingValue.address
     )
     static let apiDatabaseURL = Setting(
@@ -56,7 +56,7 @@ enum Settings {
         value: "CONNINFO",
         default: nil,
         isSecret: true,
-        summary: "the database-url for the shop's backend, of role appstore_api; required with api-listen",
+        summary: "the database-url of the API, for the role appstore_api; required with api-listen",
         parse: SettingValue.connectionString
     )
     static let apiDatabaseURLFile = Setting(
@@ -70,21 +70,21 @@ enum Settings {
         "body-limit",
         value: "bytes",
         default: "262144",
-        summary: "the largest notification that is taken",
+        summary: "the largest notification that is accepted",
         parse: SettingValue.integer(in: 16_384...4_194_304)
     )
     static let memoryLimit = Setting(
         "memory-limit",
         value: "bytes",
         default: "67108864",
-        summary: "the most bytes of bodies held at once; 503 beyond",
+        summary: "the most bytes of bodies in memory at once; 503 beyond",
         parse: SettingValue.integer(in: 1_048_576...1_073_741_824)
     )
     static let connectionLimit = Setting(
         "connection-limit",
         value: "count",
         default: "512",
-        summary: "the most connections of clients at once",
+        summary: "the most client connections at once",
         parse: SettingValue.integer(in: 1...65_536)
     )
     static let requestTimeout = Setting(
@@ -106,28 +106,28 @@ enum Settings {
         "apps",
         value: "bundleId[:appAppleId],…",
         default: nil,
-        summary: "the apps whose notifications count; all others are rejected",
+        summary: "the apps whose notifications are processed; all others are rejected",
         parse: SettingValue.apps
     )
     static let environments = Setting(
         "environments",
         value: "Production,Sandbox",
         default: "Production,Sandbox",
-        summary: "the App Store environments that count",
+        summary: "the App Store environments that are processed",
         parse: SettingValue.environments
     )
     static let extraRoots = Setting(
         "extra-roots",
         value: "PATH[:Env[+Env]],…",
         default: "",
-        summary: "certificates trusted beside Apple's, for tests: PEM or DER, for Sandbox unless Production is written out",
+        summary: "root certificates trusted in addition to Apple's, for tests: PEM or DER, for Sandbox unless Production is named",
         parse: SettingValue.extraRoots
     )
     static let workerAdminListen = Setting(
         "worker-admin-listen",
         value: "HOST:PORT|unix:PATH|off",
         default: "off",
-        summary: "where /livez, /readyz and /metrics of a worker answer; each worker of a machine needs an address of its own",
+        summary: "where a worker serves /livez, /readyz and /metrics; each worker of a machine needs an address of its own",
         parse: SettingValue.addressOrOff
     )
     static let concurrency = Setting(
@@ -148,7 +148,7 @@ enum Settings {
         "max-attempts",
         value: "1…100",
         default: "\(RetryPolicy().maximumAttempts)",
-        summary: "how often an event is tried before it is failed",
+        summary: "the attempts after which an event is failed",
         parse: SettingValue.integer(in: 1...100)
     )
 
@@ -156,7 +156,7 @@ enum Settings {
         "shutdown-timeout",
         value: "seconds",
         default: "25",
-        summary: "how long what is under way may take after SIGTERM",
+        summary: "how long work in flight may take after SIGTERM",
         parse: SettingValue.integer(in: 1...600)
     )
     static let logLevel = Setting(

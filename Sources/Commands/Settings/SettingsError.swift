@@ -1,6 +1,6 @@
-/// Everything that is wrong with the configuration: each problem names the setting, where it came from, and what was expected.
+/// All problems of the configuration. Each names the setting, its source, and what was expected.
 ///
-/// Never retryable: the service ends with ``exitCode``, and its unit does not start it again.
+/// Never retryable: the service ends with ``exitCode``, and its unit does not restart it.
 struct SettingsError: Error, Equatable, CustomStringConvertible {
     let problems: [String]
 

@@ -1,9 +1,9 @@
 import ArgumentParser
 import FoundationEssentials
 
-/// Options that a command shares with its settings.
+/// Options of a command that set settings.
 protocol SettingsOptions: ParsableArguments {
-    /// The text of each option that was given, by the setting's name.
+    /// The text of each given option, by the setting's name.
     var flags: [String: String] { get }
 }
 
@@ -16,7 +16,7 @@ extension SettingsOptions {
 }
 
 extension SettingDescription {
-    /// The line in `--help`.
+    /// The text in `--help`.
     var help: ArgumentHelp {
         let text = fallback.map { $0.isEmpty ? summary : "\(summary) (default: \($0))" } ?? summary
         return ArgumentHelp("\(text)", valueName: value)
@@ -40,7 +40,7 @@ struct DatabaseOptions: SettingsOptions {
 struct ServiceOptions: SettingsOptions {
     /// The configuration file.
     @Option(help: "A JSON file with settings (default: $APPSTORE_INBOX_CONFIG).") var config: String?
-    /// Whether to print the effective settings and end.
+    /// Whether to print the effective settings and exit.
     @Flag(help: "Print the effective settings, secrets redacted, and end.") var checkConfig = false
     @Option(help: Settings.logLevel.description.help) private var logLevel: String?
     @Option(help: Settings.logFormat.description.help) private var logFormat: String?

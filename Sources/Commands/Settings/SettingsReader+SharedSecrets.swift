@@ -1,28 +1,28 @@
 import AppStoreVerification
 import FoundationEssentials
 
-/// The shared secrets of the apps: a folder, one text, or credentials of systemd. Errors name places, never what is there.
+/// Reads the apps' shared secrets from a folder, one text, or systemd credentials. Errors name the source, never the content.
 extension SettingsReader {
-    /// Secrets, and where they were found.
+    /// Secrets and their source.
     struct FoundSecrets: Sendable {
         let secrets: SharedSecrets
-        /// For people.
+        /// The source, for messages.
         let place: String
 
-        /// How many there are of each app: `com.example.a: 2, com.example.b: 1`.
+        /// The number of secrets for each app: `com.example.a: 2, com.example.b: 1`.
         var summary: String {
             secrets.counts.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
         }
     }
 
-    /// The shared secrets; nil when nothing gives any.
+    /// The shared secrets; nil when no source has any.
     ///
-    /// - Throws: ``SettingsError`` when two ways give some, and when a file cannot be read or holds none.
+    /// - Throws: ``SettingsError`` when two sources have some, and when a file cannot be read or holds none.
     func sharedSecrets() throws(SettingsError) -> FoundSecrets? {
         let texts = [Settings.sharedSecrets.description, Settings.sharedSecretsFile.description]
         if let folder = try plainOrigin(of: Settings.sharedSecretsDirectory.description) {
             for text in texts {
-                if let rival = try plainOrigin(of: text) { throw Self.rivals(folder.place, rival.place) }
+                if let other = try plainOrigin(of: text) { throw Self.bothSet(folder.place, other.place) }
             }
             return try secrets(inFolder: folder)
         }
@@ -33,7 +33,7 @@ extension SettingsReader {
     private func secrets(inFolder folder: Origin) throws(SettingsError) -> FoundSecrets {
         let url = URL(filePath: folder.text, directoryHint: .isDirectory)
         let names = try Self.names(in: url, of: folder.place)
-        // What Kubernetes and editors put beside the files begins with a dot.
+        // The names of files that Kubernetes and editors add begin with a dot.
         let files = names.filter { !$0.hasPrefix(".") }.map { (bundleID: $0, url: url.appending(path: $0)) }
         guard !files.isEmpty else { throw SettingsError(["\(folder.place): \(url.path) holds no file"]) }
         return FoundSecrets(secrets: try Self.secrets(in: files), place: "\(folder.text) (\(folder.place))")
@@ -44,7 +44,7 @@ extension SettingsReader {
         return FoundSecrets(secrets: try required(Settings.sharedSecrets), place: origin.place)
     }
 
-    /// `LoadCredential=shared-secrets:PATH` makes `shared-secrets` of a file, and `shared-secrets_NAME` of each file in a folder.
+    /// `LoadCredential=shared-secrets:PATH` provides a file as `shared-secrets`, and each file of a folder as `shared-secrets_NAME`.
     private func secretsInCredentials() throws(SettingsError) -> FoundSecrets? {
         let prefix = Settings.sharedSecrets.description.name + "_"
         let inText = try secretsInText()
@@ -52,13 +52,13 @@ extension SettingsReader {
         let names = try Self.names(in: credentials, of: "CREDENTIALS_DIRECTORY").filter { $0.hasPrefix(prefix) }
         guard !names.isEmpty else { return inText }
         let place = credentials.appending(path: prefix).path + "*"
-        if let inText { throw Self.rivals(inText.place, place) }
+        if let inText { throw Self.bothSet(inText.place, place) }
         let files = names.map { (bundleID: String($0.dropFirst(prefix.count)), url: credentials.appending(path: $0)) }
         return FoundSecrets(secrets: try Self.secrets(in: files), place: place)
     }
 
-    private static func rivals(_ one: String, _ other: String) -> SettingsError {
-        SettingsError(["\(one) and \(other) are both set: which one counts?"])
+    private static func bothSet(_ one: String, _ other: String) -> SettingsError {
+        SettingsError(["\(one) and \(other) are both set: set only one"])
     }
 
     private static func names(in folder: URL, of place: String) throws(SettingsError) -> [String] {

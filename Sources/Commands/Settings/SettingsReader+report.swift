@@ -11,9 +11,9 @@ extension SettingsReader {
         }
     }
 
-    /// What `--check-config` prints: a line for each setting with its effective value, secrets redacted, and where it came from.
+    /// The text that `--check-config` prints: a line for each setting with its effective value, or a redacted secret, and its source.
     ///
-    /// - Throws: ``SettingsError`` as a start of the daemon would.
+    /// - Throws: ``SettingsError`` as at the daemon's start.
     func report(_ scope: Scope) throws(SettingsError) -> String {
         switch scope {
         case .ingest: _ = try IngestSettings(self)

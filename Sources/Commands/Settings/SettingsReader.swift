@@ -3,28 +3,28 @@ import FoundationEssentials
 
 /// Finds the text of each setting: flag over environment over credential over file over default.
 ///
-/// The sources are swift-configuration's; they are asked one by one, for an operator has to be told which of them is wrong.
+/// The sources are swift-configuration providers. They are read one by one, so that an error can name the source of a wrong value.
 struct SettingsReader: Sendable {
-    /// Where a text was found.
+    /// A text and its source.
     struct Origin: Sendable {
         let text: String
-        /// For people: `--listen`, `APPSTORE_INBOX_LISTEN`, `listen in /etc/…`.
+        /// The source, for messages: `--listen`, `APPSTORE_INBOX_LISTEN`, `listen in /etc/…`.
         let place: String
     }
 
     private let flags: InMemoryProvider
     private let environment: EnvironmentVariablesProvider
     private let file: ConfigurationFile?
-    /// Where systemd puts credentials; nil without any.
+    /// The folder of systemd's credentials; nil when there are none.
     let credentials: URL?
 
-    /// Variables that begin like ours and mean nothing; worth a warning, for a misspelt setting is a silent default.
+    /// Variables with this program's prefix that are not settings. They deserve a warning: a misspelt name silently leaves the default.
     let unknownVariables: [String]
 
     /// Reads the configuration file, if `--config` or `APPSTORE_INBOX_CONFIG` names one.
     ///
     /// - Parameters:
-    ///   - flags: the text of each option that was given, by the setting's name.
+    ///   - flags: the text of each given option, by the setting's name.
     ///   - configPath: the value of `--config`.
     ///   - environment: of the process; its `CREDENTIALS_DIRECTORY` is where systemd puts `LoadCredential=`.
     /// - Throws: ``SettingsError`` when the file cannot be used.
@@ -40,10 +40,10 @@ struct SettingsReader: Sendable {
     }
 
     private static let configVariable = "APPSTORE_INBOX_CONFIG"
-    /// Not settings of a daemon: the file that holds them, and what the tests read.
+    /// Variables with the prefix that are not settings: the path of the configuration file, and variables of the tests.
     private static let otherVariables = [configVariable, "APPSTORE_INBOX_SAMPLES", "APPSTORE_INBOX_VECTORS"]
 
-    /// The value of a setting that has a default or has to be given.
+    /// The value of a setting that is required or has a default.
     func required<Value>(_ setting: Setting<Value>) throws(SettingsError) -> Value {
         guard let origin = try origin(of: setting.description) else { throw SettingsError([Self.missing(setting.description)]) }
         do {
@@ -53,13 +53,13 @@ struct SettingsReader: Sendable {
         }
     }
 
-    /// The value of a setting that need not be given.
+    /// The value of an optional setting.
     func optional<Value>(_ setting: Setting<Value>) throws(SettingsError) -> Value? {
         guard try origin(of: setting.description) != nil else { return nil }
         return try required(setting)
     }
 
-    /// Checks all of `settings` first, so that one start shows every problem.
+    /// Checks all of `settings`, so that one error reports every problem.
     func requireValid(_ settings: [SettingDescription]) throws(SettingsError) {
         var problems: [String] = []
         for setting in settings {
@@ -76,13 +76,13 @@ struct SettingsReader: Sendable {
         guard problems.isEmpty else { throw SettingsError(problems) }
     }
 
-    /// Where the text of a setting comes from; nil when nothing gives one.
+    /// The text of a setting and its source; nil when no source has one.
     func origin(of setting: SettingDescription) throws(SettingsError) -> Origin? {
         if let file = Self.secretFiles[setting.name] { return try secretOrigin(of: setting, file: file) }
         return try plainOrigin(of: setting)
     }
 
-    /// The secrets, each with the setting that may name a file which holds it.
+    /// The secret settings, each with the setting that names a file with its value.
     private static let secretFiles = [
         Settings.databaseURL.description.name: Settings.databaseURLFile.description,
         Settings.apiDatabaseURL.description.name: Settings.apiDatabaseURLFile.description,
@@ -90,7 +90,7 @@ struct SettingsReader: Sendable {
     ]
     private static let mayBeAbsent = Set(secretFiles.values.map(\.name) + (Settings.api + Settings.secrets).map(\.name))
 
-    /// Where the text of a setting that is no secret comes from, or that of a secret which was given itself.
+    /// The text of a setting from a flag, the environment or the configuration file, else the default.
     func plainOrigin(of setting: SettingDescription) throws(SettingsError) -> Origin? {
         if let text = try text(of: setting.name, in: flags) { return Origin(text: text, place: setting.flag) }
         if let text = try text(of: setting.variable, in: environment) { return Origin(text: text, place: setting.variable) }
@@ -100,12 +100,12 @@ struct SettingsReader: Sendable {
         return setting.fallback.map { Origin(text: $0, place: "default") }
     }
 
-    /// Of a secret: given itself, in a file that another setting names, or as the credential of systemd that has its name.
+    /// The text of a secret: given directly, in a file that another setting names, or in the systemd credential of the same name.
     private func secretOrigin(of setting: SettingDescription, file: SettingDescription) throws(SettingsError) -> Origin? {
         let given = try plainOrigin(of: setting)
         let named = try plainOrigin(of: file)
         if let given, let named {
-            throw SettingsError(["\(given.place) and \(named.place) are both set: which one counts?"])
+            throw SettingsError(["\(given.place) and \(named.place) are both set: set only one"])
         }
         if let given { return given }
         if let named {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `--shared-secrets-directory`, `--shared-secrets`, `--shared-secrets-file`, of both daemons.
+/// `--shared-secrets-directory`, `--shared-secrets`, `--shared-secrets-file`, for both daemons.
 struct SharedSecretsOptions: SettingsOptions {
     @Option(help: Settings.sharedSecretsDirectory.description.help) private var sharedSecretsDirectory: String?
     @Option(help: Settings.sharedSecrets.description.help) private var sharedSecrets: String?

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The options of `appstore-inbox worker` that no other command has.
+/// The options that only `appstore-inbox worker` has.
 struct WorkerOptions: SettingsOptions {
     @Option(help: Settings.apps.description.help) private var apps: String?
     @Option(help: Settings.environments.description.help) private var environments: String?

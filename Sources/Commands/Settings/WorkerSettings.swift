@@ -1,30 +1,30 @@
 import AppStore
 import AppStoreVerification
 import HTTPServing
-import Handlers
+import Interpretation
 
 /// The settings of `appstore-inbox worker`.
 struct WorkerSettings: Sendable {
     let database: DatabaseSettings
-    /// The apps whose notifications count; at least one.
+    /// The apps whose notifications are processed; at least one.
     let apps: [App]
-    /// The environments that count; at least one.
+    /// The environments that are processed; at least one.
     let environments: Set<AppStoreEnvironment>
     let extraRoots: [ExtraRoot]
-    /// Where `/livez`, `/readyz` and `/metrics` answer; nil when they do not.
+    /// The listener of `/livez`, `/readyz` and `/metrics`; nil when it is off.
     let adminListen: ListenAddress?
     /// Batches in flight.
     let concurrency: Int
     /// Events in one batch.
     let batchSize: Int
     let maximumAttempts: Int
-    /// What verifyReceipt is asked with.
+    /// The secrets that are sent to verifyReceipt.
     let sharedSecrets: SharedSecrets
-    /// Whose word a posted receipt needs.
+    /// Whether posted receipts are sent to verifyReceipt.
     let verifyReceipt: VerifyReceiptMode
     let verifyReceiptURL: String
     let verifyReceiptSandboxURL: String
-    /// PEM files with certificates that are trusted beside the system's when others are asked.
+    /// PEM files with certificates that are trusted in addition to the system's for outbound TLS.
     let outboundRoots: [String]
     let shutdownTimeout: Duration
 
@@ -48,16 +48,16 @@ struct WorkerSettings: Sendable {
         shutdownTimeout = .seconds(try reader.required(Settings.shutdownTimeout))
     }
 
-    /// What an operator should read in the log at each start.
+    /// Warnings that are logged at each start.
     var warnings: [String] {
         let roots = extraRoots.filter { $0.environments.contains(.production) }.map { root in
-            "\(root.path) is trusted for Production: whoever holds its key can make purchases"
+            "\(root.path) is trusted for Production: the holder of its key can forge purchases"
         }
-        let outbound = outboundRoots.map { "\($0) is trusted for TLS: whoever holds its key can answer in Apple's place" }
+        let outbound = outboundRoots.map { "\($0) is trusted for outbound TLS: the holder of its key can impersonate Apple" }
         let known = Set(apps.map(\.bundleID))
-        let strangers = sharedSecrets.counts.keys.filter { !known.contains($0) }.sorted().map { bundleID in
-            "there are shared secrets of \(bundleID), which is none of the apps"
+        let unknownApps = sharedSecrets.counts.keys.filter { !known.contains($0) }.sorted().map { bundleID in
+            "there are shared secrets of \(bundleID), which is not one of the apps"
         }
-        return roots + outbound + strangers
+        return roots + outbound + unknownApps
     }
 }

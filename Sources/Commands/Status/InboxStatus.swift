@@ -1,12 +1,13 @@
 import AppStore
-import Inbox
+import InboxQueue
 import Postgres
 import SQL
+import StrictJSON
 
-/// The inbox in numbers: what metrics show, and and the settled events by result.
+/// The statistics of the inbox that metrics expose, and the settled events by result.
 struct InboxStatus {
     let statistics: InboxStatistics
-    /// Settled events by result, counted to the last one.
+    /// The exact number of settled events by result.
     let results: [(result: String, events: Int64)]
 
     static func read(from connection: Connection) async throws -> InboxStatus {
@@ -19,7 +20,7 @@ struct InboxStatus {
         )
     }
 
-    /// Seconds since the last genuine notification came in; nil when there has been none.
+    /// Seconds since the last genuine notification arrived; nil when there is none.
     var silence: Int64? { statistics.silence?.components.seconds }
 
     /// `{"ready": …, "waiting": …, "unsettled": …, …, "outcomes": {"applied": …}}`; ages in whole seconds.
@@ -37,10 +38,10 @@ struct InboxStatus {
 
     var text: String {
         var lines = [line("ready", Self.count(statistics.ready)), line("waiting", Self.count(statistics.waiting))]
-        if let overdue = statistics.overdue { lines.append(line("overdue", "\(overdue.components.seconds) s, the first that is ready")) }
+        if let overdue = statistics.overdue { lines.append(line("overdue", "\(overdue.components.seconds) s, the first ready event")) }
         if let oldest = statistics.oldestUnsettled { lines.append(line("oldest", "\(oldest.components.seconds) s without outcome")) }
         lines.append(line("silence", silence.map { "\($0) s since the last notification" } ?? "no notification has come yet"))
-        if statistics.isolated > 0 { lines.append(line("isolated", "\(statistics.isolated) that run by themselves")) }
+        if statistics.isolated > 0 { lines.append(line("isolated", "\(statistics.isolated) that run one to a batch")) }
         if let age = statistics.snapshotAge, age >= .seconds(60) {
             lines.append(line("snapshot", "\(age.components.seconds) s old: dead rows cannot be removed"))
         }

@@ -2,20 +2,21 @@ import AppStore
 import ArgumentParser
 import Logging
 import Postgres
+import StrictJSON
 
-/// `appstore-inbox status`: what waits and what became of the rest.
+/// `appstore-inbox status`: shows waiting events, and settled events by result.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Shows what waits in the inbox and what became of the rest.",
+        abstract: "Shows the events that wait in the inbox, and the settled events by result.",
         discussion: """
             Needs a role that may read, such as appstore_viewer. With --max-silence a monitor notices that notifications have stopped. Exit \
-            codes: 0 shown, 1 the database could not be asked or the silence is too long, 78 wrong settings.
+            codes: 0 shown, 1 the database could not be reached or the silence is too long, 78 wrong settings.
             """
     )
 
     @Flag(help: "Print one JSON object.") var json = false
-    @Option(help: "Fail when no genuine notification has come for so many seconds.") var maxSilence: Int64?
+    @Option(help: "Fail when no genuine notification has arrived for this many seconds.") var maxSilence: Int64?
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var service: ServiceOptions
 

@@ -1,10 +1,11 @@
 import AppStore
 import AppStoreVerification
-import Handlers
+import Interpretation
+import StrictJSON
 
-/// What can be said of a notification V1 without its shared secret: whether the receipt in it is genuine, and of the app that the body names.
+/// Verifies a notification V1 without its shared secret: whether its receipt is genuine and belongs to the app that the body names.
 struct NotificationV1Report {
-    /// What `kind` says of one.
+    /// The value of `kind` for a notification V1.
     static let kind = "notification-v1"
 
     let report: VerifyReport
@@ -45,7 +46,7 @@ struct NotificationV1Report {
 }
 
 extension JSONObject {
-    /// The object without receipts in base64, which nobody can read: their length stands in their places.
+    /// The object with the length of each base64 receipt in place of its text.
     var withoutReceipts: JSONObject {
         var object = self
         for member in members {

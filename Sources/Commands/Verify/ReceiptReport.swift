@@ -1,9 +1,10 @@
 import AppStore
 import AppStoreVerification
+import StrictJSON
 
-/// A genuine app receipt, as it is told to people and programs.
+/// A genuine app receipt as JSON.
 struct ReceiptReport {
-    /// What `kind` says of a receipt.
+    /// The value of `kind` for a receipt.
     static let kind = "receipt"
 
     let json: JSONObject

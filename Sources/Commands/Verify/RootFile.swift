@@ -5,7 +5,7 @@ import OpenSSL
 
 /// A file with root certificates: one in DER, or any number in PEM.
 struct RootFile {
-    /// Why a file cannot be used; names the file.
+    /// An unusable file; names the file.
     struct Unusable: Error, CustomStringConvertible {
         let description: String
     }
@@ -22,14 +22,14 @@ struct RootFile {
             throw Unusable(description: "\(path): cannot be read")
         }
         do {
-            // DER begins with the tag of a SEQUENCE, which PEM, being text, cannot.
+            // DER begins with the tag of a SEQUENCE; PEM is text and cannot.
             certificates = bytes.first == 0x30 ? [try Certificate(der: bytes)] : try Certificate.bundle(pem: bytes)
         } catch {
             throw Unusable(description: "\(path): neither a certificate in DER nor certificates in PEM: \(error)")
         }
     }
 
-    /// The certificates as anchors of trust for these environments; nil for any.
+    /// The certificates as trust anchors for these environments; nil for any.
     func trusted(for environments: Set<AppStoreEnvironment>?) throws(Unusable) -> [TrustedRoot] {
         var roots: [TrustedRoot] = []
         for certificate in certificates {
@@ -44,7 +44,7 @@ struct RootFile {
 }
 
 extension ExtraRoot {
-    /// The file's certificates, for the environments that were written beside it.
+    /// The file's certificates, for the environments that the setting names.
     func trusted() throws(RootFile.Unusable) -> [TrustedRoot] {
         try RootFile(path: path).trusted(for: environments)
     }

@@ -2,22 +2,23 @@ import AppStore
 import AppStoreVerification
 import ArgumentParser
 import FoundationEssentials
+import StrictJSON
 
-/// `appstore-inbox verify`: says whether something is signed by Apple, and what it holds.
+/// `appstore-inbox verify`: verifies that data is signed by Apple, and prints its content.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Verifies a compact JWS of Apple's, a receipt or a notification's body, and prints the verdict.",
+        abstract: "Verifies a compact JWS, a receipt or a notification's body from Apple, and prints the verdict.",
         discussion: """
-            What it is given is told by its form. A receipt may be in base64 or as it is; of a notification V1 the receipt inside is verified, \
-            for nothing else in it is signed. Without --bundle-id or --environment any is accepted, for looking at things. An option about \
-            something that the payload does not hold does not apply to it. Exit codes: 0 valid, 1 invalid, 2 wrong usage or unreadable input.
+            The command detects the kind of its input. A receipt may be binary or in base64. Of a notification V1 only the receipt is \
+            signed, so that only the receipt is verified. Without --bundle-id or --environment any app or environment is accepted. An \
+            option about a member that the payload lacks is ignored. Exit codes: 0 valid, 1 invalid, 2 wrong usage or unreadable input.
             """
     )
 
     @Argument(help: "The file to read; - for standard input.") var file = "-"
     @Option(help: "An app that is accepted; may be given several times.") var bundleId: [String] = []
-    @Option(help: "The app's Apple id, demanded of Production payloads that hold one.") var appAppleId: Int64?
+    @Option(help: "The app's Apple id, required of Production payloads that hold one.") var appAppleId: Int64?
     @Option(help: "Production or Sandbox; may be given several times.") var environment: [String] = []
     @Option(help: "A root certificate (PEM or DER) instead of Apple's, for any environment; may be given several times.")
     var root: [String] = []
@@ -56,14 +57,14 @@ struct VerifyCommand: ParsableCommand {
     }
 }
 
-/// In which form a verdict is printed.
+/// The format of the printed verdict.
 enum VerifyForm: EnumerableFlag {
     case json, text
 
     static func help(for value: VerifyForm) -> ArgumentHelp? {
         switch value {
-        case .json: "Print one JSON object, as it does without this."
-        case .text: "Print it for people."
+        case .json: "Print one JSON object (the default)."
+        case .text: "Print readable text."
         }
     }
 }

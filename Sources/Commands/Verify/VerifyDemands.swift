@@ -1,13 +1,13 @@
 import AppStore
 import AppStoreVerification
 
-/// What somebody who looks at signed things wants them to be.
+/// The conditions under which the command accepts signed data.
 struct VerifyDemands {
-    /// Nil takes any, and so does nil of the next two.
+    /// Nil accepts any; the same for the next two.
     let bundleIDs: [String]?
     let environments: Set<AppStoreEnvironment>?
     let appAppleID: Int64?
-    /// Nil trusts Apple's.
+    /// Nil trusts Apple's roots.
     let roots: [TrustedRoot]?
 
     /// For JWS.
@@ -20,7 +20,7 @@ struct VerifyDemands {
         )
     }
 
-    /// For receipts, which Apple signs below another root.
+    /// For receipts, which chain to another Apple root.
     var receiptPolicy: ReceiptPolicy {
         ReceiptPolicy(
             apps: bundleIDs?.map { App(bundleID: $0, appAppleID: nil) },
@@ -29,7 +29,7 @@ struct VerifyDemands {
         )
     }
 
-    /// What is said of a receipt: a reason instead of a rejection, since the app's number is asked for here only.
+    /// The verdict on a receipt. It has a reason instead of a rejection, since only this command checks the app's Apple id.
     enum ReceiptFinding {
         case valid(VerifiedReceipt)
         case invalid(ReceiptReason, detail: String?, receipt: AppReceipt?)
@@ -39,7 +39,7 @@ struct VerifyDemands {
         switch ReceiptVerifier(policy: receiptPolicy).verify(receipt, receivedAt: now) {
         case .invalid(let rejection): return .invalid(rejection.reason, detail: rejection.detail, receipt: rejection.receipt)
         case .valid(let verified):
-            // The sandbox writes no number.
+            // Receipts of the sandbox hold no Apple id.
             if let appAppleID, verified.environment == .production, let number = verified.receipt.appItemID, number != appAppleID {
                 return .invalid(.wrongAppAppleID, detail: nil, receipt: verified.receipt)
             }

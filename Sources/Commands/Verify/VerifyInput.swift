@@ -1,11 +1,11 @@
 import AppStore
 import AppStoreVerification
 import FoundationEssentials
-import Handlers
+import Interpretation
 
-/// What `appstore-inbox verify` is given: a compact JWS, a receipt, or a body with one of them in it.
+/// The input of `appstore-inbox verify`: a compact JWS, a receipt, or a body that contains one of them.
 struct VerifyInput {
-    /// Why there is nothing to verify.
+    /// Input that cannot be read.
     struct Unreadable: Error, CustomStringConvertible {
         let description: String
     }
@@ -28,7 +28,7 @@ struct VerifyInput {
         self.bytes = bytes
     }
 
-    /// Verifies it by what is asked, as received now.
+    /// Verifies the input under these conditions, as received now.
     func report(_ demands: VerifyDemands) throws -> VerifyReport {
         let now = Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
         switch SignedInput(bytes[...]) {

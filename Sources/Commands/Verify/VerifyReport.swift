@@ -1,14 +1,15 @@
 import AppStore
 import AppStoreVerification
+import StrictJSON
 
-/// What `appstore-inbox verify` prints: the verdict, and the payloads when it is valid.
+/// The output of `appstore-inbox verify`: the verdict, and the payloads of valid input.
 struct VerifyReport {
     let isValid: Bool
     let json: JSONObject
 
-    /// The location of what is wrong with a body, not with what is signed in it.
+    /// The location of an error in a body itself, not in its signed parts.
     static let bodyLocation = "body"
-    /// The same of a receipt.
+    /// The location of an error in a receipt.
     static let receiptLocation = "receipt"
 
     init(_ verdict: Verdict<VerifiedPayload>) throws(JSONSyntaxError) {
@@ -25,7 +26,7 @@ struct VerifyReport {
         }
     }
 
-    /// Of a receipt by itself.
+    /// The report on a receipt outside a body.
     init(_ finding: VerifyDemands.ReceiptFinding) {
         switch finding {
         case .valid(let receipt):
@@ -81,7 +82,7 @@ struct VerifyReport {
 }
 
 extension VerifyReport {
-    /// The form for people: the verdict in a line, and what is known below it.
+    /// The report as text: the verdict in one line, the payloads below it.
     var text: String {
         var heading = isValid ? "valid: \(json.word("kind") ?? "")" : "invalid: \(json.word("reason") ?? "")"
         if !isValid, let location = json.word("location") { heading += " in \(location)" }

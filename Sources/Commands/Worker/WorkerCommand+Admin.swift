@@ -1,5 +1,5 @@
 import HTTPServing
-import Inbox
+import InboxQueue
 import Logging
 import NIOPosix
 import Prometheus
@@ -7,7 +7,7 @@ import Schema
 import ServiceLifecycle
 
 extension WorkerCommand {
-    /// What answers those who watch the worker; nothing when it is off.
+    /// The service of the worker's admin listener; none when it is off.
     ///
     /// - Parameter announce: called when the address is bound.
     static func admin(
@@ -27,7 +27,7 @@ extension WorkerCommand {
             logger: logger
         ) { () throws(Problem) in
             if let refusal = gate.refusal { throw .otherSchema("\(refusal)") }
-            // As metrics say it: the database answered when it was last asked for the inbox's numbers.
+            // The same state as the metric `appstore_inbox_statistics_up`: the last query for the inbox metrics succeeded.
             guard collector.latest != nil else { throw .databaseUnavailable(retryAfter: 5) }
         } onBound: { port in
             logger.notice("worker is listening", metadata: ["listen.admin": "\(listen)", "listen.admin.port": "\(port ?? 0)"])

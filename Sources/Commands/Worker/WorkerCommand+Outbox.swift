@@ -1,5 +1,5 @@
 import AppStoreVerification
-import Handlers
+import Interpretation
 import Logging
 import Outbox
 import Postgres
@@ -7,12 +7,12 @@ import Prometheus
 import Systemd
 
 extension WorkerCommand {
-    /// Connections for the outbox, which holds one only for the length of a statement.
+    /// Connections for the outbox, which holds one only while a statement runs.
     static let outboxConnections = 2
 
-    /// Makes the calls that the books ask for; counts in the registry what comes of them.
+    /// The service that makes the calls which the ledger requests; counts their results in the registry.
     ///
-    /// - Parameter watchdog: waits for whatever the outbox does; nil when nobody watches.
+    /// - Parameter watchdog: supervises the loops of the outbox; nil for none.
     static func outbox(
         _ settings: WorkerSettings,
         pool: ConnectionPool,
@@ -25,9 +25,9 @@ extension WorkerCommand {
         var addresses = VerifyReceiptAddresses()
         addresses.production = settings.verifyReceiptURL
         addresses.sandbox = settings.verifyReceiptSandboxURL
-        // Calls of another mode, or of another worker's, are left to those who have a secret.
+        // Without the secret of an app this worker makes no calls for it and leaves them to other workers.
         let secrets = settings.verifyReceipt == .apple ? settings.sharedSecrets : SharedSecrets()
-        let maker = VerifyReceiptMaker(
+        let handler = VerifyReceiptCallHandler(
             bundleIDs: Set(secrets.counts.keys),
             addresses: addresses,
             secrets: { secrets.secrets(of: $0) },
@@ -35,7 +35,7 @@ extension WorkerCommand {
         )
         return OutboxService(
             pool: pool,
-            makers: [maker],
+            handlers: [handler],
             configuration: configuration,
             logger: logger,
             metrics: registry,

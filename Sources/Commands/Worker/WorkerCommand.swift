@@ -2,7 +2,7 @@ import AppStore
 import AppStoreVerification
 import ArgumentParser
 import FoundationEssentials
-import Inbox
+import InboxQueue
 import Logging
 import Outbox
 import Postgres
@@ -12,12 +12,12 @@ import ServiceLifecycle
 import Systemd
 import Worker
 
-/// `appstore-inbox worker`: takes events off the inbox and keeps the books.
+/// `appstore-inbox worker`: processes the events of the inbox and merges them into the ledger.
 struct WorkerCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "worker",
-        abstract: "Verifies what is in the inbox, merges it into the books and records an outcome for each event.",
-        discussion: "Run as many as you like. Ends with 0 after SIGTERM, when the batches in flight are committed."
+        abstract: "Verifies the events of the inbox, merges them into the ledger and records an outcome for each.",
+        discussion: "Any number of workers may run. Ends with 0 after SIGTERM, when the batches in flight are committed."
     )
 
     @OptionGroup var worker: WorkerOptions
@@ -34,8 +34,8 @@ struct WorkerCommand: DaemonCommand {
         let registry = MetricRegistry(MetricCatalogue.worker)
 
         let gate = SchemaGate(logger: logger)
-        // One for maintenance, one for the numbers of inbox and outbox.
-        let connections = settings.concurrency + 2 + Self.outboxConnections
+        // One each for isolated events, for maintenance, and for the statistics of inbox and outbox.
+        let connections = settings.concurrency + 3 + Self.outboxConnections
         let pool = ConnectionPool(
             options: try ConnectionOptions(settings.database, command: "worker", role: "appstore_worker"),
             configuration: ConnectionPool.Configuration(maxConnections: connections).checked(by: gate),
@@ -54,12 +54,12 @@ struct WorkerCommand: DaemonCommand {
             heartbeat: WorkerService.Heartbeat(beat: { loops[$0].beat() }, finish: { loops[$0].finish() })
         )
         let announce: @Sendable () -> Void = {
-            notifier.ready(status: "keeping the books of \(settings.apps.map(\.bundleID).joined(separator: ", "))")
+            notifier.ready(status: "processing events of \(settings.apps.map(\.bundleID).joined(separator: ", "))")
             logger.notice("worker is running", metadata: ["worker.concurrency": "\(settings.concurrency)"])
         }
         let admin = Self.admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
-        // In the order of dependency: the last is the first to shut down.
+        // In order of dependency: services shut down in reverse.
         try await ServiceGroup.running(
             [pool] + listeners + [collector, outboxCollector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
                 + [Self.outbox(settings, pool: pool, registry: registry, logger: logger, watchdog: watchdog), service]
@@ -70,13 +70,13 @@ struct WorkerCommand: DaemonCommand {
         logger.notice("worker has ended")
     }
 
-    /// Verifies and merges events; counts in the registry what it does.
+    /// The service that verifies and merges events; counts its work in the registry.
     static func queue(
         _ settings: WorkerSettings,
         pool: ConnectionPool,
         registry: MetricRegistry,
         logger: Logger
-    ) throws -> InboxQueue<EventProcessor.Prepared> {
+    ) throws -> EventQueue<EventProcessor.Prepared> {
         let verifier = try settings.verifier()
         registry.observe(verifier)
         let processor = EventProcessor(
@@ -85,10 +85,10 @@ struct WorkerCommand: DaemonCommand {
             legacy: settings.legacy,
             metrics: VerificationMetrics(factory: registry)
         )
-        var configuration = InboxQueue<EventProcessor.Prepared>.Configuration()
+        var configuration = EventQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = settings.batchSize
         configuration.retry = RetryPolicy(maximumAttempts: settings.maximumAttempts)
-        let queue = InboxQueue(
+        let queue = EventQueue(
             pool: pool,
             configuration: configuration,
             logger: logger,
@@ -101,7 +101,7 @@ struct WorkerCommand: DaemonCommand {
         return queue
     }
 
-    /// The types that metrics tell apart, of both versions of notifications.
+    /// The values of the metrics' label for types, of both versions of notifications.
     private static var notificationTypes: Set<String> {
         Set(NotificationMatrix.subtypes.keys.map(\.rawValue)).union(NotificationTypeV1.documented.map(\.rawValue))
     }

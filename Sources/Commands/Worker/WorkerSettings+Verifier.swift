@@ -1,8 +1,8 @@
 import AppStoreVerification
-import Handlers
+import Interpretation
 
 extension WorkerSettings {
-    /// The verifier that these settings ask for: what it trusts, and which apps and environments count.
+    /// The verifier of JWS for the settings' roots, apps and environments.
     ///
     /// - Throws: ``SettingsError`` when the file of a root cannot be used.
     func verifier() throws(SettingsError) -> Verifier {
@@ -10,7 +10,7 @@ extension WorkerSettings {
         return Verifier(policy: VerificationPolicy(apps: apps, environments: environments, roots: [.appleRootCAG3] + roots))
     }
 
-    /// The same for receipts, which Apple signs below another root.
+    /// The verifier of receipts, which chain to another Apple root.
     ///
     /// - Throws: ``SettingsError`` when the file of a root cannot be used.
     func receiptVerifier() throws(SettingsError) -> ReceiptVerifier {
@@ -18,7 +18,7 @@ extension WorkerSettings {
         return ReceiptVerifier(policy: ReceiptPolicy(apps: apps, environments: environments, roots: [.appleRootCA] + roots))
     }
 
-    /// Which receipts Apple is asked about.
+    /// Which receipts are sent to verifyReceipt.
     var legacy: LegacySettings {
         let bundleIDs = apps.map(\.bundleID).filter { !sharedSecrets.secrets(of: $0).isEmpty }
         return LegacySettings(mode: verifyReceipt, appsWithSecret: Set(bundleIDs))

@@ -3,14 +3,14 @@ package import NIOCore
 package import Prometheus
 import ServiceLifecycle
 
-/// A listener for those who watch a process that serves nothing else: `/livez`, `/readyz` and `/metrics`.
+/// The admin listener of a process without another HTTP server: `/livez`, `/readyz` and `/metrics`.
 package struct AdminServer: Service {
     private let listener: HTTPListener
 
     /// Creates a server that listens while `run()` runs.
     ///
     /// - Parameters:
-    ///   - checkReadiness: throws why the process cannot do its work now.
+    ///   - checkReadiness: throws when the process cannot work.
     ///   - onBound: called with the port, nil for a Unix socket, when the address is bound.
     package init(
         listen: ListenAddress,
@@ -45,7 +45,7 @@ package struct AdminServer: Service {
 }
 
 extension ListenerLimits {
-    /// Of a listener for those who watch: their requests have no bodies.
+    /// The limits of an admin listener, whose requests have no bodies.
     package static var admin: ListenerLimits {
         var limits = ListenerLimits()
         limits.maximumBodyBytes = 1024
@@ -55,6 +55,6 @@ extension ListenerLimits {
 }
 
 extension Admission {
-    /// Of a listener for those who watch: questions must be read even when the process takes nothing else.
+    /// The admission of an admin listener: health checks are read even when the process refuses other requests.
     package static var admin: Admission { Admission(memoryLimit: ListenerLimits.admin.maximumBodyBytes, hourlyLimit: .max) }
 }

@@ -2,11 +2,11 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Tells whether the process lives, and whether it can do its work.
+/// The endpoints for liveness and readiness.
 package struct HealthEndpoints: Sendable {
     private let checkReadiness: @Sendable () async throws(Problem) -> Void
 
-    /// - Parameter checkReadiness: throws why the process cannot do its work now.
+    /// - Parameter checkReadiness: throws when the process cannot work.
     package init(checkReadiness: @escaping @Sendable () async throws(Problem) -> Void) {
         self.checkReadiness = checkReadiness
     }
@@ -17,12 +17,12 @@ package struct HealthEndpoints: Sendable {
         routes.on(.get, "/readyz", readyz)
     }
 
-    /// Touches nothing: that an answer comes is the answer.
+    /// Answers 200 without any check: an answer proves that the process is alive.
     @Sendable private func livez(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
         Response(text: "alive\n")
     }
 
-    /// Answers 200 when the process can do its work.
+    /// Answers 200 when the process can work.
     @Sendable private func readyz(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
         try await checkReadiness()
         return Response(text: "ready\n")
@@ -30,7 +30,7 @@ package struct HealthEndpoints: Sendable {
 }
 
 extension Response {
-    /// Status 200 with a text.
+    /// Status 200 with a text body.
     init(text: String, mediaType: String = "text/plain; charset=utf-8") {
         self.init(status: .ok, headers: [.contentType: mediaType], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }

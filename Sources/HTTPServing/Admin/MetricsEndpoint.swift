@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 package import Prometheus
 
-/// Shows the metrics of the process to Prometheus.
+/// Serves the metrics of the process to Prometheus.
 package struct MetricsEndpoint: Sendable {
     private let registry: MetricRegistry
 

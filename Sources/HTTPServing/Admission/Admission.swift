@@ -1,50 +1,50 @@
 import Synchronization
 
-/// Decides for all connections of a listener whether another request, or more of one, may be read.
+/// Decides for all connections of a listener whether a request, or more of its body, may be read.
 package final class Admission: Sendable {
     private let clock = ContinuousClock()
     private let state: Mutex<AdmissionState>
 
-    /// - Parameter hourlyLimit: the most bytes that are stored within any hour.
+    /// - Parameter hourlyLimit: the most bytes stored within any hour.
     package convenience init(_ limits: ListenerLimits, hourlyLimit: Int = .max) {
         self.init(memoryLimit: limits.maximumBytesInMemory, largestBody: limits.largestBodyBytes, hourlyLimit: hourlyLimit)
     }
 
-    /// - Parameter largestBody: the most bytes of any body, which bodies of more than usual size may have together even if it is more than
-    ///   half of the memory.
+    /// - Parameter largestBody: the most bytes of any body. Large bodies may share this much memory even when it is more than half of the
+    ///   limit.
     package init(memoryLimit: Int, largestBody: Int = 0, hourlyLimit: Int) {
         state = Mutex(AdmissionState(memoryLimit: memoryLimit, largestBody: largestBody, hourlyLimit: hourlyLimit, now: clock.now))
     }
 
-    /// Reserves what the head of a request takes, or says why the request cannot be read now.
-    func admit(_ reservation: inout BodyReservation) -> Problem? {
+    /// Reserves memory for the head of a request, or returns why the request is refused.
+    func admit(_ reservation: inout MemoryReservation) -> Problem? {
         state.withLock { $0.admit(&reservation, now: clock.now) }
     }
 
-    /// Reserves what a body takes of which that much has come, or says why no more of it can be read now.
-    func grow(_ reservation: inout BodyReservation, toHold arrived: Int) -> Problem? {
+    /// Reserves memory for the received part of a body, or returns why the request is refused.
+    func grow(_ reservation: inout MemoryReservation, toHold arrived: Int) -> Problem? {
         guard arrived > reservation.bytes else { return nil }
         return state.withLock { $0.grow(&reservation, toHold: arrived, now: clock.now) }
     }
 
-    /// Gives back what was reserved; the second time there is nothing left.
-    func release(_ reservation: inout BodyReservation) {
+    /// Releases a reservation; idempotent.
+    func release(_ reservation: inout MemoryReservation) {
         guard reservation.bytes > 0 else { return }
         state.withLock { $0.release(&reservation) }
     }
 
-    /// Counts a body that is stored, and has yet to be verified.
+    /// Counts a stored, unverified body toward the hourly limit.
     package func recordAccepted(bytes: Int) {
         state.withLock { $0.recordAccepted(bytes: bytes, now: clock.now) }
     }
 
-    /// The bytes that are reserved for bodies now.
+    /// The bytes reserved for bodies.
     package var bytesInMemory: Int { state.withLock(\.reserved) }
 
-    /// True when the process takes nothing new.
+    /// True when all new requests are refused.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Admits nothing from now on.
+    /// Refuses all new requests from now on.
     package func close() {
         state.withLock { $0.close() }
     }

@@ -1,8 +1,8 @@
-/// How many bytes of requests are in memory, and how many unverified bytes went to the database.
+/// Counts the bytes of requests in memory, and the unverified bytes stored in the database.
 ///
-/// Bodies of usual size may fill the memory. Those that may become larger have at most half of it together, or as much as the largest of
-/// them needs: however many there are and however slowly they come, the rest is left for usual ones. Nobody waits for memory. Who gets no
-/// more is refused and gives back what it had, so that of any number of large bodies one at least can be received.
+/// - Bodies of usual size may fill the memory.
+/// - Large bodies share at most half of it, or the size of the largest body if that is more. Slow large bodies therefore block no usual ones.
+/// - A request that gets no memory is refused at once and releases its own. At least one of many concurrent large bodies is received.
 struct AdmissionState {
     typealias Instant = ContinuousClock.Instant
 
@@ -22,23 +22,23 @@ struct AdmissionState {
         accepted = RollingTotal(overMinutes: 60, start: now)
     }
 
-    /// Reserves what a head takes, or says why the request cannot be read now.
-    mutating func admit(_ reservation: inout BodyReservation, now: Instant) -> Problem? {
+    /// Reserves memory for the head of a request, or returns why the request is refused.
+    mutating func admit(_ reservation: inout MemoryReservation, now: Instant) -> Problem? {
         if isClosed { return .shuttingDown }
         guard reservation.isAnnounced, reservation.maximumBytes > 0 else { return nil }
         return reserve(reservation.bytesAtHead, for: &reservation, of: reservation.maximumBytes, now: now)
     }
 
-    /// Reserves what a body takes of which that much has come, or says why no more of it can be read now. What has been let in may come to
-    /// its end after the process was closed.
-    mutating func grow(_ reservation: inout BodyReservation, toHold arrived: Int, now: Instant) -> Problem? {
+    /// Reserves memory for the received part of a body, or returns why the request is refused. An admitted request may still grow after
+    /// `close()`.
+    mutating func grow(_ reservation: inout MemoryReservation, toHold arrived: Int, now: Instant) -> Problem? {
         reserve(reservation.bytes(for: arrived), for: &reservation, of: arrived, now: now)
     }
 
     /// - Parameters:
-    ///   - bytes: how many shall be reserved in all.
-    ///   - length: of the body, as far as it is known.
-    private mutating func reserve(_ bytes: Int, for reservation: inout BodyReservation, of length: Int, now: Instant) -> Problem? {
+    ///   - bytes: the total to reserve.
+    ///   - length: the known length of the body.
+    private mutating func reserve(_ bytes: Int, for reservation: inout MemoryReservation, of length: Int, now: Instant) -> Problem? {
         let more = bytes - reservation.bytes
         guard reserved + more <= memoryLimit else { return .tooManyBytes }
         guard !reservation.isLarge || reservedByLarge + more <= largeLimit else { return .tooManyBytes }
@@ -47,23 +47,23 @@ struct AdmissionState {
         return nil
     }
 
-    /// Gives back what was reserved; the second time there is nothing left.
-    mutating func release(_ reservation: inout BodyReservation) {
+    /// Releases a reservation; idempotent.
+    mutating func release(_ reservation: inout MemoryReservation) {
         add(-reservation.bytes, to: &reservation)
     }
 
-    private mutating func add(_ bytes: Int, to reservation: inout BodyReservation) {
+    private mutating func add(_ bytes: Int, to reservation: inout MemoryReservation) {
         reservation.bytes += bytes
         reserved += bytes
         if reservation.isLarge { reservedByLarge += bytes }
     }
 
-    /// Counts a body that is stored, and has yet to be verified.
+    /// Counts a stored, unverified body toward the hourly limit.
     mutating func recordAccepted(bytes: Int, now: Instant) {
         accepted.add(bytes, at: now)
     }
 
-    /// Admits nothing from now on.
+    /// Refuses all new requests from now on.
     mutating func close() {
         isClosed = true
     }

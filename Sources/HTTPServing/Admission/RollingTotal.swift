@@ -1,4 +1,4 @@
-/// A sum over the latest stretch of time, kept in sixty buckets, so that what is old leaves step by step.
+/// A sum over a sliding time window, kept in sixty buckets.
 struct RollingTotal {
     private static let bucketCount = 60
 
@@ -8,13 +8,13 @@ struct RollingTotal {
     private var current = 0
     private var sum = 0
 
-    /// Starts an empty sum over a stretch of whole minutes.
+    /// Starts an empty sum over a window of whole minutes.
     init(overMinutes minutes: Int64, start: ContinuousClock.Instant) {
         bucketSeconds = minutes
         self.start = start
     }
 
-    /// The sum at an instant, which must not lie before an earlier one.
+    /// The sum at an instant. Instants must not decrease between calls.
     mutating func total(at now: ContinuousClock.Instant) -> Int {
         let latest = Int((now - start).components.seconds / bucketSeconds)
         let passed = min(latest - current, Self.bucketCount)

@@ -1,20 +1,20 @@
 import NIOCore
 
-/// Where a connection stands, and until when it may stay there.
+/// The state machine of a connection, with the deadline of each state.
 ///
-/// It does no I/O and reads no clock: `ConnectionGuard` tells it what happened and does what it answers.
+/// It does no I/O and reads no clock: `RequestLimitsHandler` reports events to it and carries out its decisions.
 struct ConnectionState {
     enum Phase {
-        /// No byte of a request has come. Can transition to: receiving, closed.
+        /// Waits for the first byte of a request. Can transition to: receiving, closed.
         case idle
-        /// Some of a request has come. Can transition to: answering, lingering, closed.
+        /// Receives a request. Can transition to: answering, lingering, closed.
         case receiving
-        /// A whole request is with its route, and nothing is read. Can transition to: idle, closed.
+        /// An endpoint answers a complete request; the connection is not read. Can transition to: idle, closed.
         case answering
-        /// A refusal is written, the output is closed, and what comes is thrown away: closing at once, with unread
-        /// input, would reset the connection and could destroy the refusal on its way. Can transition to: closed.
+        /// A refusal is written, the output is closed, and input is discarded. Closing with unread input would reset the connection and
+        /// could destroy the refusal in transit. Can transition to: closed.
         case lingering
-        /// It is the last phase.
+        /// Final.
         case closed
     }
 
@@ -30,51 +30,51 @@ struct ConnectionState {
     private var graceEnds: NIODeadline?
     private var keepsAlive = true
     private var isInputClosed = false
-    /// How much of the body has come.
+    /// The bytes of the body received so far.
     private(set) var bodyBytes = 0
     private var maximumBodyBytes = 0
 
-    /// A connection that was just opened.
+    /// The state of a new connection.
     init(limits: ConnectionLimits, now: NIODeadline) {
         self.limits = limits
         phaseEnds = now + limits.requestDeadline
     }
 
-    /// When something must have happened.
+    /// The next deadline.
     var deadline: NIODeadline { min(phaseEnds, graceEnds ?? .distantFuture) }
 
-    /// True when the answer in work is the last one and has to say so.
+    /// True when the current answer is the last one and must carry `Connection: close`.
     var isLastAnswer: Bool { !keepsAlive || graceEnds != nil }
 
-    /// Bytes came; the first of a request start its deadline.
+    /// Records that bytes arrived. The first bytes of a request start its deadline.
     mutating func bytesArrived(now: NIODeadline) {
         guard case .idle = phase else { return }
         phase = .receiving
         phaseEnds = now + limits.requestDeadline
     }
 
-    /// A head came whose body is going to be read.
+    /// Records an admitted head.
     mutating func headArrived(keepsAlive: Bool, maximumBodyBytes: Int) {
         self.keepsAlive = keepsAlive
         self.maximumBodyBytes = maximumBodyBytes
         bodyBytes = 0
     }
 
-    /// Some of a body came; false when it is more than the head has announced or the limit allows.
+    /// Records body bytes; false when the body exceeds its Content-Length or the limit.
     mutating func bodyArrived(bytes: Int) -> Bool {
         bodyBytes += bytes
         return bodyBytes <= maximumBodyBytes
     }
 
-    /// The last byte of a request came.
+    /// Records the end of a request.
     mutating func requestCompleted(now: NIODeadline) {
         phase = .answering
         phaseEnds = now + limits.answerTimeout
     }
 
-    /// An answer is written; true when the connection waits for another request.
+    /// Records a complete answer; true when the connection stays open for another request.
     ///
-    /// - Parameter hasMore: whether some of the next request is here already.
+    /// - Parameter hasMore: whether a part of the next request is buffered.
     mutating func answerCompleted(hasMore: Bool, now: NIODeadline) -> Bool {
         guard !isLastAnswer, hasMore || !isInputClosed else {
             phase = .closed
@@ -85,13 +85,13 @@ struct ConnectionState {
         return true
     }
 
-    /// A request was refused before it was complete.
+    /// Records a refusal before the request was complete.
     mutating func refused(now: NIODeadline) {
         phase = .lingering
         phaseEnds = now + limits.lingerTimeout
     }
 
-    /// The client sends no more; true when the connection serves nothing any longer.
+    /// Records that the client closed its side; true when the connection must be closed.
     mutating func inputClosed() -> Bool {
         isInputClosed = true
         if case .answering = phase { return false }
@@ -99,7 +99,7 @@ struct ConnectionState {
         return true
     }
 
-    /// The server shuts down; true when the connection is between two requests.
+    /// Starts the shutdown grace period; true when the connection is idle and must be closed.
     mutating func shutDown(now: NIODeadline) -> Bool {
         graceEnds = now + limits.shutdownGrace
         guard case .idle = phase else { return false }
@@ -107,12 +107,12 @@ struct ConnectionState {
         return true
     }
 
-    /// The connection is closed.
+    /// Records that the connection is closed.
     mutating func closed() {
         phase = .closed
     }
 
-    /// Decides what follows from the time.
+    /// Returns what to do when the deadline has passed.
     func expiry(now: NIODeadline) -> Expiry {
         guard now >= deadline else { return .notYet }
         if let graceEnds, now >= graceEnds { return .close }

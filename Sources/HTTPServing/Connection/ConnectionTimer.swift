@@ -1,21 +1,21 @@
 import NIOCore
 
-/// Wakes a connection at its deadline.
+/// Calls a connection at its deadline.
 ///
-/// A deadline that moves away, as it does with every request, costs nothing: the connection is woken too early and asks again.
+/// Moving the deadline to a later instant does not reschedule the timer: it fires early, and the connection checks its deadline again.
 final class ConnectionTimer: NIOScheduledCallbackHandler {
     private var eventLoop: (any EventLoop)?
     private var action: (() -> Void)?
     private var scheduled: NIOScheduledCallback?
     private var scheduledAt = NIODeadline.distantFuture
 
-    /// Sets what happens at a deadline.
+    /// Sets the action to run at a deadline.
     func start(context: ChannelHandlerContext, action: @escaping () -> Void) {
         eventLoop = context.eventLoop
         self.action = action
     }
 
-    /// Makes sure that the action runs at or before an instant.
+    /// Schedules the action to run at an instant or earlier.
     func wake(at deadline: NIODeadline) {
         guard let eventLoop, scheduled == nil || deadline < scheduledAt else { return }
         scheduled?.cancel()
@@ -23,12 +23,12 @@ final class ConnectionTimer: NIOScheduledCallbackHandler {
         do {
             scheduled = try eventLoop.assumeIsolated().scheduleCallback(at: deadline, handler: self)
         } catch {
-            // Only an event loop that has been shut down refuses, and with it end all connections.
+            // Only an event loop after its shutdown throws; its connections are closed then.
             scheduled = nil
         }
     }
 
-    /// Runs nothing any more.
+    /// Cancels the timer.
     func stop() {
         scheduled?.cancel()
         scheduled = nil

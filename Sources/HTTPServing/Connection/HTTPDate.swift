@@ -1,14 +1,14 @@
 import FoundationEssentials
 import Synchronization
 
-/// The Date field of answers that do not come from Hummingbird.
+/// The Date field of answers not written by Hummingbird.
 enum HTTPDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     private static let latest = Mutex((second: Int.min, text: ""))
 
-    /// This second, made once for all answers within it.
+    /// The current second; formatted once per second.
     static var now: String {
         let date = Date.now
         let second = Int(date.timeIntervalSince1970)
@@ -18,7 +18,7 @@ enum HTTPDate {
         }
     }
 
-    /// A point in time as RFC 9110, section 5.6.7, writes it.
+    /// An instant in the format of RFC 9110, section 5.6.7.
     static func string(from date: Date) -> String {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt

@@ -1,7 +1,7 @@
 import NIOHTTP1
 
 extension Problem {
-    /// Maps what the HTTP/1.1 decoder found wrong.
+    /// Maps an error of the HTTP/1.1 decoder.
     init(parserError error: any Error) {
         self = if case HTTPParserError.headerOverflow = error { .headTooLarge } else { .malformedRequest }
     }

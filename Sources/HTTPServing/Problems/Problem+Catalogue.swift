@@ -1,4 +1,4 @@
-/// The problems that any listener may answer with.
+/// The problems common to all listeners.
 extension Problem {
     /// Status 400 for bytes that the HTTP/1.1 decoder refuses.
     package static let malformedRequest = Problem(
@@ -14,13 +14,13 @@ extension Problem {
         "Malformed path",
         "A segment of the path is not percent-encoded UTF-8."
     )
-    /// Status 400 for a body that is no JSON.
+    /// Status 400 for a body that is not JSON.
     package static let notJSON = Problem(400, "not-json", "Not JSON", "The body is not valid JSON (RFC 8259).")
-    /// Status 400 for JSON of another kind.
+    /// Status 400 for a JSON value that is not an object.
     package static let notAnObject = Problem(400, "not-an-object", "Not a JSON object", "The body is JSON, but not an object.")
-    /// Status 404 for a path that nothing is served under.
+    /// Status 404 for an unknown path.
     package static let notFound = Problem(404, "not-found", "Not found", "Nothing is served under this path.")
-    /// Status 408 for a request that did not come as a whole in time.
+    /// Status 408 for a request that was not complete in time.
     package static let requestTimeout = Problem(408, "request-timeout", "Request timeout", "The request was not complete in time.")
     /// Status 411 for a body of unknown length.
     package static let lengthRequired = Problem(
@@ -29,7 +29,7 @@ extension Problem {
         "Length required",
         "Send Content-Length or the chunked transfer coding."
     )
-    /// Status 415 for a body that is not said to be JSON.
+    /// Status 415 for a body without a JSON media type.
     package static let unsupportedMediaType = Problem(415, "unsupported-media-type", "Unsupported media type", "Send application/json.")
     /// Status 415 for a compressed body.
     package static let contentEncodingRefused = Problem(
@@ -59,7 +59,7 @@ extension Problem {
         "Transfer coding not implemented",
         "Only the chunked transfer coding is understood."
     )
-    /// Status 503 while the bodies of other requests fill the memory that there is for them.
+    /// Status 503 while the bodies of other requests fill the memory limit.
     package static let tooManyBytes = Problem(
         503,
         "too-many-bytes",
@@ -67,7 +67,7 @@ extension Problem {
         "Too many bytes of other requests are in memory. Try again.",
         retryAfter: 1
     )
-    /// Status 503 when enough unverified bytes were stored for an hour.
+    /// Status 503 when the hourly limit of unverified bytes is reached.
     package static let hourlyLimit = Problem(
         503,
         "hourly-limit",
@@ -75,16 +75,16 @@ extension Problem {
         "This process has stored as many unverified bytes as it may in an hour. Try again later.",
         retryAfter: 60
     )
-    /// Status 503 after SIGTERM.
+    /// Status 503 during shutdown.
     package static let shuttingDown = Problem(
         503,
         "shutting-down",
         "Shutting down",
-        "This process takes nothing new. Try again.",
+        "This process accepts no new requests. Try again.",
         retryAfter: 1
     )
 
-    /// Status 405 for a resource that knows other methods.
+    /// Status 405 for a method that the resource does not support.
     package static func methodNotAllowed(allow: String) -> Problem {
         Problem(405, "method-not-allowed", "Method not allowed", "Use one of the methods in the Allow field.", allow: allow)
     }
@@ -94,15 +94,15 @@ extension Problem {
         Problem(413, "content-too-large", "Content too large", "The body may have at most \(limit) bytes.")
     }
 
-    /// Status 503 while the database's schema is not one that this program works with.
+    /// Status 503 while the database schema is incompatible with this program.
     ///
-    /// - Parameter reason: what the schema is, and what to run.
+    /// - Parameter reason: what is wrong with the schema, and what to run.
     package static func otherSchema(_ reason: String) -> Problem {
         Problem(503, "other-schema", "Other schema", reason, retryAfter: 5)
     }
 
     /// Status 503 while the database does not answer.
     package static func databaseUnavailable(retryAfter: Int) -> Problem {
-        Problem(503, "database-unavailable", "Database unavailable", "The database takes nothing. Try again.", retryAfter: retryAfter)
+        Problem(503, "database-unavailable", "Database unavailable", "The database is unavailable. Try again.", retryAfter: retryAfter)
     }
 }

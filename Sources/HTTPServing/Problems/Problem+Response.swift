@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP1
 
 extension Problem {
-    /// The problem as an answer of a route.
+    /// The problem as the response of an endpoint.
     package var response: Response {
         var headers = HTTPFields()
         for (name, value) in headerFields {
@@ -21,7 +21,7 @@ extension Problem {
         parts(hasBody: !isHead, fields: headerFields + [("date", date), ("connection", "close")])
     }
 
-    /// The problem as an answer that others may follow.
+    /// The problem as an answer that keeps the connection open.
     ///
     /// - Parameter date: the value of the Date field.
     func parts(date: String) -> [HTTPServerResponsePart] {

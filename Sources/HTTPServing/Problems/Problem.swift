@@ -1,24 +1,24 @@
-package import AppStore
+package import StrictJSON
 
-/// A refusal in the terms of RFC 9457.
+/// A problem details object (RFC 9457) that refuses a request.
 ///
-/// Its texts are constants of this program: nothing of a request ever gets into one.
+/// Its texts are constants: they never contain data of a request.
 package struct Problem: Error, Hashable, Sendable {
     /// The HTTP status.
     package let status: Int
-    /// A stable word for this kind of problem: the end of its `type`, and its label in metrics.
+    /// A stable identifier of the kind of problem: the end of its `type`, and its label in metrics.
     package let reason: String
-    /// What is wrong, the same for every occurrence.
+    /// What is wrong; the same for every occurrence.
     package let title: String
     /// What the client can do about it.
     package let detail: String
-    /// After how many seconds it is worth trying again.
+    /// The value of the Retry-After field, in seconds.
     package var retryAfter: Int?
-    /// The methods that the resource knows, for status 405.
+    /// The methods that the resource supports, for status 405.
     package var allow: String?
-    /// How a client has to show who it is, for status 401.
+    /// The authentication challenge, for status 401.
     package var challenge: String?
-    /// Members beside those of RFC 9457.
+    /// Extension members (RFC 9457, section 3.2).
     package var extensions = JSONObject()
 
     package init(_ status: Int, _ reason: String, _ title: String, _ detail: String, retryAfter: Int? = nil, allow: String? = nil) {
@@ -32,10 +32,10 @@ package struct Problem: Error, Hashable, Sendable {
 
     /// The media type of `json`.
     package static let mediaType = "application/problem+json"
-    /// What `type` begins with; the reason follows.
+    /// The prefix of `type`, before the reason.
     package static let typePrefix = "urn:appstore-inbox:problem:"
 
-    /// The problem as a JSON object and a line feed.
+    /// The problem as a JSON object, followed by a line feed.
     package var json: String {
         var object: JSONObject = [
             "type": .string(Self.typePrefix + reason), "title": .string(title), "status": .integer(status), "detail": .string(detail),
@@ -44,7 +44,7 @@ package struct Problem: Error, Hashable, Sendable {
         return String(decoding: JSONSerializer.serialize(object), as: UTF8.self) + "\n"
     }
 
-    /// The header fields that go with `json`, its length included.
+    /// The header fields for `json`, including Content-Length.
     package var headerFields: [(name: String, value: String)] {
         var fields = [("content-type", Self.mediaType), ("content-length", "\(json.utf8.count)")]
         if let retryAfter { fields.append(("retry-after", "\(retryAfter)")) }

@@ -5,17 +5,17 @@ package import NIOHTTP1
 
 /// The body of a request that must be JSON.
 package enum JSONRequestBody {
-    /// The bytes of the body, nothing of them parsed yet.
+    /// Reads the bytes of the body without parsing them.
     ///
-    /// - Throws: status 415 when the fields do not say that it is plain JSON.
+    /// - Throws: status 415 when the fields do not state uncompressed JSON.
     package static func collect(_ request: Request, maximumBytes: Int) async throws(Problem) -> ByteBuffer {
         try check(contentEncoding: request.headers[.contentEncoding], contentType: request.headers[.contentType])
         return try await bytes(of: request, maximumBytes: maximumBytes)
     }
 
-    /// Looks at the fields of a request whose body is here.
+    /// Checks the header fields of a request.
     ///
-    /// - Throws: status 415 when they do not say that it is plain JSON.
+    /// - Throws: status 415 when the fields do not state uncompressed JSON.
     package static func check(_ fields: HTTPHeaders) throws(Problem) {
         try check(contentEncoding: fields.first(name: "content-encoding"), contentType: fields.first(name: "content-type"))
     }
@@ -25,10 +25,10 @@ package enum JSONRequestBody {
         guard let contentType, isJSON(contentType) else { throw .unsupportedMediaType }
     }
 
-    /// The body of a request, whatever it is.
+    /// Reads the body of a request of any media type.
     static func bytes(of request: Request, maximumBytes: Int) async throws(Problem) -> ByteBuffer {
         do {
-            // The connection has checked the length already, and the body is here as a whole.
+            // `RequestLimitsHandler` has received the whole body and checked its length.
             return try await request.body.collect(upTo: maximumBytes)
         } catch {
             throw .malformedRequest

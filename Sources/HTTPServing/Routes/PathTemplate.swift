@@ -5,7 +5,7 @@ struct PathTemplate: Hashable, Sendable {
         case variable(String)
     }
 
-    /// As it was written.
+    /// The template as written.
     let text: String
     private let segments: [Segment]
 
@@ -16,12 +16,12 @@ struct PathTemplate: Hashable, Sendable {
         }
     }
 
-    /// Whether it stands for one path only.
+    /// True without variable segments.
     var isFixed: Bool {
         segments.allSatisfy { if case .fixed = $0 { true } else { false } }
     }
 
-    /// The values of the variable segments; nil for a path of another resource. A variable segment has at least one character.
+    /// The values of the variable segments; nil when the path does not match. A variable segment has at least one character.
     ///
     /// - Throws: `malformedPath` when a value cannot be decoded.
     func values(in path: String) throws(Problem) -> PathValues? {

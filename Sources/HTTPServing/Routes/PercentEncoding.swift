@@ -1,6 +1,6 @@
 /// Percent-encoding of URIs (RFC 3986, section 2.1).
 package enum PercentEncoding {
-    /// Decodes once; a plus sign stays one. Nil for an incomplete escape or for bytes that are not UTF-8.
+    /// Decodes once and keeps plus signs. Nil for an incomplete escape or for bytes that are not UTF-8.
     package static func decode(_ text: Substring) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var bytes: [UInt8] = []

@@ -2,16 +2,16 @@ package import HTTPTypes
 package import Hummingbird
 import NIOHTTP1
 
-/// The resources of a listener, each with the methods that it knows.
+/// The resources of a listener, each with its methods.
 package struct Routes: HTTPResponder {
     package typealias Context = BasicRequestContext
-    /// Answers a request; the values are those of the path's variable segments.
+    /// Answers a request. The values are those of the variable segments of the path.
     package typealias Endpoint = @Sendable (Request, PathValues) async throws(Problem) -> Response
-    /// Each method that a resource knows.
+    /// The endpoint of each method of a resource.
     private typealias Methods = [HTTPRequest.Method: Endpoint]
 
-    /// Who answers a POST on its connection's event loop, by path.
-    private(set) var directEndpoints: [String: DirectEndpoint] = [:]
+    /// The endpoints that answer POST on the event loop, by path.
+    private(set) var eventLoopEndpoints: [String: EventLoopEndpoint] = [:]
     private var fixed: [String: Methods] = [:]
     private var variable: [(template: PathTemplate, methods: Methods)] = []
     private let metrics: ListenerMetrics
@@ -20,7 +20,7 @@ package struct Routes: HTTPResponder {
         self.metrics = metrics
     }
 
-    /// Serves a path, whose variable segments are in braces; an endpoint for GET answers HEAD as well.
+    /// Serves a path, with variable segments in braces. An endpoint for GET answers HEAD too.
     package mutating func on(_ method: HTTPRequest.Method, _ path: String, _ endpoint: @escaping Endpoint) {
         let template = PathTemplate(path)
         if template.isFixed {
@@ -32,10 +32,10 @@ package struct Routes: HTTPResponder {
         }
     }
 
-    /// Serves POST of a fixed path on the event loop of each connection, but for bodies above the listener's usual limit.
-    package mutating func onPost(_ path: String, _ endpoint: DirectEndpoint) {
-        directEndpoints[path] = endpoint
-        // Not written exactly so, with a query for instance, or with a larger body, it comes here.
+    /// Serves POST of a fixed path on the event loop, except for bodies above the usual limit.
+    package mutating func onPost(_ path: String, _ endpoint: EventLoopEndpoint) {
+        eventLoopEndpoints[path] = endpoint
+        // Fallback when the fast path does not match: a query string, or a body above the usual limit.
         on(.post, path) { request, _ throws(Problem) in
             let fields = HTTPHeaders(request.headers.map { ($0.name.rawName, $0.value) })
             let body = try await JSONRequestBody.bytes(of: request, maximumBytes: .max)
@@ -47,7 +47,7 @@ package struct Routes: HTTPResponder {
         }
     }
 
-    /// What is served: the methods of each path, as it was given to ``on(_:_:_:)``.
+    /// The methods of each path, as given to ``on(_:_:_:)``.
     package var operations: [String: Set<HTTPRequest.Method>] {
         var operations = fixed.mapValues { Set($0.keys) }
         for (template, methods) in variable { operations[template.text] = Set(methods.keys) }

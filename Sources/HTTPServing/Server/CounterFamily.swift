@@ -1,8 +1,8 @@
 package import Metrics
 import Synchronization
 
-/// Counters of one name, each made when its labels come up for the first time. Their values must come from this program, never from a
-/// request: each set of them stays in memory.
+/// Counters with one name, each created at the first use of its labels. Label values must never come from a request: each set of labels
+/// stays in memory.
 package final class CounterFamily: Sendable {
     private let label: String
     private let factory: any MetricsFactory
@@ -13,7 +13,7 @@ package final class CounterFamily: Sendable {
         self.factory = factory
     }
 
-    /// Counts one with these labels, whose names are the same at each call.
+    /// Increments the counter with these labels. The label names must be the same in each call.
     package func increment(_ dimensions: [(String, String)]) {
         counter(dimensions).increment()
     }

@@ -4,7 +4,7 @@ package import Logging
 package import NIOCore
 import ServiceLifecycle
 
-/// A Hummingbird application behind the guards of this module.
+/// A Hummingbird application with the request limits of this module.
 package struct HTTPListener: Service {
     private let address: ListenAddress
     private let limits: ListenerLimits
@@ -18,7 +18,7 @@ package struct HTTPListener: Service {
     /// Creates a listener that is bound while `run()` runs.
     ///
     /// - Parameters:
-    ///   - admission: of all requests; closed from outside when the server shuts down.
+    ///   - admission: admits the requests; its owner closes it at shutdown.
     ///   - onBound: called with the port, nil for a Unix socket, when the address is bound.
     package init(
         address: ListenAddress,
@@ -59,13 +59,13 @@ package struct HTTPListener: Service {
         quietLogger.logLevel = max(logger.logLevel, .warning)
         return Application(
             responder: routes,
-            server: HTTPServerBuilder { [limits = limits.ofOneConnection, admission, metrics, routes, logger] responder in
-                GuardedHTTP1Channel(responder: responder, limits: limits) {
-                    ConnectionGuard(
+            server: HTTPServerBuilder { [limits = limits.connectionLimits, admission, metrics, routes, logger] responder in
+                LimitedHTTP1Channel(responder: responder, limits: limits) {
+                    RequestLimitsHandler(
                         admission: admission,
                         metrics: metrics,
                         limits: limits,
-                        directEndpoints: routes.directEndpoints,
+                        eventLoopEndpoints: routes.eventLoopEndpoints,
                         logger: logger
                     )
                 }

@@ -1,7 +1,7 @@
 package import NIOCore
 import ServiceLifecycle
 
-/// Gives a sign of life as long as the parts that do the work are alive: every event loop, the tasks, and what `isStuck` looks at.
+/// Calls `beat` at an interval while every event loop and the cooperative pool respond and `isStuck` is false.
 package struct Heartbeat: Service {
     private let interval: Duration
     private let eventLoopGroup: any EventLoopGroup

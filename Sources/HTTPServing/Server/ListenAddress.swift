@@ -1,41 +1,41 @@
 import HummingbirdCore
 
-/// Where a listener waits for connections: `host:port`, `[::1]:8080` or `unix:/run/appstore-inbox/ingest.sock`.
+/// The address of a listener: `host:port`, `[::1]:8080` or `unix:/run/appstore-inbox/ingest.sock`.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
-    private enum Place: Hashable {
+    private enum Kind: Hashable {
         case tcp(host: String, port: Int)
         case unix(path: String)
     }
 
-    private let place: Place
+    private let kind: Kind
 
-    /// An address of the Internet protocols; port 0 stands for any free one.
+    /// A TCP address. Port 0 selects any free port.
     package static func tcp(host: String, port: UInt16) -> ListenAddress {
-        ListenAddress(place: .tcp(host: host, port: Int(port)))
+        ListenAddress(kind: .tcp(host: host, port: Int(port)))
     }
 
     /// Parses an address.
     ///
-    /// - Throws: `ServerError` that says what is wrong with it.
+    /// - Throws: `ServerError` for an invalid address.
     package init(_ text: String) throws(ServerError) {
         if text.hasPrefix("unix:") {
-            place = .unix(path: try Self.path(text.dropFirst(5), in: text))
+            kind = .unix(path: try Self.path(text.dropFirst(5), in: text))
         } else {
             guard let colon = text.lastIndex(of: ":") else { throw .invalidAddress(text, "it has no port: write host:port") }
             let port = text[text.index(after: colon)...]
             guard let number = UInt16(port), port.allSatisfy(\.isWholeNumber) else {
                 throw .invalidAddress(text, "the port is not a number from 0 to 65535")
             }
-            place = .tcp(host: try Self.host(text[..<colon], in: text), port: Int(number))
+            kind = .tcp(host: try Self.host(text[..<colon], in: text), port: Int(number))
         }
     }
 
-    private init(place: Place) {
-        self.place = place
+    private init(kind: Kind) {
+        self.kind = kind
     }
 
     package var description: String {
-        switch place {
+        switch kind {
         case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         case .unix(let path): "unix:\(path)"
         }
@@ -43,12 +43,12 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// True when the operating system chooses the port.
     package var isAnyPort: Bool {
-        if case .tcp(_, port: 0) = place { true } else { false }
+        if case .tcp(_, port: 0) = kind { true } else { false }
     }
 
-    /// The address in Hummingbird's terms.
+    /// The address as Hummingbird's type.
     var bindAddress: BindAddress {
-        switch place {
+        switch kind {
         case .tcp(let host, let port): .hostname(host, port: port)
         case .unix(let path): .unixDomainSocket(path: path)
         }

@@ -1,35 +1,35 @@
 import NIOCore
 
-/// What the clients of one listener may take.
+/// The limits of one listener.
 package struct ListenerLimits: Sendable {
-    /// The most bytes in a body, but under the paths that have a limit of their own.
+    /// The most bytes in a body, except under the paths in `bodyBytesByPath`.
     package var maximumBodyBytes = 256 * 1024
-    /// The most bytes in a body by path, as the request line has it.
+    /// The most bytes in a body, by the path as written in the request line.
     package var bodyBytesByPath: [String: Int] = [:]
     /// The most bytes in a request line and header fields together.
     package var maximumHeadBytes = 16 * 1024
-    /// The most bytes of requests that are in memory at once. Of those under paths with a larger limit of their own it is half, or one of
-    /// the largest, so that however slowly they come there is room for the others.
+    /// The most bytes of requests in memory at once. Large bodies may use half of it, or the size of the largest body if that is more. The
+    /// rest is reserved for bodies of usual size.
     package var maximumBytesInMemory = 64 * 1024 * 1024
-    /// The most connections; more wait until one closes.
+    /// The most connections. Further clients wait until one closes.
     package var maximumConnections = 512
-    /// The longest that a client may take to send a request.
+    /// The timeout for receiving a request.
     package var requestDeadline: Duration = .seconds(10)
-    /// The longest silence between two requests of a connection.
+    /// The idle timeout between two requests of a connection.
     package var idleTimeout: Duration = .seconds(60)
-    /// The longest that an answer may take, waiting for the database included.
+    /// The timeout for an answer, including the wait for the database.
     package var answerTimeout: Duration = .seconds(30)
-    /// The longest that requests may still take when the server shuts down.
+    /// The time that requests still have after shutdown begins.
     package var shutdownGrace: Duration = .seconds(10)
 
     package init() {}
 
-    /// What the limit of a body may be: the inbox takes no larger ones.
+    /// The valid range of a body limit. The inbox stores no larger bodies.
     package static let bodyBytes = 1024...4 * 1024 * 1024
 
-    /// Checks that the limits make sense together.
+    /// Checks the limits and their combination.
     ///
-    /// - Throws: `ServerError` that names the first limit that does not.
+    /// - Throws: `ServerError` that names the first invalid limit.
     package func validate() throws(ServerError) {
         try Self.check("maximumBodyBytes", maximumBodyBytes, in: Self.bodyBytes)
         for (path, limit) in bodyBytesByPath.sorted(by: { $0.key < $1.key }) { try Self.check(path, limit, in: Self.bodyBytes) }
@@ -42,24 +42,24 @@ package struct ListenerLimits: Sendable {
         try Self.check("shutdownGrace", shutdownGrace)
     }
 
-    /// Checks that a limit is in its range.
+    /// Checks the range of a limit.
     package static func check(_ name: String, _ value: Int, in range: ClosedRange<Int>) throws(ServerError) {
         guard !range.contains(value) else { return }
         let allowed = range.upperBound == .max ? "at least \(range.lowerBound)" : "between \(range.lowerBound) and \(range.upperBound)"
         throw .invalidLimit(name, "\(value) is not \(allowed)")
     }
 
-    /// Checks that a time limit makes sense.
+    /// Checks the range of a timeout.
     package static func check(_ name: String, _ duration: Duration) throws(ServerError) {
         guard duration < .milliseconds(10) || duration > .seconds(3600) else { return }
         throw .invalidLimit(name, "\(duration) is not between 0.01 seconds and an hour")
     }
 
-    /// The most bytes in any body.
+    /// The largest body limit of all paths.
     package var largestBodyBytes: Int { bodyBytesByPath.values.reduce(maximumBodyBytes, max) }
 
     /// The limits of one connection.
-    var ofOneConnection: ConnectionLimits {
+    var connectionLimits: ConnectionLimits {
         var limits = ConnectionLimits()
         limits.requestDeadline = TimeAmount(requestDeadline)
         limits.idleTimeout = TimeAmount(idleTimeout)

@@ -19,7 +19,7 @@ package final class Readiness<Listener: Hashable & Sendable>: Sendable {
         self.onReady = onReady
     }
 
-    /// A listener is bound.
+    /// Records that a listener is bound.
     package func bound(_ listener: Listener, to port: Int?) async {
         let complete = state.withLock { state -> Ports? in
             state.ports.updateValue(port, forKey: listener)

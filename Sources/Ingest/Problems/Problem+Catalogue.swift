@@ -1,6 +1,6 @@
 import HTTPServing
 
-/// The problems of taking notifications.
+/// The problems of the notification endpoints.
 extension Problem {
     static let noSignedPayload = Problem(
         400,
@@ -22,19 +22,19 @@ extension Problem {
         "The JSON object has neither a member notification_type nor a member signedPayload that is a string."
     )
 
-    /// Status 401, the same for a shared secret that is missing, there twice, or none of the app's.
+    /// Status 401 for a shared secret that is missing, duplicated or wrong.
     static var wrongSharedSecret: Problem {
         var problem = Problem(401, "wrong-shared-secret", "Unauthorized", "The member password is not a shared secret of the app.")
         problem.challenge = #"SharedSecret realm="appstore-inbox""#
         return problem
     }
 
-    /// Status 503 while nothing tells whether a notification V1 is genuine: its sender comes again, and a secret may be there by then.
+    /// Status 503 when no shared secret is configured for the app. Apple sends the notification again, perhaps after a secret is configured.
     static let noSharedSecret = Problem(
         503,
         "no-shared-secret",
         "No shared secret",
-        "No shared secret is configured that a notification of this app could be compared with.",
+        "No shared secret is configured for the app of this notification.",
         retryAfter: 3600
     )
 

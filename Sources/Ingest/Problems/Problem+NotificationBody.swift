@@ -2,7 +2,7 @@ import AppStore
 import HTTPServing
 
 extension Problem {
-    /// Says what keeps a body from being a notification.
+    /// The answer for a body that is not a notification V2.
     init(_ refusal: NotificationBody.Refusal) {
         self =
             switch refusal {

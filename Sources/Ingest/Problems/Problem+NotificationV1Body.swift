@@ -2,7 +2,7 @@ import AppStore
 import HTTPServing
 
 extension Problem {
-    /// Says what keeps a body from being a notification V1.
+    /// The answer for a body that is not a notification V1.
     init(_ refusal: NotificationV1Body.Refusal) {
         self =
             switch refusal {

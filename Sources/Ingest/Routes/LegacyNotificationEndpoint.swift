@@ -4,13 +4,13 @@ import HTTPServing
 import NIOCore
 import NIOHTTP1
 
-/// Takes a notification V1 of Apple's: compares the secret in it with those of the app, stores its bytes without it, and answers after
-/// the commit. Notifications V2 that come here, as TEST does, are taken as such.
+/// Accepts Apple's notifications V1: checks the shared secret, removes it from the body, stores the rest, and answers after the commit.
+/// Notifications V2 that arrive here, such as TEST, are accepted too.
 ///
-/// Nothing of a secret is in what it hands on, and nothing of the bytes as they came outlives the call.
+/// No secret reaches the database or outlives the call.
 struct LegacyNotificationEndpoint: Sendable {
     static let path = "/apple/v1/notifications"
-    /// The source of such events in the inbox. That one is there says that its secret was right: the worker cannot see it any more.
+    /// The source of such events in the inbox. An event with this source had a valid secret; the worker cannot check it again.
     static let source = "notification_v1"
 
     private let secrets: SharedSecrets
@@ -19,8 +19,8 @@ struct LegacyNotificationEndpoint: Sendable {
     private let maximumSignedBytes: Int
 
     /// - Parameters:
-    ///   - maximumBytes: of a notification V1.
-    ///   - maximumSignedBytes: of a notification V2.
+    ///   - maximumBytes: the most bytes in a notification V1.
+    ///   - maximumSignedBytes: the most bytes in a notification V2.
     init(secrets: SharedSecrets, store: NotificationStore, maximumBytes: Int, maximumSignedBytes: Int) {
         self.secrets = secrets
         self.store = store
@@ -28,8 +28,8 @@ struct LegacyNotificationEndpoint: Sendable {
         self.maximumSignedBytes = maximumSignedBytes
     }
 
-    /// Answers 200 with an empty body for a body that is stored.
-    @Sendable func callAsFunction(_ fields: HTTPHeaders, _ body: ByteBuffer, _ answer: @escaping DirectEndpoint.Answer) {
+    /// Stores a notification and answers 200 with an empty body.
+    @Sendable func callAsFunction(_ fields: HTTPHeaders, _ body: ByteBuffer, _ answer: @escaping EventLoopEndpoint.Answer) {
         let start = ContinuousClock.now
         let notification: NotificationV1Body
         let source: String
@@ -51,9 +51,9 @@ struct LegacyNotificationEndpoint: Sendable {
         }
     }
 
-    /// The source to store it with.
+    /// Checks a notification and returns its source.
     ///
-    /// - Parameter bytes: how many came; a secret that is no string may leave more than that.
+    /// - Parameter bytes: the length as received. Replacing a secret that is not a string may make the body longer.
     private func check(_ notification: NotificationV1Body, bytes: Int) throws(Problem) -> String {
         let bytes = max(bytes, notification.bytes.count)
         switch notification.kind {
@@ -65,7 +65,7 @@ struct LegacyNotificationEndpoint: Sendable {
             return NotificationEndpoint.source
         case .notificationV1:
             guard bytes <= maximumBytes else { throw .contentTooLarge(limit: maximumBytes) }
-            switch secrets.judge(notification) {
+            switch secrets.authenticate(notification) {
             case .authentic: return Self.source
             case .wrong: throw .wrongSharedSecret
             case .notConfigured: throw .noSharedSecret

@@ -3,7 +3,7 @@ import HTTPServing
 import NIOCore
 import NIOHTTP1
 
-/// Takes a notification V2 of Apple's: checks that it can be one, stores its bytes, and answers after the commit.
+/// Accepts Apple's notifications V2: checks the form of the body, stores its bytes, and answers after the commit.
 struct NotificationEndpoint: Sendable {
     static let path = "/apple/v2/notifications"
     /// The source of such events in the inbox.
@@ -15,8 +15,8 @@ struct NotificationEndpoint: Sendable {
         self.store = store
     }
 
-    /// Answers 200 with an empty body for a body that is stored.
-    @Sendable func callAsFunction(_ fields: HTTPHeaders, _ body: ByteBuffer, _ answer: @escaping DirectEndpoint.Answer) {
+    /// Stores a notification and answers 200 with an empty body.
+    @Sendable func callAsFunction(_ fields: HTTPHeaders, _ body: ByteBuffer, _ answer: @escaping EventLoopEndpoint.Answer) {
         let start = ContinuousClock.now
         do throws(Problem) {
             try JSONRequestBody.check(fields)

@@ -1,23 +1,23 @@
+import GroupCommit
 import HTTPServing
-import Inbox
 
-/// Hands the bodies that came by one route to the inbox, and answers after their commit.
+/// Stores the bodies of one route in the inbox and answers after their commit.
 struct NotificationStore: Sendable {
-    private let intake: Intake
+    private let committer: GroupCommitter
     private let admission: Admission
     private let metrics: IngestMetrics.Route
 
-    init(intake: Intake, admission: Admission, metrics: IngestMetrics.Route) {
-        self.intake = intake
+    init(committer: GroupCommitter, admission: Admission, metrics: IngestMetrics.Route) {
+        self.committer = committer
         self.admission = admission
         self.metrics = metrics
     }
 
-    /// Answers 200 with an empty body for a body that is stored.
+    /// Stores a body and answers 200 with an empty body.
     ///
-    /// - Parameter start: when the last byte of the request was there.
-    func store(_ body: [UInt8], source: String, since start: ContinuousClock.Instant, answer: @escaping DirectEndpoint.Answer) {
-        intake.submit(body, source: source) { [admission, metrics, bytes = body.count] result in
+    /// - Parameter start: when the last byte of the request arrived.
+    func store(_ body: [UInt8], source: String, since start: ContinuousClock.Instant, answer: @escaping EventLoopEndpoint.Answer) {
+        committer.submit(body, source: source) { [admission, metrics, bytes = body.count] result in
             switch result {
             case .success:
                 admission.recordAccepted(bytes: bytes)

@@ -1,26 +1,26 @@
 package import HTTPServing
 
 extension IngestServer {
-    /// Where an ingest server listens, and its limits.
+    /// The addresses and limits of an ingest server.
     package struct Configuration: Sendable {
-        /// Where Apple's notifications arrive.
+        /// The address for Apple's notifications.
         package var listen = ListenAddress.tcp(host: "127.0.0.1", port: 8080)
-        /// Where the health of the process can be asked for, even when the first listener is full.
+        /// The address for health and metrics, which answers even when the first listener is full.
         package var adminListen = ListenAddress.tcp(host: "127.0.0.1", port: 9090)
-        /// Of the first listener; the second has the same, but for 64 connections.
+        /// The limits of the first listener. The second has the same, but at most 64 connections.
         package var limits = ListenerLimits()
-        /// The most bytes in a notification V1, whose receipts grow with the years.
+        /// The most bytes in a notification V1: its receipt grows with each renewal.
         package var legacyBodyBytes = 4 * 1024 * 1024
-        /// The most bytes that are stored, and so not yet verified, within any hour.
+        /// The most bytes stored within any hour. They are not verified yet.
         package var maximumBytesPerHour = 4 * 1024 * 1024 * 1024
-        /// How often the heartbeat is given while all is well.
+        /// The interval between two heartbeats.
         package var heartbeatInterval: Duration = .seconds(5)
 
         package init() {}
 
-        /// Checks that the limits make sense together.
+        /// Checks the limits and their combination.
         ///
-        /// - Throws: `ServerError` that names the first limit that does not.
+        /// - Throws: `ServerError` that names the first invalid limit.
         package func validate() throws(ServerError) {
             try limits.validate()
             try ListenerLimits.check("legacyBodyBytes", legacyBodyBytes, in: ListenerLimits.bodyBytes)
@@ -33,7 +33,7 @@ extension IngestServer {
             }
         }
 
-        /// Of the first listener, by its paths; notifications V2 come to the address of V1, too.
+        /// The limits of the first listener, by path. Notifications V2 may arrive under the path of V1.
         var notificationLimits: ListenerLimits {
             var limits = limits
             limits.bodyBytesByPath[LegacyNotificationEndpoint.path] = max(limits.maximumBodyBytes, legacyBodyBytes)

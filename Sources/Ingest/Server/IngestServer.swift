@@ -1,14 +1,14 @@
 package import AppStoreVerification
+package import GroupCommit
 package import HTTPServing
 import HTTPTypes
-package import Inbox
 package import Logging
 package import NIOCore
 import NIOPosix
 package import Prometheus
 import ServiceLifecycle
 
-/// The HTTP side of ingest: takes Apple's notifications on one listener and tells its health on both, its metrics on the second.
+/// The HTTP server of ingest: accepts Apple's notifications on one listener, serves health on both and metrics on the second.
 package struct IngestServer: Service {
     /// The ports that were bound; nil for a Unix socket.
     package struct Ports: Hashable, Sendable {
@@ -22,7 +22,7 @@ package struct IngestServer: Service {
 
     private let configuration: Configuration
     private let notificationLimits: ListenerLimits
-    private let intake: Intake
+    private let committer: GroupCommitter
     private let notifications: NotificationEndpoint
     private let legacyNotifications: LegacyNotificationEndpoint
     private let eventLoopGroup: any EventLoopGroup
@@ -36,16 +36,16 @@ package struct IngestServer: Service {
     /// Creates a server that listens while `run()` runs.
     ///
     /// - Parameters:
-    ///   - intake: where bodies are stored; it must still run when this service shuts down.
-    ///   - secrets: what vouches for notifications V1; without one of their app they are not taken.
-    ///   - registry: where it counts, and what it shows under `/metrics`.
-    ///   - refusal: why the database cannot be worked with although it answers.
-    ///   - heartbeat: called while the event loops answer and the intake is not stuck.
+    ///   - committer: stores the bodies; it must still run when this service shuts down.
+    ///   - secrets: the shared secrets that authenticate notifications V1; those of an app without one are refused.
+    ///   - registry: the metrics served under `/metrics`.
+    ///   - refusal: why the database cannot be used although it answers, such as another schema version.
+    ///   - heartbeat: called while the event loops answer and the committer is not stuck.
     ///   - onReady: called once, when both listeners are bound.
-    /// - Throws: `ServerError` when the configuration makes no sense.
+    /// - Throws: `ServerError` when the configuration is invalid.
     package init(
         configuration: Configuration,
-        intake: Intake,
+        committer: GroupCommitter,
         secrets: SharedSecrets = SharedSecrets(),
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
@@ -56,9 +56,9 @@ package struct IngestServer: Service {
     ) throws(ServerError) {
         try configuration.validate()
         self.configuration = configuration
-        // Where no notification V1 is taken, no room is needed for one.
+        // Without a secret every notification V1 is refused: its larger body limit does not apply.
         notificationLimits = secrets.isEmpty ? configuration.limits : configuration.notificationLimits
-        self.intake = intake
+        self.committer = committer
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
         self.heartbeat = heartbeat
@@ -67,7 +67,9 @@ package struct IngestServer: Service {
         self.refusal = refusal
         let admission = Admission(notificationLimits, hourlyLimit: configuration.maximumBytesPerHour)
         let metrics = IngestMetrics(factory: registry)
-        let store: (String) -> NotificationStore = { NotificationStore(intake: intake, admission: admission, metrics: metrics.route($0)) }
+        let store: (String) -> NotificationStore = { path in
+            NotificationStore(committer: committer, admission: admission, metrics: metrics.route(path))
+        }
         self.admission = admission
         notifications = NotificationEndpoint(store: store(NotificationEndpoint.path))
         legacyNotifications = LegacyNotificationEndpoint(
@@ -77,12 +79,12 @@ package struct IngestServer: Service {
             maximumSignedBytes: configuration.limits.maximumBodyBytes
         )
         registry.observe("appstore_inbox_ingest_reserved_bytes") { Double(admission.bytesInMemory) }
-        registry.observe("appstore_inbox_ingest_waiting_events") { Double(intake.backlog.events) }
-        registry.observe("appstore_inbox_ingest_waiting_bytes") { Double(intake.backlog.bytes) }
-        registry.observe("appstore_inbox_ingest_batches_in_flight") { Double(intake.backlog.batchesInFlight) }
+        registry.observe("appstore_inbox_ingest_waiting_events") { Double(committer.backlog.events) }
+        registry.observe("appstore_inbox_ingest_waiting_bytes") { Double(committer.backlog.bytes) }
+        registry.observe("appstore_inbox_ingest_batches_in_flight") { Double(committer.backlog.batchesInFlight) }
     }
 
-    /// Serves until graceful shutdown, and ends when the last request is answered or the grace is over.
+    /// Serves until graceful shutdown, then until the last request is answered or the grace period ends.
     ///
     /// - Throws: `ServerError` when an address cannot be bound.
     package func run() async throws {
@@ -91,15 +93,15 @@ package struct IngestServer: Service {
         }
         var adminLimits = configuration.limits
         adminLimits.maximumConnections = 64
-        // Questions about health must be read even when notifications are not.
+        // Health checks must be read even when notifications are refused.
         let adminAdmission = Admission(memoryLimit: adminLimits.maximumBodyBytes, hourlyLimit: .max)
-        // Services shut down from the last to the first: health can be asked for until the last notification is answered.
+        // Services shut down in reverse order: health is served until the last notification is answered.
         var group = ServiceGroupConfiguration(
             services: [
                 Heartbeat(
                     every: configuration.heartbeatInterval,
                     eventLoopGroup: eventLoopGroup,
-                    isStuck: { [intake] in intake.isStuck },
+                    isStuck: { [committer] in committer.isStuck },
                     beat: heartbeat
                 ),
                 listener(.admin, at: configuration.adminListen, limits: adminLimits, admission: adminAdmission) {
@@ -126,17 +128,17 @@ package struct IngestServer: Service {
         case .admin:
             MetricsEndpoint(registry: registry).add(to: &routes)
         case .notifications:
-            routes.onPost(NotificationEndpoint.path, DirectEndpoint(notifications.callAsFunction))
-            routes.onPost(LegacyNotificationEndpoint.path, DirectEndpoint(legacyNotifications.callAsFunction))
+            routes.onPost(NotificationEndpoint.path, EventLoopEndpoint(notifications.callAsFunction))
+            routes.onPost(LegacyNotificationEndpoint.path, EventLoopEndpoint(legacyNotifications.callAsFunction))
         }
     }
 
-    /// The process is ready when the database takes bodies and it takes requests.
+    /// The process is ready when the database accepts bodies and the process accepts requests.
     @Sendable private func checkReadiness() async throws(Problem) {
         if admission.isClosed { throw .shuttingDown }
         do {
-            try await intake.checkReadiness()
-        } catch let error as IntakeError {
+            try await committer.checkReadiness()
+        } catch let error as GroupCommitError {
             throw refusal() ?? Problem(error)
         } catch {
             throw .shuttingDown

@@ -1,34 +1,34 @@
-/// One attempt at a call, as a value that does no I/O: it is told each answer and says what comes next.
+/// One attempt at a call, as a value that does no I/O: it gets each answer and returns the next step.
 package protocol CallAttempt: Sendable {
-    /// What comes next.
-    ///
-    /// - Parameter outcome: of the request that was asked for last; nil at the beginning.
+    /// - Parameter outcome: of the last request; nil at the beginning.
     mutating func next(after outcome: ExchangeOutcome?) -> CallStep
 }
 
-/// What an attempt wants.
+/// The next step of an attempt.
 package enum CallStep: Sendable {
-    /// That this be sent. Can be followed by: send, finish.
+    /// Send a request.
     case send(OutboundRequest)
-    /// Nothing more. It is the last step.
+    /// The attempt is over.
     case finish(CallResult)
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 package enum CallResult: Hashable, Sendable {
     /// The answer, which enters the inbox under this source.
     case answered(source: String, body: [UInt8])
     /// No later attempt would have another answer.
     case refused(reason: String)
-    /// Who was asked says that what was asked about is not so: nothing takes an answer's place.
+    /// The server denies what was asked about: there is no fallback.
     case denied(reason: String)
-    /// A later attempt may; at most so many times in a row for this reason, or, for nil, for as long as there is time. Not before so long,
-    /// where who was asked said so.
+    /// A later attempt may succeed.
+    ///
+    /// - `atMost`: the attempts in a row with this reason; nil for as many as fit before the deadline.
+    /// - `notBefore`: the delay that the server asked for.
     case later(reason: String, atMost: Int?, notBefore: Duration?)
 }
 
 extension CallResult: CustomStringConvertible, CustomReflectable {
-    /// Of an answer, only how long it is.
+    /// Shows only the length of an answer.
     package var description: String {
         switch self {
         case .answered(let source, let body): "answered: \(source), \(body.count) bytes"
@@ -42,12 +42,12 @@ extension CallResult: CustomStringConvertible, CustomReflectable {
 }
 
 /// Makes attempts at one kind of call.
-package protocol CallMaker: Sendable {
-    /// As the table `outbox` has it.
+package protocol CallHandler: Sendable {
+    /// The column `kind` of the table `outbox`.
     var kind: String { get }
-    /// The most attempts at once, at least 1: slots of its own, so that another kind's silent partner is not in its way.
+    /// The most attempts at once, at least 1. Each kind has its own slots, so that a server that hangs does not delay other kinds.
     var slots: Int { get }
-    /// The apps whose calls it can make now; those of others are left to other processes.
+    /// The apps whose calls it can make now. Other processes make the calls of other apps.
     var bundleIDs: Set<String> { get }
     func attempt(_ call: LeasedCall) -> any CallAttempt
 }

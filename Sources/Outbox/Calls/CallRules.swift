@@ -1,4 +1,4 @@
-/// What becomes of a call after an attempt: a decision that reads no clock and waits for nothing.
+/// Decides what happens to a call after an attempt. Pure: reads no clock.
 package struct CallRules: Sendable {
     /// The delay after the first failure; it doubles with each.
     package var baseDelay: Duration = .seconds(2)
@@ -6,13 +6,12 @@ package struct CallRules: Sendable {
 
     package init() {}
 
-    /// What becomes of a call.
     package enum Verdict: Hashable, Sendable {
         case answer(source: String, body: [UInt8])
         case refuse(reason: String)
-        /// Refused, and nothing takes an answer's place.
+        /// Refused without a fallback.
         case deny(reason: String)
-        /// Its time is over.
+        /// The deadline has passed.
         case giveUp(reason: String)
         case postpone(reason: String, by: Duration)
     }
@@ -37,12 +36,12 @@ package struct CallRules: Sendable {
             let timeLeft = call.timeLeft - elapsed
             guard timeLeft > .zero else { return .giveUp(reason: reason) }
             let wanted = max(delay(afterFailures: call.attempts + 1, using: &generator), min(notBefore ?? .zero, maximumDelay))
-            // There is one more attempt when the time is over.
+            // The last attempt runs at the deadline.
             return .postpone(reason: reason, by: min(wanted, timeLeft))
         }
     }
 
-    /// Exponential, its upper half random, so that calls that failed together do not come back together.
+    /// Exponential backoff with a random upper half, so that calls that failed together are not retried together.
     private func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         let full = min(baseDelay * (1 << min(failures - 1, 30)), maximumDelay)
         return full / 2 + full / 2 * Double.random(in: 0...1, using: &generator)
@@ -50,7 +49,7 @@ package struct CallRules: Sendable {
 }
 
 extension CallRules.Verdict: CustomStringConvertible, CustomReflectable {
-    /// Of an answer, only how long it is.
+    /// Shows only the length of an answer.
     package var description: String {
         switch self {
         case .answer(let source, let body): "answer: \(source), \(body.count) bytes"

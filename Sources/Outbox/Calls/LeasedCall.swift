@@ -1,21 +1,21 @@
 /// A call that this process may make for as long as its lease runs.
 package struct LeasedCall: Sendable {
     package let callID: Int64
-    /// Which lease of the call this is: nothing of it is taken once there is a later one.
+    /// The number of the lease: once there is a later lease, this one can settle nothing.
     package let epoch: Int64
     package let kind: String
     package let bundleID: String
-    /// The event that the call is made of; nil when its body is not kept any more, or when there is none.
+    /// The event with the call's data; nil when its body has been deleted, or when the call has no event.
     package let event: Event?
-    /// What the call is made of otherwise.
+    /// The call's data if it has no event.
     package let payload: [UInt8]?
-    /// Attempts that failed before.
+    /// Earlier attempts, all failed.
     package let attempts: Int
     /// Why the last one failed.
     package let lastReason: String?
-    /// How often in a row it was that.
+    /// The number of failures in a row with this reason.
     package let repeats: Int
-    /// From the beginning of the lease to the call's deadline; negative when that is over.
+    /// From the beginning of the lease to the call's deadline; negative when the deadline has passed.
     package let timeLeft: Duration
 
     /// An event of the inbox.
@@ -55,13 +55,13 @@ package struct LeasedCall: Sendable {
 }
 
 extension LeasedCall.Event: CustomStringConvertible, CustomReflectable {
-    /// Of the body, only how long it is.
+    /// Shows only the length of the body.
     package var description: String { "\(source), \(body.count) bytes" }
     package var customMirror: Mirror { Mirror(self, children: ["source": source]) }
 }
 
 extension LeasedCall: CustomStringConvertible, CustomReflectable {
-    /// Nothing of what is sent.
+    /// Shows nothing that is sent.
     package var description: String { "call \(callID) (\(kind)), lease \(epoch)" }
     package var customMirror: Mirror { Mirror(self, children: ["callID": callID, "kind": kind, "epoch": epoch]) }
 }

@@ -4,19 +4,20 @@ import NIOHTTP1
 import NIOSSL
 
 extension Exchange {
-    /// How requests leave the process.
+    /// How requests are sent.
     package struct Configuration: Sendable {
-        /// PEM files with certificates that are trusted beside the system's, for tests and demos.
+        /// PEM files with additional trusted certificates, for tests and demos.
         package var extraRootPaths: [String] = []
         package var connectTimeout: Duration = .seconds(5)
-        /// The longest silence while an answer comes.
+        /// The longest pause while an answer is read.
         package var readTimeout: Duration = .seconds(15)
 
         package init() {}
     }
 
-    /// Lends an exchange over HTTP/1.1 and TLS for the length of `body`: certificates and names of hosts are verified, redirects are not
-    /// followed, no proxy is asked, answers are taken as they are, and nothing is logged.
+    /// Runs `body` with an exchange over HTTP/1.1 and TLS.
+    ///
+    /// It verifies certificates and host names, follows no redirect, uses no proxy, does not decompress answers, and logs nothing.
     ///
     /// - Throws: when a file of `extraRootPaths` cannot be used.
     static func withClient<T: Sendable>(_ configuration: Configuration, _ body: @Sendable (Exchange) async throws -> T) async throws -> T {
@@ -30,8 +31,8 @@ extension Exchange {
         }
     }
 
-    /// Waits for the whole answer, and no longer than `timeout`: the client's own deadline ends with the head of an answer, and a body
-    /// that comes drop by drop is never silent for long enough.
+    /// Waits for the whole answer, at most for `timeout`. The client's own deadline covers only the head of an answer, and a body that
+    /// trickles in never reaches the read timeout.
     private static func within(
         _ timeout: Duration,
         _ perform: @escaping @Sendable () async -> ExchangeOutcome
@@ -67,9 +68,9 @@ extension HTTPClient.Configuration {
             decompression: .disabled
         )
         httpVersion = .http1Only
-        // An attempt fails at once; when to try again is the outbox's to say.
+        // An attempt fails at once, because the outbox schedules the retries.
         connectionPool.retryConnectionEstablishment = false
-        // Traces would have addresses and sizes in them.
+        // Traces would contain addresses and sizes.
         tracing.tracer = nil
     }
 }

@@ -1,4 +1,4 @@
-/// Sends one request and waits for its answer, no longer than it may. What goes wrong is part of the value.
+/// Sends one request and waits for its answer until a timeout. Failures are part of the outcome.
 package struct Exchange: Sendable {
     private let perform: @Sendable (OutboundRequest, Duration) async -> ExchangeOutcome
 

@@ -1,4 +1,4 @@
-/// What came of a request.
+/// The outcome of a request.
 package enum ExchangeOutcome: Sendable {
     case answer(HTTPAnswer)
     case failure(ExchangeFailure)
@@ -7,7 +7,7 @@ package enum ExchangeOutcome: Sendable {
 /// An answer, whatever its status.
 package struct HTTPAnswer: Sendable {
     package let status: Int
-    /// What its Retry-After field asks for, where that is a number of seconds.
+    /// The Retry-After field, if it is a number of seconds.
     package let retryAfter: Duration?
     package let body: [UInt8]
 
@@ -19,7 +19,7 @@ package struct HTTPAnswer: Sendable {
 }
 
 extension HTTPAnswer: CustomStringConvertible, CustomReflectable {
-    /// Of the body, only how long it is.
+    /// Shows only the length of the body.
     package var description: String { "status \(status), \(body.count) bytes" }
     package var customMirror: Mirror { Mirror(self, children: ["status": status]) }
 }
@@ -27,13 +27,13 @@ extension HTTPAnswer: CustomStringConvertible, CustomReflectable {
 /// Why there is no answer; the raw value is the code that is stored and shown.
 package enum ExchangeFailure: String, CaseIterable, Sendable {
     case timedOut = "timed_out"
-    /// No connection, or one that broke.
+    /// The connection could not be opened, or it broke.
     case connectionFailed = "connection_failed"
-    /// The other side's certificate is not in order, or no TLS could be spoken.
+    /// The server's certificate is not trusted, or the TLS handshake failed.
     case tlsFailed = "tls_failed"
-    /// More bytes than are taken.
+    /// The answer is larger than the request allows.
     case answerTooLarge = "answer_too_large"
-    /// The address cannot be one: a setting is wrong.
+    /// The address is malformed: a setting is wrong.
     case invalidAddress = "invalid_address"
     /// This process shuts down.
     case shuttingDown = "shutting_down"

@@ -1,4 +1,4 @@
-/// A request that is sent as it is, to exactly this address: redirects are not followed.
+/// A request to exactly this address: redirects are not followed.
 package struct OutboundRequest: Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -10,7 +10,7 @@ package struct OutboundRequest: Sendable {
     package var url: String
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
-    /// The most bytes that are taken of an answer.
+    /// The largest accepted answer body.
     package var maximumAnswerBytes: Int
 
     package init(
@@ -29,7 +29,7 @@ package struct OutboundRequest: Sendable {
 }
 
 extension OutboundRequest: CustomStringConvertible, CustomReflectable {
-    /// Neither fields nor body: they hold secrets.
+    /// Shows neither fields nor body: they hold secrets.
     package var description: String { "\(method.rawValue) \(url)" }
     package var customMirror: Mirror { Mirror(self, children: ["method": method.rawValue, "url": url]) }
 }

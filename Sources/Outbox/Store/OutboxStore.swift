@@ -1,11 +1,11 @@
 import Postgres
 import SQL
 
-/// Sends the outbox's statements. Those that settle a call name its lease, and do nothing when it is not the latest.
+/// Runs the outbox's statements. Those that settle a call name its lease, and change nothing when there is a later lease.
 struct OutboxStore: Sendable {
     let pool: ConnectionPool
 
-    /// Takes calls of that kind about these apps that are due, longest waiting first, and those whose lease has run out.
+    /// Leases due calls of the kind about these apps, longest waiting first. A call whose lease has expired is due.
     func lease(_ kind: String, of bundleIDs: [String], atMost count: Int, for length: Duration) async throws -> [LeasedCall] {
         let rows = try await pool.withConnection { connection in
             try await connection.query(Self.lease(kind, of: bundleIDs, atMost: count, for: length))
@@ -13,13 +13,13 @@ struct OutboxStore: Sendable {
         return try rows.map(LeasedCall.init)
     }
 
-    /// Whether the lease was still the last.
+    /// False when there is a later lease.
     func settle(_ call: LeasedCall, _ verdict: CallRules.Verdict) async throws -> Bool {
         let rows = try await pool.withConnection { connection in try await connection.query(Self.settle(call, verdict)) }
         return !rows.isEmpty
     }
 
-    /// Gives a lease back before anything came of it.
+    /// Ends a lease without a result.
     func release(_ call: LeasedCall) async throws {
         _ = try await pool.withConnection { connection in
             try await connection.execute(Statement(.outboxReleaseCall, ["call_id": call.callID, "epoch": call.epoch]))
@@ -33,7 +33,7 @@ struct OutboxStore: Sendable {
         )
     }
 
-    /// Returns a row, unless there was a later lease.
+    /// Returns a row unless there is a later lease.
     static func settle(_ call: LeasedCall, _ verdict: CallRules.Verdict) -> Statement {
         switch verdict {
         case .answer(let source, let body):

@@ -1,9 +1,10 @@
 import AppStore
+import StrictJSON
 
-/// One attempt at verifyReceipt: production first, then whichever host it names, once each; with the secret to ask with first, then, when
-/// Apple does not know that one (any more, or yet), with the app's others.
+/// One attempt at verifyReceipt: production first, then the host that it names, each at most once. When Apple does not know a secret, the
+/// app's next one is tried.
 struct VerifyReceiptAttempt: CallAttempt {
-    /// The inbox takes no larger body.
+    /// The largest body in the inbox.
     static let maximumAnswerBytes = 4 * 1024 * 1024
 
     private let receiptData: String?
@@ -31,7 +32,7 @@ struct VerifyReceiptAttempt: CallAttempt {
 
     private func ask() -> CallStep {
         guard let receiptData else { return .finish(.refused(reason: "receipt_gone")) }
-        // Only calls of apps that have one are leased; should it have gone since, another worker may have it.
+        // Only calls of apps with a secret are leased. If the secret has been removed since, another worker may have it.
         guard secrets.indices.contains(secretIndex) else {
             return .finish(.later(reason: "no_shared_secret", atMost: nil, notBefore: .seconds(60)))
         }
@@ -55,9 +56,9 @@ struct VerifyReceiptAttempt: CallAttempt {
         }
         let reason = "status_\(status.rawValue)"
         switch reaction {
-        case .accept: return .finish(.answered(source: VerifyReceiptMaker.kind, body: Self.naming(host, in: answer.body)))
-        case .askSandbox: return turn(to: .sandbox, reason)
-        case .askProduction: return turn(to: .production, reason)
+        case .accept: return .finish(.answered(source: VerifyReceiptCallHandler.kind, body: Self.naming(host, in: answer.body)))
+        case .askSandbox: return redirect(to: .sandbox, reason)
+        case .askProduction: return redirect(to: .production, reason)
         case .retry(let atMost): return .finish(.later(reason: reason, atMost: atMost, notBefore: answer.retryAfter))
         case .giveUp where status == .wrongSharedSecret && secrets.indices.contains(secretIndex + 1):
             secretIndex += 1
@@ -67,8 +68,7 @@ struct VerifyReceiptAttempt: CallAttempt {
         }
     }
 
-    /// What an answer decides by; nil when it is no object with a status. Whatever else is in it is for those who read the inbox, and can
-    /// be read anew when they have learned to.
+    /// The status of an answer; nil when the body is no object with a status. The worker interprets the other members, from the inbox.
     private static func status(of body: [UInt8]) -> (VerifyReceiptStatus, VerifyReceiptStatus.Reaction)? {
         let deciding: [VerifyReceiptResponse.Member] = [.status, .isRetryable, .isRetryableWithUnderscore]
         do {
@@ -81,8 +81,7 @@ struct VerifyReceiptAttempt: CallAttempt {
         }
     }
 
-    /// The answer with its environment: those about iOS 6 style receipts name none, and the host that takes a receipt for its own is the
-    /// only one to know.
+    /// Adds the environment to an answer that names none, as those about iOS 6 style receipts: only the host that accepts a receipt knows it.
     private static func naming(_ host: VerifyReceiptHost, in body: [UInt8]) -> [UInt8] {
         do {
             guard try JSONParser().parseObject(body)[VerifyReceiptResponse.Member.environment.rawValue] == nil,
@@ -91,27 +90,27 @@ struct VerifyReceiptAttempt: CallAttempt {
             let member = "\"environment\":\"\(host.environment.rawValue)\","
             return Array(body[...start]) + Array(member.utf8) + Array(body[(start + 1)...])
         } catch {
-            // It was parsed before; whoever reads it from the inbox says what is wrong.
+            // It was parsed before; the worker that reads it from the inbox records what is wrong.
             return body
         }
     }
 
-    /// Two hosts that name each other would go on for ever.
-    private mutating func turn(to other: VerifyReceiptHost, _ reason: String) -> CallStep {
+    /// Asks each host once, because two hosts that name each other would loop.
+    private mutating func redirect(to other: VerifyReceiptHost, _ reason: String) -> CallStep {
         guard askedHosts.insert(other).inserted else { return .finish(.refused(reason: reason)) }
         host = other
         return ask()
     }
 
-    /// verifyReceipt says everything with status 200: another one is the network's.
+    /// verifyReceipt itself always answers with HTTP status 200: other statuses come from the network.
     private static func result(of answer: HTTPAnswer) -> CallResult {
-        let mayPass = [408, 425, 429].contains(answer.status) || (500...599).contains(answer.status)
-        return .later(reason: "http_\(answer.status)", atMost: mayPass ? nil : 5, notBefore: answer.retryAfter)
+        let isTemporary = [408, 425, 429].contains(answer.status) || (500...599).contains(answer.status)
+        return .later(reason: "http_\(answer.status)", atMost: isTemporary ? nil : 5, notBefore: answer.retryAfter)
     }
 }
 
 extension VerifyReceiptAttempt: CustomStringConvertible, CustomReflectable {
-    /// Neither the receipt nor a secret.
+    /// Shows neither the receipt nor a secret.
     var description: String { "an attempt at \(host.rawValue)" }
     var customMirror: Mirror { Mirror(self, children: ["host": host.rawValue]) }
 }

@@ -1,10 +1,10 @@
 import AppStore
 
-/// The two hosts of verifyReceipt; the raw value is what a setting and a log call it.
+/// The two hosts of verifyReceipt; the raw value is the name in settings and logs.
 package enum VerifyReceiptHost: String, CaseIterable, Sendable {
     case production, sandbox
 
-    /// What it answers about.
+    /// The environment whose receipts it accepts.
     var environment: AppStoreEnvironment {
         switch self {
         case .production: .production
@@ -13,7 +13,7 @@ package enum VerifyReceiptHost: String, CaseIterable, Sendable {
     }
 }
 
-/// Where verifyReceipt is.
+/// The addresses of verifyReceipt.
 package struct VerifyReceiptAddresses: Hashable, Sendable {
     package var production = "https://buy.itunes.apple.com/verifyReceipt"
     package var sandbox = "https://sandbox.itunes.apple.com/verifyReceipt"

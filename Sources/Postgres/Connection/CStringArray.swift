@@ -1,6 +1,6 @@
 import Glibc
 
-/// A null-terminated array of C strings that lives as long as this object.
+/// A null-terminated array of C strings that is freed with this object.
 final class CStringArray {
     let pointers: [UnsafePointer<CChar>?]
 

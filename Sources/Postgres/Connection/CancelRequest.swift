@@ -2,7 +2,7 @@ import CLibPQ
 
 /// Owner of one `PGcancel`.
 ///
-/// Unchecked: libpq makes it a copy of what cancelling needs, to be used from any thread; here one thread uses it once.
+/// Unchecked: a `PGcancel` is a copy of the connection's data that libpq allows any thread to use; here one thread uses it once.
 final class CancelRequest: @unchecked Sendable {
     private let handle: OpaquePointer
 
@@ -14,7 +14,7 @@ final class CancelRequest: @unchecked Sendable {
         PQfreeCancel(handle)
     }
 
-    /// Delivers the request, blocking. Nothing depends on its success: the connection that it is for has been given up.
+    /// Sends the request, blocking. Its result is ignored: the caller has already closed the connection.
     func send() {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
             _ = PQcancel(handle, message.baseAddress, Int32(message.count))

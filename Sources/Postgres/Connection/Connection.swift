@@ -1,52 +1,51 @@
 package import Logging
 import Synchronization
 
-/// One connection to PostgreSQL, on a thread of its own, so that waiting for the database blocks none of Swift's threads.
+/// One connection to PostgreSQL, on its own thread, so that waiting for the database blocks none of Swift's threads.
 ///
-/// Statements of concurrent tasks are carried out one after the other, in the order in which they were asked for. A task that is
-/// cancelled, or waits longer than ``ConnectionOptions/statementDeadline``, is set free at once: the server is asked to cancel the
-/// statement and the connection is given up, since its next answer could be about that statement. A COMMIT is not cancelled; its connection
-/// stays until the server has answered.
+/// Statements of concurrent tasks run one after the other, in the order of the calls. A call returns at once when its task is cancelled
+/// or ``ConnectionOptions/statementDeadline`` passes. The server is then asked to cancel the statement, and the connection is closed,
+/// because its next answer could belong to that statement. A COMMIT is not cancelled; its connection stays open until the server answers.
 package final class Connection: Sendable {
-    private let mailbox: Mailbox
-    private let asked = Atomic(0)
-    private let answered = Atomic(0)
+    private let requests: RequestQueue
+    private let started = Atomic(0)
+    private let completed = Atomic(0)
     private let checkedAt = Mutex<ContinuousClock.Instant?>(nil)
-    /// ``ConnectionOptions/opening``, until the server has carried it out.
+    /// ``ConnectionOptions/opening``; nil once the server has run it.
     private let opening: Mutex<Statement?>
 
-    private init(mailbox: Mailbox, opening: Statement?) {
-        self.mailbox = mailbox
+    private init(requests: RequestQueue, opening: Statement?) {
+        self.requests = requests
         self.opening = Mutex(opening)
     }
 
     deinit {
-        mailbox.close()
+        requests.close()
     }
 
-    /// Connects to the first of the hosts that accepts and has the wanted session attributes.
+    /// Connects to the first host that accepts and has the required session attributes.
     ///
-    /// - Throws: ``PostgresError/Code/connectionFailed``, with what each host answered.
+    /// - Throws: ``PostgresError/Code/connectionFailed``, with the answer of each host.
     package static func open(_ options: ConnectionOptions, logger: Logger) async throws -> Connection {
         let connection = try start(options, logger: logger)
-        try await connection.mailbox.awaitOpening()
+        try await connection.requests.awaitOpening()
         try await connection.sendOpening()
         return connection
     }
 
-    /// Begins to connect.
+    /// Starts connecting and returns at once.
     static func start(_ options: ConnectionOptions, logger: Logger) throws(PostgresError) -> Connection {
-        let mailbox = try Mailbox()
-        try ConnectionThread.start(options, mailbox: mailbox, logger: logger)
-        return Connection(mailbox: mailbox, opening: options.opening)
+        let requests = try RequestQueue()
+        try ConnectionThread.start(options, requests: requests, logger: logger)
+        return Connection(requests: requests, opening: options.opening)
     }
 
-    /// Runs `action` when the connection is there, or when nothing is left of it because it could not be made.
-    func whenOpened(_ action: @escaping MailboxState.Opening) {
-        mailbox.whenOpened(action)
+    /// Runs `action` when the connection is open, or when connecting has failed and its resources are freed.
+    func whenOpened(_ action: @escaping RequestQueueState.OpenHandler) {
+        requests.whenOpened(action)
     }
 
-    /// Sends ``ConnectionOptions/opening``, unless the server has carried it out. One task at a time may call this.
+    /// Sends ``ConnectionOptions/opening``, unless the server has already run it. Not for concurrent calls.
     func sendOpening() async throws {
         guard let statement = opening.withLock(\.self) else { return }
         _ = try await query(statement)
@@ -58,76 +57,76 @@ package final class Connection: Sendable {
         try await run([statement], in: nil)[0]
     }
 
-    /// Runs one statement and returns how many rows it touched.
+    /// Runs one statement and returns the number of affected rows.
     @discardableResult
     package func execute(_ statement: Statement) async throws -> Int {
         try await query(statement).affectedRows
     }
 
-    /// Runs statements in one round trip and, outside a transaction, as one: after an error none of them has had an effect.
+    /// Runs statements in one round trip, as one implicit transaction: after an error none of them has an effect.
     ///
     /// - Throws: The error of the first statement that failed.
     package func pipeline(_ statements: [Statement]) async throws -> [Rows] {
         try await run(statements, in: nil)
     }
 
-    /// Runs many statements in one text, such as a migration, in the simple protocol; it may hold BEGIN and COMMIT, but no COPY.
+    /// Runs a text of many statements, such as a migration, in the simple protocol. It may contain BEGIN and COMMIT, but no COPY.
     package func runScript(_ sql: String) async throws {
-        guard !sql.utf8.contains(0) else { throw PostgresError(.invalidBind, "the script holds a NUL character") }
-        _ = try await ask(.script(sql))
+        guard !sql.utf8.contains(0) else { throw PostgresError(.invalidBind, "the script contains a NUL character") }
+        _ = try await perform(.script(sql))
     }
 
-    /// Closes the connection after the statement that is under way, and returns when nothing of it is left.
+    /// Closes the connection after the statement in flight, and returns when its resources are freed.
     package func close() async {
-        mailbox.close()
-        await withCheckedContinuation { continuation in mailbox.whenEnded { continuation.resume() } }
+        requests.close()
+        await withCheckedContinuation { continuation in requests.whenEnded { continuation.resume() } }
     }
 
-    /// Closes the connection without waiting for it.
+    /// Closes the connection without waiting for the end of it.
     func abandon() {
-        mailbox.close()
+        requests.close()
     }
 
-    /// Whether it was given up but the server still works for it: a COMMIT was not answered in time. It ends by itself when the answer comes.
-    var isOutlasting: Bool { mailbox.isOutlasting }
+    /// Whether a COMMIT was not answered in time. The connection takes no more statements and closes when the answer arrives.
+    var isAwaitingCommit: Bool { requests.isAwaitingCommit }
 
-    /// Runs `action` once nothing is left of the connection.
+    /// Runs `action` once the connection's resources are freed.
     func whenEnded(_ action: @escaping @Sendable () -> Void) {
-        mailbox.whenEnded(action)
+        requests.whenEnded(action)
     }
 
-    /// Whether the connection is alive and outside any transaction, as far as can be told without a round trip.
-    package var isReusable: Bool { mailbox.isReusable }
+    /// Whether the connection is alive and outside any transaction, as far as known without a round trip.
+    package var isReusable: Bool { requests.isReusable }
 
-    /// Whether ``ConnectionPool/Configuration/check`` has never admitted the connection, or longer ago than `interval`.
+    /// Whether ``ConnectionPool/Configuration/check`` has not accepted the connection within the last `interval`.
     func isCheckDue(after interval: Duration) -> Bool {
         checkedAt.withLock { $0.map { .now - $0 > interval } ?? true }
     }
 
-    /// ``ConnectionPool/Configuration/check`` has admitted the connection.
-    func wasChecked() {
+    /// Records that ``ConnectionPool/Configuration/check`` has accepted the connection.
+    func markChecked() {
         checkedAt.withLock { $0 = .now }
     }
 
     func run(_ statements: [Statement], in token: TransactionToken?) async throws -> [Rows] {
         guard !statements.isEmpty else { return [] }
         for statement in statements { try statement.validate() }
-        return try await ask(.statements(statements, token))
+        return try await perform(.statements(statements, token))
     }
 
     func finish(_ exchange: Exchange) async throws {
-        _ = try await ask(exchange)
+        _ = try await perform(exchange)
     }
 
-    /// How often it was asked something so far, or nil while an answer is due or has not reached the task that asked.
+    /// Completed round trips; nil while one is in flight.
     var exchanges: Int? {
-        let answered = answered.load(ordering: .acquiring)
-        return asked.load(ordering: .acquiring) == answered ? answered : nil
+        let completed = completed.load(ordering: .acquiring)
+        return started.load(ordering: .acquiring) == completed ? completed : nil
     }
 
-    private func ask(_ exchange: Exchange) async throws -> [Rows] {
-        asked.add(1, ordering: .releasing)
-        defer { answered.add(1, ordering: .releasing) }
-        return try await mailbox.ask(exchange)
+    private func perform(_ exchange: Exchange) async throws -> [Rows] {
+        started.add(1, ordering: .releasing)
+        defer { completed.add(1, ordering: .releasing) }
+        return try await requests.perform(exchange)
     }
 }

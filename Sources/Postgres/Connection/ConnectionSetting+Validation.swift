@@ -1,5 +1,5 @@
 extension ConnectionSetting {
-    /// What libpq would only notice when it connects, where a mistake looks like a server that is away.
+    /// Checks what libpq checks only when it connects, where a mistake looks like an unavailable server.
     func validate(mayShowValue: Bool) throws(PostgresError) {
         guard !value.isEmpty else { return }
         let expectation: String? =
@@ -10,7 +10,7 @@ extension ConnectionSetting {
             case "sslmode": expectation(among: ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"])
             case "target_session_attrs":
                 expectation(among: ["any", "read-write", "read-only", "primary", "standby", "prefer-standby"])
-            case "replication": "left out: this is no replication client"
+            case "replication": "left out: replication connections are not supported"
             default: nil
             }
         guard let expectation else { return }

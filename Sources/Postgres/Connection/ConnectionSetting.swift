@@ -8,7 +8,7 @@ struct ConnectionSetting: Sendable {
     var isSecret: Bool { keyword == "password" || keyword == "sslpassword" }
 
     static func parse(_ conninfo: String) throws(PostgresError) -> [ConnectionSetting] {
-        guard !conninfo.utf8.contains(0) else { throw PostgresError(.invalidOptions, "the connection string holds a NUL character") }
+        guard !conninfo.utf8.contains(0) else { throw PostgresError(.invalidOptions, "the connection string contains a NUL character") }
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(conninfo, &message) else {
             defer { PQfreemem(message) }
@@ -28,7 +28,7 @@ struct ConnectionSetting: Sendable {
         return settings
     }
 
-    /// libpq quotes parts of the string in its messages. Where a password may be in it, even a wrongly cut one, they are not shown.
+    /// Removes the quoted parts of libpq's message where the connection string may contain a password, as they may contain some of it.
     private static func withoutSecrets(_ message: String, of conninfo: String) -> String {
         guard mayHoldSecret(conninfo) else { return message }
         let parts = message.split(separator: "\"", omittingEmptySubsequences: false)

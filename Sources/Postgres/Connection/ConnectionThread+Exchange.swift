@@ -2,7 +2,6 @@ import CLibPQ
 import Logging
 
 extension ConnectionThread {
-    /// Carries out an exchange of any kind.
     mutating func carryOut(_ request: Request) throws(ExchangeFailure) -> [Rows] {
         switch request.exchange {
         case .statements(let statements, let token):
@@ -24,23 +23,23 @@ extension ConnectionThread {
         _ request: Request
     ) throws(ExchangeFailure) -> [Rows] {
         let control = try claimTransaction(token)
-        var steps = link.transactionStatus == PQTRANS_IDLE ? prepared.takeHousekeeping() : []
+        var steps = connection.transactionStatus == PQTRANS_IDLE ? prepared.takeHousekeeping() : []
         steps += control.map(PipelineStep.control)
         for statement in statements { steps += prepared.steps(for: statement) }
         steps.append(.synchronize(.control))
-        let rows = try settled(request) { thread throws(ConversationFailure) in try thread.converse(steps, request) }
+        let rows = try cancellingIfAbandoned(request) { thread throws(RoundTripFailure) in try thread.roundTrip(steps, request) }
         try checkStandbys()
         return rows
     }
 
-    /// Returns what has to go before a statement in that transaction.
+    /// Makes `token`'s transaction the active one; returns its pending control statements.
     private mutating func claimTransaction(_ token: TransactionToken?) throws(ExchangeFailure) -> [Statement] {
         guard active === token || active == nil else {
             throw .refused(PostgresError(.misuse, "a transaction is open on this connection; statements must go through it"))
         }
         guard let token else { return [] }
         do throws(PostgresError) {
-            if active != nil, link.transactionStatus == PQTRANS_IDLE { throw PostgresError.endedByStatement }
+            if active != nil, connection.transactionStatus == PQTRANS_IDLE { throw PostgresError.endedByStatement }
             let control = try token.takePending()
             active = token
             return control
@@ -53,7 +52,7 @@ extension ConnectionThread {
         guard active == nil else {
             throw .refused(PostgresError(.misuse, "a transaction is open on this connection; a script cannot run in it"))
         }
-        let rows = try settled(request) { thread throws(ConversationFailure) in try thread.converse(script: script, request) }
+        let rows = try cancellingIfAbandoned(request) { thread throws(RoundTripFailure) in try thread.roundTrip(script: script, request) }
         try checkStandbys()
         return rows
     }
@@ -69,9 +68,9 @@ extension ConnectionThread {
             .synchronize(.control),
         ]
         do throws(ExchangeFailure) {
-            return try settled(request) { thread throws(ConversationFailure) in try thread.converse(steps, request) }
+            return try cancellingIfAbandoned(request) { thread throws(RoundTripFailure) in try thread.roundTrip(steps, request) }
         } catch {
-            // With the savepoint's work neither kept nor undone for certain, nothing in this transaction may be committed.
+            // The savepoint's changes may be neither kept nor undone, so this transaction must not be committed.
             throw .broken(error.cause)
         }
     }
@@ -79,29 +78,29 @@ extension ConnectionThread {
     private mutating func rollBack(_ token: TransactionToken, _ request: Request) throws(ExchangeFailure) -> [Rows] {
         guard token.end() else { return [] }
         defer { active = nil }
-        guard link.transactionStatus != PQTRANS_IDLE else { return [] }
-        return try settled(request) { thread throws(ConversationFailure) in
-            try thread.converse([.control("ROLLBACK"), .synchronize(.control)], request)
+        guard connection.transactionStatus != PQTRANS_IDLE else { return [] }
+        return try cancellingIfAbandoned(request) { thread throws(RoundTripFailure) in
+            try thread.roundTrip([.control("ROLLBACK"), .synchronize(.control)], request)
         }
     }
 
-    /// COMMIT, alone behind its own sync, so that its answer is about nothing else; before it, what was left to travel with it.
+    /// Sends the commit statements, then COMMIT behind its own sync, so that COMMIT's answer concerns nothing else.
     private mutating func commit(_ token: TransactionToken, _ request: Request) throws(ExchangeFailure) -> [Rows] {
         var steps: [PipelineStep]
         do throws(ExchangeFailure) {
-            steps = try farewell(of: token)
+            steps = try commitSteps(for: token)
         } catch {
             if token.end() { active = nil }
             throw error
         }
         guard token.end() else { return [] }
         defer { active = nil }
-        guard !steps.isEmpty || link.transactionStatus != PQTRANS_IDLE else { throw .refused(.endedByStatement) }
+        guard !steps.isEmpty || connection.transactionStatus != PQTRANS_IDLE else { throw .refused(.endedByStatement) }
         steps += [PipelineStep(command: .query, statement: "COMMIT", purpose: .answer), .synchronize(.control)]
         var tag = ""
         do throws(ExchangeFailure) {
-            _ = try settled(request) { thread throws(ConversationFailure) in
-                try thread.converse(steps, request) { tag = $0.commandTag }
+            _ = try cancellingIfAbandoned(request) { thread throws(RoundTripFailure) in
+                try thread.roundTrip(steps, request) { tag = $0.commandTag }
             }
         } catch {
             guard error.endsConnection, let cause = error.cause as? PostgresError else { throw error }
@@ -110,33 +109,33 @@ extension ConnectionThread {
             throw failure
         }
         guard tag == "COMMIT" else {
-            throw .refused(PostgresError(.rolledBack, "COMMIT was answered with \(tag): an error in the transaction was not passed on"))
+            throw .refused(PostgresError(.rolledBack, "COMMIT was answered with \(tag): an error in the transaction was not rethrown"))
         }
-        guard let warning = link.notices.warnings.first else { return [] }
-        throw .refused(PostgresError(.commitUncertain, "COMMIT brought a warning: \(warning.message)", sqlState: warning.sqlState))
+        guard let warning = connection.notices.warnings.first else { return [] }
+        throw .refused(PostgresError(.commitUncertain, "COMMIT returned a warning: \(warning.message)", sqlState: warning.sqlState))
     }
 
-    private mutating func farewell(of token: TransactionToken) throws(ExchangeFailure) -> [PipelineStep] {
-        let statements = token.takeFarewell()
+    private mutating func commitSteps(for token: TransactionToken) throws(ExchangeFailure) -> [PipelineStep] {
+        let statements = token.takeCommitStatements()
         guard !statements.isEmpty else { return [] }
         var steps = try claimTransaction(token).map(PipelineStep.control)
         for statement in statements { steps += prepared.steps(for: statement) }
         return steps + [.synchronize(.control)]
     }
 
-    /// A statement of its own commits at its sync, where only a warning tells that a synchronous standby was not waited for.
+    /// Outside a transaction a statement commits at its sync. Only a warning says that the commit did not wait for a synchronous standby.
     private func checkStandbys() throws(ExchangeFailure) {
-        guard let warning = link.notices.warnings.first(where: { $0.routine == "SyncRepWaitForLSN" }) else { return }
-        throw .refused(PostgresError(.commitUncertain, "the commit brought a warning: \(warning.message)", sqlState: warning.sqlState))
+        guard let warning = connection.notices.warnings.first(where: { $0.routine == "SyncRepWaitForLSN" }) else { return }
+        throw .refused(PostgresError(.commitUncertain, "the commit returned a warning: \(warning.message)", sqlState: warning.sqlState))
     }
 
-    /// Has a conversation; one that is broken off is cancelled on the server too.
-    private mutating func settled(
+    /// Runs a round trip; if its task is cancelled or its deadline passes, cancels it on the server too.
+    private mutating func cancellingIfAbandoned(
         _ request: Request,
-        _ conversation: (inout ConnectionThread) throws(ConversationFailure) -> [Rows]
+        _ body: (inout ConnectionThread) throws(RoundTripFailure) -> [Rows]
     ) throws(ExchangeFailure) -> [Rows] {
-        do throws(ConversationFailure) {
-            return try conversation(&self)
+        do throws(RoundTripFailure) {
+            return try body(&self)
         } catch {
             switch error {
             case .refused(let error): throw .refused(error)
@@ -146,7 +145,7 @@ extension ConnectionThread {
                 throw .broken(CancellationError())
             case .deadlinePassed:
                 var failure = ExchangeFailure.broken(PostgresError(.timeout, "no answer within \(options.statementDeadline)"))
-                // A cancel that reaches a COMMIT would leave it done here and not waited for on the standbys.
+                // A cancel request would end COMMIT's wait for the standbys: committed locally, maybe not replicated.
                 if case .commit = request.exchange { failure.isUnanswered = true } else { cancelOnServer() }
                 throw failure
             }
@@ -155,7 +154,7 @@ extension ConnectionThread {
 
     private func cancelOnServer() {
         do throws(PostgresError) {
-            try link.requestCancel()
+            try connection.requestCancel()
         } catch {
             logger.error("cancel request could not be sent", metadata: [LogKey.error: "\(error)"])
         }

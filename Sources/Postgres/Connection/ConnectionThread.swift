@@ -1,51 +1,51 @@
 import CLibPQ
 import Logging
 
-/// What runs on a connection's thread: connect, then carry out what the mailbox brings, until it is closed or the server goes.
+/// The body of a connection's thread: connects, then serves the request queue until it is closed or the connection is lost.
 struct ConnectionThread: ~Copyable {
-    let mailbox: Mailbox
+    let requests: RequestQueue
     let options: ConnectionOptions
     let logger: Logger
-    let link: ServerLink
+    let connection: LibpqConnection
     var prepared: PreparedStatements
     var active: TransactionToken?
 
-    /// Enough for every statement of a program; a bound, so that generated SQL cannot fill the server's memory.
+    /// Enough for every statement of a program. The limit keeps generated SQL from filling the server's memory.
     private static let planLimit = 256
 
-    static func start(_ options: ConnectionOptions, mailbox: Mailbox, logger: Logger) throws(PostgresError) {
+    static func start(_ options: ConnectionOptions, requests: RequestQueue, logger: Logger) throws(PostgresError) {
         try DetachedThread.start(named: "postgres") {
             do throws(PostgresError) {
-                let end = try serve(options, mailbox: mailbox, logger: logger)
+                let end = try serve(options, requests: requests, logger: logger)
                 logger.debug("connection ended", metadata: [LogKey.reason: "\(end)"])
-                mailbox.end(end)
+                requests.end(end)
             } catch {
-                mailbox.end(error)
+                requests.end(error)
             }
         }
     }
 
-    /// Returns why the connection ended. The handle is freed on return, before anybody is told.
-    private static func serve(_ options: ConnectionOptions, mailbox: Mailbox, logger: Logger) throws(PostgresError) -> PostgresError {
-        let link = try ServerLink(connecting: options.parameters, notices: NoticeCollector(logger: logger))
-        guard mailbox.opened(socket: link.socket) else { return .connectionClosed }
+    /// Returns why the connection ended. The handle is freed on return, before the request queue reports the end.
+    private static func serve(_ options: ConnectionOptions, requests: RequestQueue, logger: Logger) throws(PostgresError) -> PostgresError {
+        let connection = try LibpqConnection(connecting: options.parameters, notices: NoticeCollector(logger: logger))
+        guard requests.opened(socket: connection.socket) else { return .connectionClosed }
         var thread = ConnectionThread(
-            mailbox: mailbox,
+            requests: requests,
             options: options,
             logger: logger,
-            link: link,
+            connection: connection,
             prepared: PreparedStatements(limit: options.prepared ? planLimit : 0)
         )
         let end = thread.serve()
-        // While the handle still holds the number: once it is freed, the number may belong to something else.
-        mailbox.forgetSocket()
+        // Before the handle is freed: afterwards its descriptor number may be reused.
+        requests.clearSocket()
         return end
     }
 
     private mutating func serve() -> PostgresError {
         do throws(PostgresError) {
             while true {
-                switch mailbox.next() {
+                switch requests.next() {
                 case .close: return .connectionClosed
                 case .nothing: try idle()
                 case .request(let request): try perform(request)
@@ -56,23 +56,23 @@ struct ConnectionThread: ~Copyable {
         }
     }
 
-    /// Waits for work, and notices when the server says or does something meanwhile.
+    /// Waits for a request, and handles messages of the server in the meantime.
     private func idle() throws(PostgresError) {
-        guard try SocketWait.wait(socket: link.socket, bell: mailbox.bell, writes: false, until: nil) == .socket else { return }
-        // Until it is known what has come, the connection must not be lent: it may be the server's farewell.
-        mailbox.settle(isIdle: false, isSpoiled: false)
-        try link.consumeInput()
-        // libpq parses what it has read only when somebody asks for the state.
-        _ = link.isBusy
-        guard link.isAlive, link.notices.farewell == nil else { throw link.lost() }
-        mailbox.settle(isIdle: link.transactionStatus == PQTRANS_IDLE, isSpoiled: false)
+        guard try SocketPoll.wait(socket: connection.socket, wakeup: requests.wakeup, writes: false, until: nil) == .socket else { return }
+        // The pool must not lend the connection before this input is read: it may be a fatal notice.
+        requests.settle(isIdle: false, isReusePrevented: false)
+        try connection.consumeInput()
+        // PQisBusy makes libpq parse its input.
+        _ = connection.isBusy
+        guard connection.isAlive, connection.notices.fatalNotice == nil else { throw connection.lost() }
+        requests.settle(isIdle: connection.transactionStatus == PQTRANS_IDLE, isReusePrevented: false)
     }
 
-    /// Carries out one request.
+    /// Runs one request.
     ///
-    /// - Throws: Why the connection has to be given up, after the request has got its outcome.
+    /// - Throws: Why the connection must be closed; the request has its outcome by then.
     private mutating func perform(_ request: Request) throws(PostgresError) {
-        link.notices.forgetWarnings()
+        connection.notices.removeWarnings()
         let outcome: Result<[Rows], any Error>
         var end: PostgresError?
         var isUnanswered = false
@@ -81,21 +81,21 @@ struct ConnectionThread: ~Copyable {
         } catch {
             outcome = .failure(error.cause)
             isUnanswered = error.isUnanswered
-            if error.endsConnection { end = .connectionGivenUp(after: error.cause) }
+            if error.endsConnection { end = .connectionAbandoned(after: error.cause) }
         }
-        if end == nil, !link.isAlive { end = link.lost() }
-        // First the state, then the outcome: whoever gets it gives the connection back to a pool, which looks at the state.
-        mailbox.settle(isIdle: link.transactionStatus == PQTRANS_IDLE, isSpoiled: end != nil || outcome.spoilsConnection)
-        if isUnanswered, let end { mailbox.outlast(end) }
+        if end == nil, !connection.isAlive { end = connection.lost() }
+        // Publish the state before resuming: the caller may return the connection, and the pool checks `isReusable`.
+        requests.settle(isIdle: connection.transactionStatus == PQTRANS_IDLE, isReusePrevented: end != nil || outcome.preventsReuse)
+        if isUnanswered, let end { requests.startAwaitingCommit(end) }
         request.resume(outcome)
-        if isUnanswered { outlastAnswer() }
+        if isUnanswered { awaitCommitAnswer() }
         if let end { throw end }
     }
 }
 
 extension Result<[Rows], any Error> {
-    fileprivate var spoilsConnection: Bool {
-        if case .failure(let error as PostgresError) = self { return error.spoilsConnection }
+    fileprivate var preventsReuse: Bool {
+        if case .failure(let error as PostgresError) = self { return error.preventsReuse }
         return false
     }
 }

@@ -1,12 +1,12 @@
 import CLibPQ
 import Glibc
 
-/// A thread of the operating system for work that blocks in C, which must not happen on Swift's cooperative threads.
-enum DetachedThread {
-    /// Runs `body` on a thread of its own, which ends with it.
+/// An operating system thread for C calls that block, which must not run on Swift's cooperative threads.
+package enum DetachedThread {
+    /// Runs `body` on a new thread, which ends with it.
     ///
-    /// - Parameter name: What `top -H` shows; at most 15 bytes.
-    static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) throws(PostgresError) {
+    /// - Parameter name: The thread's name in `top -H`; at most 15 bytes.
+    package static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) throws(PostgresError) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
@@ -27,7 +27,7 @@ enum DetachedThread {
         )
         if status != 0 {
             work.release()
-            throw PostgresError(.connectionFailed, "no thread could be started: \(String(cString: strerror(status)))")
+            throw PostgresError(.connectionFailed, "cannot start a thread: \(String(cString: strerror(status)))")
         }
     }
 

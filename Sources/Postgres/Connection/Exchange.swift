@@ -1,16 +1,16 @@
-/// What a task asks of a connection's thread: one conversation with the server.
+/// What a task asks of a connection's thread: one round trip to the server.
 enum Exchange: Sendable {
     /// Statements in one pipeline with one sync, inside `transaction` if there is one.
     case statements([Statement], TransactionToken?)
-    /// Many statements in one text, without binds.
+    /// A text of many statements, without binds.
     case script(String)
     case rollbackToSavepoint(String, TransactionToken)
     case commit(TransactionToken)
     case rollback(TransactionToken)
 
-    /// Whether a cancelled task may take it back, or break it off while it is under way.
+    /// Whether cancelling its task may remove it from the queue, or interrupt it in flight.
     ///
-    /// What ends a transaction or a savepoint is always seen through: otherwise it would be open or kept against the task's will.
+    /// False for the end of a transaction or savepoint: it must not stay open because its task was cancelled.
     var isInterruptible: Bool {
         switch self {
         case .statements, .script: true
@@ -19,14 +19,14 @@ enum Exchange: Sendable {
     }
 }
 
-/// Why a conversation brought no rows.
-enum ConversationFailure: Error {
-    /// The server refused a statement, said all it had to say, and is ready again.
+/// Why a round trip failed.
+enum RoundTripFailure: Error {
+    /// The server refused a statement; the connection is ready for the next one.
     case refused(PostgresError)
-    /// The task no longer waits; the connection is in the middle of something.
+    /// The task was cancelled; an answer is still due on the connection.
     case cancelled
-    /// The server has not answered in time; the connection is in the middle of something.
+    /// The deadline passed; an answer is still due on the connection.
     case deadlinePassed
-    /// The connection is gone.
+    /// The connection is lost.
     case lost(PostgresError)
 }

@@ -1,9 +1,9 @@
 import CLibPQ
 import Logging
 
-/// Receives what the server says aside from answers. Confined to the connection's thread, like the PGconn that calls it.
+/// Receives the server's notices. Confined to the connection's thread, like the PGconn that calls it.
 final class NoticeCollector {
-    /// A server message that ends nothing.
+    /// A server message that is not the result of a statement.
     struct Notice {
         let severity: String
         let sqlState: SQLState
@@ -13,15 +13,15 @@ final class NoticeCollector {
     }
 
     private(set) var warnings: [Notice] = []
-    /// The server's farewell, which arrives as a notice when no statement is under way.
-    private(set) var farewell: Notice?
+    /// Why the server closes the connection; a notice if no statement is in flight.
+    private(set) var fatalNotice: Notice?
     private let logger: Logger
 
     init(logger: Logger) {
         self.logger = logger
     }
 
-    func forgetWarnings() {
+    func removeWarnings() {
         warnings.removeAll()
     }
 
@@ -37,7 +37,7 @@ final class NoticeCollector {
         )
     }
 
-    /// `result` stays libpq's, which clears it after the call.
+    /// Borrows `result`, which libpq frees after the call.
     private func receive(_ result: OpaquePointer) {
         func text(_ field: Int32) -> String { PQresultErrorField(result, field).map { String(cString: $0) } ?? "" }
         let notice = Notice(
@@ -48,7 +48,7 @@ final class NoticeCollector {
         )
         switch notice.severity {
         case "WARNING": warnings.append(notice)
-        case "FATAL", "PANIC": farewell = notice
+        case "FATAL", "PANIC": fatalNotice = notice
         default: break
         }
         logger.debug(

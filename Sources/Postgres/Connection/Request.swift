@@ -1,25 +1,25 @@
 import Synchronization
 
-/// An exchange in a mailbox, with the task that waits for its outcome.
+/// An exchange in a request queue, with the continuation of the task that waits for it.
 struct Request: Sendable {
     let exchange: Exchange
-    let ticket: Ticket
+    let cancellation: CancellationFlag
     private let continuation: CheckedContinuation<[Rows], any Error>
 
-    init(_ exchange: Exchange, ticket: Ticket, continuation: CheckedContinuation<[Rows], any Error>) {
+    init(_ exchange: Exchange, cancellation: CancellationFlag, continuation: CheckedContinuation<[Rows], any Error>) {
         self.exchange = exchange
-        self.ticket = ticket
+        self.cancellation = cancellation
         self.continuation = continuation
     }
 
-    /// Ends the waiting; to be called exactly once.
+    /// Resumes the task; to be called exactly once.
     func resume(_ outcome: Result<[Rows], any Error>) {
         continuation.resume(with: outcome)
     }
 }
 
-/// The identity of a request, and whether its task still wants it.
-final class Ticket: Sendable {
+/// The identity of a request, and whether its task was cancelled.
+final class CancellationFlag: Sendable {
     private let cancelled = Atomic(false)
 
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }

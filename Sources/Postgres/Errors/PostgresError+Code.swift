@@ -1,5 +1,5 @@
 extension PostgresError {
-    /// The kind of a failure. New kinds may be added; treat an unknown one by ``PostgresError/isRetryable``.
+    /// The kind of a failure. New kinds may be added; handle an unknown one by ``PostgresError/isRetryable``.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case invalidOptions, connectionFailed, connectionLost, timeout, sql, invalidBind, decoding
@@ -14,25 +14,25 @@ extension PostgresError {
         package static let invalidOptions = Code(value: .invalidOptions)
         /// No connection could be made.
         package static let connectionFailed = Code(value: .connectionFailed)
-        /// The connection ended. Outside a transaction a statement that was under way may have taken effect.
+        /// The connection ended. Outside a transaction, a statement in flight may have taken effect.
         package static let connectionLost = Code(value: .connectionLost)
-        /// The client's own deadline passed; the statement was cancelled and the connection given up.
+        /// The client's deadline passed; the statement was cancelled and the connection closed.
         package static let timeout = Code(value: .timeout)
         /// The server refused a statement; see ``PostgresError/sqlState``.
         package static let sql = Code(value: .sql)
-        /// A value cannot be sent, such as text with NUL. Nothing was sent.
+        /// A value that PostgreSQL cannot store, such as text with NUL. Nothing was sent.
         package static let invalidBind = Code(value: .invalidBind)
-        /// A column is missing or holds something else than was asked for.
+        /// A column is missing or has another type or value than requested.
         package static let decoding = Code(value: .decoding)
         /// No connection became free within the acquire timeout.
         package static let poolExhausted = Code(value: .poolExhausted)
-        /// COMMIT was sent and it is not known whether it is durable: its answer was lost, or a standby was not waited for.
+        /// COMMIT was sent and may not be durable: its answer was lost, or it did not wait for a synchronous standby.
         package static let commitUncertain = Code(value: .commitUncertain)
-        /// COMMIT was answered with ROLLBACK, because an error inside the transaction had been swallowed.
+        /// COMMIT was answered with ROLLBACK, because the caller swallowed an error inside the transaction.
         package static let rolledBack = Code(value: .rolledBack)
         /// The connection or pool was closed by this process.
         package static let closed = Code(value: .closed)
-        /// A call that cannot work at this place, such as a statement on a transaction that has ended.
+        /// A call that is not allowed here, such as a statement on a transaction that has ended.
         package static let misuse = Code(value: .misuse)
     }
 }

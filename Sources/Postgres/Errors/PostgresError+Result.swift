@@ -1,12 +1,13 @@
 import CLibPQ
 
 extension PostgresError {
-    /// Reads what the server said about a statement that it refused. DETAIL, CONTEXT and HINT are not kept, since they quote data,
-    /// but for the DETAIL of `insufficient_privilege`.
+    /// Reads the server's error about a statement.
+    ///
+    /// DETAIL, CONTEXT and HINT are dropped because they quote data, except the DETAIL of `insufficient_privilege`.
     init(_ result: ResultHandle, statementName: String?) {
         let state = result.diagnostic(clibpq_sqlstate).map(SQLState.init(rawValue:))
         let severity = result.diagnostic(clibpq_severity)
-        // Without a state it is libpq itself that speaks, and it does so when the connection has gone.
+        // An error without SQLSTATE comes from libpq, which reports a lost connection.
         let endsConnection = state == nil || severity == "FATAL" || severity == "PANIC"
         let message = result.diagnostic(clibpq_message_primary) ?? Self.firstLine(of: result.errorMessage)
         self.init(

@@ -1,23 +1,23 @@
-/// What went wrong between this process and PostgreSQL.
+/// An error of the server, of libpq, or of this module.
 ///
-/// Neither the properties nor the descriptions hold a bind, a password or the server's DETAIL, CONTEXT and HINT, which quote data.
+/// Neither the properties nor the descriptions contain a bind, a password or the server's DETAIL, CONTEXT and HINT, which quote data.
 package struct PostgresError: Error, Sendable {
     package let code: Code
-    /// The server's condition code; nil when the server did not speak.
+    /// The server's condition code; nil when the error is not the server's.
     package private(set) var sqlState: SQLState?
     /// The server's severity, never localised: `ERROR`, `FATAL` or `PANIC`.
     package private(set) var severity: String?
-    /// The server's primary message, or what this module or libpq has to say.
+    /// The primary message of the server, of libpq or of this module.
     package private(set) var message: String
     /// The constraint that was violated.
     package private(set) var constraint: String?
-    /// The DETAIL of `insufficient_privilege`, which names what is missing; that of other conditions quotes data and is not kept.
+    /// The DETAIL of `insufficient_privilege`, which names the missing privilege. Other DETAILs quote data and are dropped.
     package internal(set) var refusal: String?
     /// Where in the SQL text the server saw the error, in characters from 1.
     package private(set) var position: Int?
-    /// The name given to the statement that failed.
+    /// The name of the statement that failed.
     package internal(set) var statementName: String?
-    /// Whether the failure came from a cached plan that no longer fits: the plan is gone, so a repetition makes a new one.
+    /// Whether a cached plan no longer matched the schema. The plan was removed, so a retry prepares a new one.
     package internal(set) var isStalePlan = false
 
     init(
@@ -36,7 +36,7 @@ package struct PostgresError: Error, Sendable {
         self.position = position
     }
 
-    /// The same failure seen as another kind, for a caller that knows more: a lost connection while a COMMIT was under way.
+    /// The same error with another code, such as a lost connection while a COMMIT was in flight.
     func recoded(_ code: Code, prefix: String) -> PostgresError {
         var copy = PostgresError(
             code,
@@ -51,7 +51,7 @@ package struct PostgresError: Error, Sendable {
         return copy
     }
 
-    /// The same failure with a word in front of its message that says where it happened.
+    /// The same error with its location in front of the message.
     func located(_ place: String) -> PostgresError {
         recoded(code, prefix: place)
     }
@@ -70,14 +70,14 @@ extension PostgresError: CustomStringConvertible {
 }
 
 extension PostgresError {
-    /// What is said of a connection that this process has closed.
+    /// The error for a connection that this process has closed.
     static var connectionClosed: PostgresError { PostgresError(.closed, "the connection is closed") }
 
-    /// What is said of a connection that could not go on after `cause`.
-    static func connectionGivenUp(after cause: any Error) -> PostgresError {
+    /// The error for later requests on a connection that was closed after `cause`.
+    static func connectionAbandoned(after cause: any Error) -> PostgresError {
         guard let error = cause as? PostgresError else {
-            return PostgresError(.connectionLost, "the connection was given up when a statement was cancelled")
+            return PostgresError(.connectionLost, "the connection was closed when a statement was cancelled")
         }
-        return error.code == .connectionLost ? error : error.recoded(.connectionLost, prefix: "the connection was given up after")
+        return error.code == .connectionLost ? error : error.recoded(.connectionLost, prefix: "the connection was closed after")
     }
 }

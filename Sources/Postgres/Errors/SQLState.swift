@@ -15,12 +15,9 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
 extension SQLState {
     package static let warning = SQLState(rawValue: "01000")
     package static let featureNotSupported = SQLState(rawValue: "0A000")
-    package static let notNullViolation = SQLState(rawValue: "23502")
     package static let foreignKeyViolation = SQLState(rawValue: "23503")
     package static let uniqueViolation = SQLState(rawValue: "23505")
-    package static let checkViolation = SQLState(rawValue: "23514")
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
-    package static let inFailedTransaction = SQLState(rawValue: "25P02")
     package static let idleInTransactionTimeout = SQLState(rawValue: "25P03")
     package static let invalidStatementName = SQLState(rawValue: "26000")
     package static let dependentObjectsStillExist = SQLState(rawValue: "2BP01")

@@ -1,5 +1,5 @@
-/// Pauses between attempts that grow exponentially up to a cap, with full jitter: each is drawn between zero and its bound, so
-/// that many who failed together do not come back together.
+/// Exponential back-off up to a cap, with full jitter: each pause is drawn between zero and its bound, so that callers which failed
+/// together do not retry together.
 package struct Backoff: Sendable {
     private let base: Duration
     private let cap: Duration

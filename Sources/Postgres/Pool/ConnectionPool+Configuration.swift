@@ -1,17 +1,17 @@
 extension ConnectionPool {
     /// The limits of a pool.
     package struct Configuration: Sendable {
-        /// How many connections there may be at a time; each has a thread.
+        /// The maximum number of connections; each has a thread.
         package var maxConnections: Int
-        /// How long a task may wait for a connection, the opening of a new one included.
+        /// How long a task may wait for a connection, including opening a new one.
         package var acquireTimeout: Duration
         /// How long a connection may stay unused before it is closed.
         package var idleTimeout: Duration
-        /// Asked about a connection when it is first lent, and again when the last answer is older than ``checkInterval``.
+        /// Checks a connection when it is first lent, and again when the last check is older than ``checkInterval``.
         ///
-        /// While it throws, tasks get ``PostgresError/Code/connectionFailed`` as if the database were down.
+        /// While it throws, callers get ``PostgresError/Code/connectionFailed`` as if the server were unavailable.
         package var check: (@Sendable (Connection) async throws -> Void)?
-        /// How long an answer of ``check`` holds for a connection.
+        /// How long a successful ``check`` is valid for a connection.
         package var checkInterval: Duration = .seconds(5)
 
         package init(maxConnections: Int = 8, acquireTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(300)) {
@@ -24,7 +24,7 @@ extension ConnectionPool {
 }
 
 extension ConnectionPool.Configuration {
-    /// Asks about a connection, unless the last answer is recent.
+    /// Checks a connection unless its last check is recent.
     func check(_ connection: Connection) async throws {
         guard let check, connection.isCheckDue(after: checkInterval) else { return }
         do {
@@ -34,6 +34,6 @@ extension ConnectionPool.Configuration {
         } catch {
             throw PostgresError(.connectionFailed, "\(error)")
         }
-        connection.wasChecked()
+        connection.markChecked()
     }
 }

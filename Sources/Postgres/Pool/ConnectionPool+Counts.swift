@@ -1,11 +1,11 @@
 extension ConnectionPool {
-    /// What has happened to the connections of a pool since it was made.
+    /// Totals of a pool's connections since it was created.
     package struct Counts: Hashable, Sendable {
         /// Connections that were opened.
         package var opened: Int
-        /// Attempts to open one that did not succeed.
+        /// Failed attempts to open a connection.
         package var failed: Int
-        /// Connections that broke, timed out or died while they were idle: each is replaced when it is needed.
+        /// Connections that broke, timed out or died while idle; each is replaced on demand.
         package var lost: Int
 
         package init(opened: Int = 0, failed: Int = 0, lost: Int = 0) {
@@ -15,12 +15,12 @@ extension ConnectionPool {
         }
     }
 
-    /// What the slots of a pool hold at one moment.
+    /// The states of a pool's slots at one moment.
     package struct Slots: Hashable, Sendable {
         package var idle: Int
         package var lent: Int
         package var opening: Int
-        /// Of no use to anybody: the server has still to answer their COMMIT.
+        /// Unusable connections whose COMMIT the server has not yet answered.
         package var unanswered: Int
 
         package init(idle: Int = 0, lent: Int = 0, opening: Int = 0, unanswered: Int = 0) {

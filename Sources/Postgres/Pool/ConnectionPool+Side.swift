@@ -1,12 +1,12 @@
 extension ConnectionPool {
-    /// A pool of one connection to the same database, for what must be committed beside the transactions of this one and must not wait for
-    /// a place in it. Its connection is closed when nobody holds the pool any more.
+    /// Makes a pool of one connection to the same database, for statements that commit beside this pool's transactions and must not wait for a
+    /// slot in it. Its connection closes when the pool is freed.
     ///
-    /// - Parameter patience: how long a task waits for the connection, and as long again for an answer.
-    package func side(patience: Duration) -> ConnectionPool {
+    /// - Parameter timeout: How long a task waits for the connection, and how long one round trip may take.
+    package func side(timeout: Duration) -> ConnectionPool {
         var options = options
-        options.statementDeadline = patience
-        let configuration = Configuration(maxConnections: 1, acquireTimeout: patience, idleTimeout: .seconds(3600))
+        options.statementDeadline = timeout
+        let configuration = Configuration(maxConnections: 1, acquireTimeout: timeout, idleTimeout: .seconds(3600))
         return ConnectionPool(options: options, configuration: configuration, logger: logger)
     }
 }

@@ -2,11 +2,12 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Lends connections to tasks, first come first served, and opens them when they are needed.
+/// Lends connections to tasks, first come first served, and opens them on demand.
 ///
-/// A connection that broke, timed out, was left in a transaction, or died while it was idle is not lent again; while the server still has to
-/// answer its COMMIT, it keeps its slot, unless that is the last one, so that few of them are left behind. One whose opening takes
-/// longer than the task that needed it can wait is not given up: it is lent to the next one.
+/// - A connection that broke, timed out, was left in a transaction, or died while idle is not lent again.
+/// - A connection whose COMMIT is unanswered keeps its slot until the answer arrives, which limits such connections. The last slot is
+///   exempt.
+/// - A connection attempt continues when its task times out; the next waiter gets the connection.
 package final class ConnectionPool: Service {
     let options: ConnectionOptions
     private let configuration: Configuration
@@ -23,16 +24,16 @@ package final class ConnectionPool: Service {
         state = Mutex(State(limit: configuration.maxConnections))
     }
 
-    /// How long one exchange with the server may take, a COMMIT and what travels with it included.
+    /// How long one round trip may take, including a COMMIT with its commit statements.
     package var statementDeadline: Duration { options.statementDeadline }
 
-    /// What has happened to the connections so far.
+    /// Totals since the pool was created.
     package var counts: Counts { tally.withLock(\.self) }
 
-    /// What its slots hold now.
+    /// The current states of its slots.
     package var slots: Slots { state.withLock(\.slots) }
 
-    /// Closes idle connections in time, and at graceful shutdown all of them: idle ones at once, lent ones when they come back.
+    /// Closes expired idle connections. At graceful shutdown closes all: idle ones at once, lent ones when they are returned.
     package func run() async throws {
         let pause = configuration.idleTimeout / 2
         await cancelWhenGracefulShutdown {
@@ -41,7 +42,7 @@ package final class ConnectionPool: Service {
                     try await Task.sleep(for: pause)
                     self.closeExpired()
                 } catch {
-                    // Cancellation is how the loop ends.
+                    // Cancellation ends the loop.
                     break
                 }
             }
@@ -51,12 +52,12 @@ package final class ConnectionPool: Service {
 
     /// Lends a connection for the length of `body`.
     ///
-    /// - Throws: What `body` throws; ``PostgresError/Code/connectionFailed`` if a new connection is needed and cannot be made, or is not
-    ///   there in time, or if ``Configuration/check`` refuses it; ``PostgresError/Code/poolExhausted`` if none became free in time.
+    /// - Throws: What `body` throws. ``PostgresError/Code/connectionFailed`` if a new connection cannot be opened in time, or if
+    ///   ``Configuration/check`` refuses it. ``PostgresError/Code/poolExhausted`` if no connection became free in time.
     @discardableResult
     package nonisolated(nonsending) func withConnection<T: Sendable>(_ body: (Connection) async throws -> T) async throws -> T {
         let connection = try await acquire()
-        defer { giveBack(connection) }
+        defer { release(connection) }
         try await connection.sendOpening()
         try await configuration.check(connection)
         return try await body(connection)
@@ -68,7 +69,7 @@ package final class ConnectionPool: Service {
         try await withConnection { connection in try await connection.withTransaction(body) }
     }
 
-    /// Refuses new work, closes what is idle, and returns when everything lent has come back and nothing is being opened any more.
+    /// Refuses new callers and closes idle connections. Returns when all lent connections are returned and no attempt to open one is left.
     package func close() async {
         let (unused, waiters) = state.withLock { $0.close() }
         for waiter in waiters { waiter.resume(throwing: PostgresError.poolClosed) }
@@ -91,20 +92,20 @@ extension ConnectionPool {
             logger.notice("connection died while idle")
             discard(connection)
         }
-        return try await inTime {
+        return try await withAcquireTimeout {
             while true {
-                let connection = try await self.takeTurn(Ticket())
+                let connection = try await self.waitForConnection(CancellationFlag())
                 if connection.isReusable { return connection }
                 self.discard(connection)
             }
         }
     }
 
-    /// Waits in line for a connection: one that comes back, or one that has been opened.
-    private func takeTurn(_ ticket: Ticket) async throws -> Connection {
+    /// Waits in the queue for a connection that is returned or opened.
+    private func waitForConnection(_ cancellation: CancellationFlag) async throws -> Connection {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                switch state.withLock({ $0.wait(continuation, ticket) }) {
+                switch state.withLock({ $0.wait(continuation, cancellation) }) {
                 case .granted(let connection): continuation.resume(returning: connection)
                 case .waiting(let opens): if opens { open() }
                 case .cancelled: continuation.resume(throwing: CancellationError())
@@ -112,12 +113,12 @@ extension ConnectionPool {
                 }
             }
         } onCancel: {
-            ticket.cancel()
-            state.withLock { $0.withdraw(ticket) }?.resume(throwing: CancellationError())
+            cancellation.cancel()
+            state.withLock { $0.withdraw(cancellation) }?.resume(throwing: CancellationError())
         }
     }
 
-    /// Begins to open a connection in a slot that it has been given. The pool waits for it, even when the task that needed it has given up.
+    /// Starts opening a connection in a reserved slot. The attempt continues when the waiter that caused it times out.
     private func open() {
         do throws(PostgresError) {
             let connection = try Connection.start(options, logger: logger)
@@ -134,23 +135,23 @@ extension ConnectionPool {
 
     private func opened(_ connection: Connection) {
         tally.withLock { $0.opened += 1 }
-        place(connection, state.withLock { $0.opened(connection, at: .now) })
+        perform(state.withLock { $0.opened(connection, at: .now) }, on: connection)
     }
 
     private func openingFailed(_ error: any Error) {
         tally.withLock { $0.failed += 1 }
-        let vacancy = state.withLock { $0.openingFailed() }
-        if let waiter = vacancy.refused {
+        let action = state.withLock { $0.openingFailed() }
+        if let waiter = action.refused {
             waiter.resume(throwing: error)
         } else {
-            // The task that needed it was only told that it takes too long.
+            // No waiter gets the error: each has another attempt, or none is left.
             logger.warning("connection could not be opened", metadata: [LogKey.error: "\(error)"])
         }
-        fill(vacancy)
+        perform(action)
     }
 
     /// Races `acquire` against the acquire timeout.
-    private func inTime(_ acquire: @escaping @Sendable () async throws -> Connection) async throws -> Connection {
+    private func withAcquireTimeout(_ acquire: @escaping @Sendable () async throws -> Connection) async throws -> Connection {
         let timeout = configuration.acquireTimeout
         let outcomes = await withTaskGroup(of: Result<Connection?, any Error>.self) { group in
             group.addTask { await Result { try await acquire() } }
@@ -159,48 +160,47 @@ extension ConnectionPool {
             group.cancelAll()
             return [first, await group.next()].compactMap(\.self)
         }
-        // A connection may come in the same instant as the timeout or a cancellation; then it must not be lost.
+        // A connection may arrive together with the timeout or a cancellation; it must not be lost.
         for case .success(let connection?) in outcomes { return connection }
         if case .failure(let error) = outcomes.first { throw error }
         let code: PostgresError.Code = state.withLock { $0.openings > 0 } ? .connectionFailed : .poolExhausted
         throw PostgresError(code, "no connection within \(timeout); the limit is \(configuration.maxConnections)")
     }
 
-    private func giveBack(_ connection: Connection) {
+    private func release(_ connection: Connection) {
         guard connection.isReusable else { return discard(connection) }
-        place(connection, state.withLock { $0.restore(connection, at: .now) })
+        perform(state.withLock { $0.release(connection, at: .now) }, on: connection)
     }
 
     private func discard(_ connection: Connection) {
         tally.withLock { $0.lost += 1 }
-        if connection.isOutlasting, let retirement = state.withLock({ $0.retire(connection) }) {
-            logger.warning("COMMIT is not answered; no other connection takes the place of this one until it is")
+        if connection.isAwaitingCommit, let retirement = state.withLock({ $0.retire(connection) }) {
+            logger.warning("COMMIT was not answered; its connection keeps its slot until the answer arrives")
             connection.whenEnded { [weak self] in
                 guard let self else { return }
-                fill(state.withLock { $0.ended(retirement) })
+                perform(state.withLock { $0.ended(retirement) })
             }
             return
         }
         connection.abandon()
-        fill(state.withLock { $0.lost() })
+        perform(state.withLock { $0.lost() })
     }
 
-    /// Does with a connection what the state says.
-    private func place(_ connection: Connection, _ change: State.Return) {
-        switch change {
+    private func perform(_ action: State.ReturnAction, on connection: Connection) {
+        switch action {
         case .keep: break
         case .discard: connection.abandon()
         case .pass(let waiter): waiter.resume(returning: connection)
         }
-        tellDrained()
+        resumeDrainWaiters()
     }
 
-    private func fill(_ vacancy: State.Vacancy) {
-        if vacancy.opens { open() }
-        tellDrained()
+    private func perform(_ action: State.SlotAction) {
+        if action.opens { open() }
+        resumeDrainWaiters()
     }
 
-    private func tellDrained() {
+    private func resumeDrainWaiters() {
         for continuation in state.withLock({ $0.takeDrained() }) { continuation.resume() }
     }
 }

@@ -1,11 +1,11 @@
-/// What a pool knows, as a value: each change returns what is to be done once the lock is released.
+/// The state of a connection pool, as a value: each change returns what to do after the lock is released.
 ///
-/// A slot is the right to have one connection. It is held by an idle connection, a lent one, one that is being opened, or one that is retired:
-/// of no use to anybody, but the server still works for it.
-struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
-    private struct Place: Sendable {
-        let ticket: Ticket
-        let waiter: Waiter
+/// Each connection occupies one slot, while it is idle, lent, being opened, or retired. A retired connection is unusable, but its server
+/// still works on a COMMIT.
+struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
+    private struct Waiter: Sendable {
+        let cancellation: CancellationFlag
+        let continuation: Continuation
     }
 
     private struct Idle: Sendable {
@@ -14,14 +14,14 @@ struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
     }
 
     private let limit: Int
-    /// The most recently used is last, and lent first: the others can grow old and go.
+    /// The most recently used connection is last and is lent first, so that surplus connections expire.
     private var idle: [Idle] = []
     private(set) var lent = 0
-    /// They belong to nobody: what comes of them is for the first in line, or becomes idle.
+    /// Connection attempts in flight. The result goes to the first waiter, or becomes idle.
     private(set) var openings = 0
     private var retired: [Int: Resource] = [:]
     private var retirements = 0
-    private var line: [Place] = []
+    private var waiters: [Waiter] = []
     private(set) var isClosed = false
     private var drainWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -33,9 +33,9 @@ struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
         ConnectionPool.Slots(idle: idle.count, lent: lent, opening: openings, unanswered: retired.count)
     }
 
-    /// Takes an idle connection; nil when the task has to wait in line.
+    /// Takes an idle connection; nil when the task has to wait.
     mutating func acquire() -> Resource? {
-        guard !isClosed, line.isEmpty else { return nil }
+        guard !isClosed, waiters.isEmpty else { return nil }
         return takeIdle()
     }
 
@@ -47,18 +47,18 @@ struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
 
     enum Admission {
         case granted(Resource)
-        /// A connection is to be opened meanwhile, or there is no slot for it.
+        /// The task waits; `opens` tells the caller to open a connection in a free slot.
         case waiting(opens: Bool)
         case cancelled
         case closed
     }
 
-    /// Puts a task in line, and has a connection opened in its name if there is a slot: those that are being opened may take long.
-    mutating func wait(_ waiter: Waiter, _ ticket: Ticket) -> Admission {
+    /// Adds a waiter, and reserves a slot for a new connection if one is free: earlier attempts may take long.
+    mutating func wait(_ continuation: Continuation, _ cancellation: CancellationFlag) -> Admission {
         if isClosed { return .closed }
-        if ticket.isCancelled { return .cancelled }
-        if line.isEmpty, let resource = takeIdle() { return .granted(resource) }
-        line.append(Place(ticket: ticket, waiter: waiter))
+        if cancellation.isCancelled { return .cancelled }
+        if waiters.isEmpty, let resource = takeIdle() { return .granted(resource) }
+        waiters.append(Waiter(cancellation: cancellation, continuation: continuation))
         return .waiting(opens: beginOpening())
     }
 
@@ -68,62 +68,61 @@ struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
         return true
     }
 
-    /// Takes a task out of the line. What is being opened in its name goes on: where one host in a list is dead, it takes longer than
-    /// many a task can wait, and if it went with the task, there would never be a connection.
-    mutating func withdraw(_ ticket: Ticket) -> Waiter? {
-        guard let index = line.firstIndex(where: { $0.ticket === ticket }) else { return nil }
-        return line.remove(at: index).waiter
+    /// Removes a waiter. Its connection attempt continues: with a dead host in the list, attempts outlive most waiters.
+    mutating func withdraw(_ cancellation: CancellationFlag) -> Continuation? {
+        guard let index = waiters.firstIndex(where: { $0.cancellation === cancellation }) else { return nil }
+        return waiters.remove(at: index).continuation
     }
 
-    /// What to do with a connection that came back or was opened.
-    enum Return {
+    /// What to do with a connection that was returned or opened.
+    enum ReturnAction {
         case keep
         case discard
-        /// Hand it to this waiter.
-        case pass(Waiter)
+        /// Pass it to this waiter.
+        case pass(Continuation)
     }
 
     /// Takes back a connection that can be lent again.
-    mutating func restore(_ resource: Resource, at now: ContinuousClock.Instant) -> Return {
+    mutating func release(_ resource: Resource, at now: ContinuousClock.Instant) -> ReturnAction {
         lent -= 1
-        return place(resource, at: now)
+        return lendOrKeep(resource, at: now)
     }
 
     /// Takes a connection that has been opened.
-    mutating func opened(_ resource: Resource, at now: ContinuousClock.Instant) -> Return {
+    mutating func opened(_ resource: Resource, at now: ContinuousClock.Instant) -> ReturnAction {
         openings -= 1
-        return place(resource, at: now)
+        return lendOrKeep(resource, at: now)
     }
 
-    private mutating func place(_ resource: Resource, at now: ContinuousClock.Instant) -> Return {
+    private mutating func lendOrKeep(_ resource: Resource, at now: ContinuousClock.Instant) -> ReturnAction {
         guard !isClosed else { return .discard }
-        // The first in line gets it directly; otherwise a newcomer could overtake.
-        guard line.isEmpty else {
+        // The first waiter gets it directly; otherwise a new caller could overtake it.
+        guard waiters.isEmpty else {
             lent += 1
-            return .pass(line.removeFirst().waiter)
+            return .pass(waiters.removeFirst().continuation)
         }
         idle.append(Idle(resource: resource, since: now))
         return .keep
     }
 
-    /// What to do about a slot that became free.
-    struct Vacancy {
-        /// Who is to be told that there is no connection for him.
-        var refused: Waiter?
-        /// Whether a connection is to be opened for those who wait.
+    /// What to do after a slot became free.
+    struct SlotAction {
+        /// The waiter that gets the error of the failed attempt.
+        var refused: Continuation?
+        /// Whether to open a connection for the waiters.
         var opens = false
     }
 
-    /// Takes note that a lent connection is gone.
-    mutating func lost() -> Vacancy {
+    /// Frees the slot of a lent connection that was lost.
+    mutating func lost() -> SlotAction {
         lent -= 1
-        return Vacancy(opens: isShort && beginOpening())
+        return SlotAction(opens: needsConnection && beginOpening())
     }
 
-    /// Keeps the slot of a lent connection that is of no use any more until it has ended. Nil, and it is still lent, when the pool is closed or when
-    /// it is the last slot: with none, the pool could not move to another server.
+    /// Keeps the slot of an unusable lent connection until it has ended.
     ///
-    /// - Returns: A number for ``ended(_:)``.
+    /// - Returns: A number for ``ended(_:)``. Nil, without a change, if the pool is closed or all other slots are retired: without a
+    ///   usable slot the pool could not connect to another server.
     mutating func retire(_ resource: Resource) -> Int? {
         guard !isClosed, retired.count < limit - 1 else { return nil }
         lent -= 1
@@ -132,48 +131,48 @@ struct PoolState<Resource: Sendable, Waiter: Sendable>: Sendable {
         return retirements
     }
 
-    /// Takes note that a retired connection is gone.
-    mutating func ended(_ retirement: Int) -> Vacancy {
+    /// Frees the slot of a retired connection that has ended.
+    mutating func ended(_ retirement: Int) -> SlotAction {
         retired[retirement] = nil
-        return Vacancy(opens: isShort && beginOpening())
+        return SlotAction(opens: needsConnection && beginOpening())
     }
 
-    /// Takes note that a connection could not be opened. The first in line hears of it, unless there is another opening for him.
-    mutating func openingFailed() -> Vacancy {
+    /// Frees the slot of a failed connection attempt. The first waiter gets the error, unless each waiter has an attempt in flight.
+    mutating func openingFailed() -> SlotAction {
         openings -= 1
-        let refused = isShort ? line.removeFirst().waiter : nil
-        return Vacancy(refused: refused, opens: isShort && beginOpening())
+        let refused = needsConnection ? waiters.removeFirst().continuation : nil
+        return SlotAction(refused: refused, opens: needsConnection && beginOpening())
     }
 
-    /// Whether more tasks wait than connections are being opened.
-    private var isShort: Bool { openings < line.count }
+    /// Whether there are more waiters than connection attempts in flight.
+    private var needsConnection: Bool { openings < waiters.count }
 
-    /// Takes out the connections that have been idle since before `limit`.
+    /// Removes the connections that have been idle since before `limit`.
     mutating func expire(before limit: ContinuousClock.Instant) -> [Resource] {
         let count = idle.prefix { $0.since < limit }.count
         defer { idle.removeFirst(count) }
         return idle.prefix(count).map(\.resource)
     }
 
-    /// Refuses everything from now on; returns what is to be closed, idle or retired, and who is to be refused.
-    mutating func close() -> (unused: [Resource], waiters: [Waiter]) {
+    /// Closes the pool; returns the idle and retired connections to close, and the waiters to refuse.
+    mutating func close() -> (unused: [Resource], waiters: [Continuation]) {
         isClosed = true
         defer {
             idle.removeAll()
             retired.removeAll()
-            line.removeAll()
+            waiters.removeAll()
         }
-        return (idle.map(\.resource) + retired.values, line.map(\.waiter))
+        return (idle.map(\.resource) + retired.values, waiters.map(\.continuation))
     }
 
-    /// Returns false when nothing is lent and nothing is being opened.
+    /// Stores `continuation` until all connections are returned; returns false if none is lent or being opened.
     mutating func awaitDrain(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
         guard !isDrained else { return false }
         drainWaiters.append(continuation)
         return true
     }
 
-    /// Who is to be told that the last connection has come back.
+    /// Removes the drain waiters to resume; empty until the closed pool is drained.
     mutating func takeDrained() -> [CheckedContinuation<Void, Never>] {
         guard isClosed, isDrained else { return [] }
         defer { drainWaiters.removeAll() }

@@ -1,13 +1,13 @@
 import CLibPQ
 
-/// Owner of one `PGresult`, which it clears when the last reader lets go.
+/// Owner of one `PGresult`, which it clears in `deinit`.
 ///
-/// Unchecked: a PGresult is never written after libpq has returned it, and libpq's manual allows such results to be read from any thread.
+/// Unchecked: nothing writes a PGresult after libpq has returned it, and libpq's manual allows any thread to read it.
 final class ResultHandle: @unchecked Sendable {
     private let result: OpaquePointer
     let status: ExecStatusType
 
-    /// Takes the ownership of `result`.
+    /// Takes ownership of `result`.
     init(taking result: OpaquePointer) {
         self.result = result
         status = PQresultStatus(result)
@@ -21,10 +21,10 @@ final class ResultHandle: @unchecked Sendable {
 
     var columnCount: Int { Int(PQnfields(result)) }
 
-    /// What the server calls the command that it has completed, such as `INSERT 0 3`.
+    /// The server's tag of the completed command, such as `INSERT 0 3`.
     var commandTag: String { String(cString: PQcmdStatus(result)) }
 
-    /// The rows that a command touched, or zero for commands that touch none.
+    /// The number of affected rows; zero for commands without one.
     var affectedRows: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
 
     func columnName(_ column: Int) -> String {
@@ -44,6 +44,6 @@ final class ResultHandle: @unchecked Sendable {
         PQresultErrorField(result, field).map { String(cString: $0) }
     }
 
-    /// What libpq says for an error that it made itself.
+    /// The message of an error, including those that libpq raises.
     var errorMessage: String { String(cString: PQresultErrorMessage(result)) }
 }

@@ -6,7 +6,7 @@ package struct Row: Sendable {
 
     /// The value of a column by its name.
     ///
-    /// - Throws: ``PostgresError/Code/decoding``, naming the column, if there is none or it holds something else; NULL needs an optional type.
+    /// - Throws: ``PostgresError/Code/decoding``, with the column's name, if it is missing or has another type; NULL needs an optional type.
     package func decode<Value: PostgresDecodable>(_ column: String, as type: Value.Type = Value.self) throws(PostgresError) -> Value {
         guard let position = columns.position(of: column) else {
             throw PostgresError(.decoding, "there is no column \"\(column)\"; there are: \(columns.names.joined(separator: ", "))")

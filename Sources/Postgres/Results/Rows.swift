@@ -1,4 +1,4 @@
-/// The rows that a statement returned, in the order in which they came. They stay where libpq has put them until they are decoded.
+/// The rows that a statement returned, in order. Each value stays in libpq's result until it is decoded.
 package struct Rows: RandomAccessCollection, Sendable {
     private let result: ResultHandle
     private let columns: Columns
@@ -25,7 +25,7 @@ package struct Rows: RandomAccessCollection, Sendable {
     package var columnNames: [String] { columns.names }
 }
 
-/// The names of a result's columns and where they are; the first of equal names counts.
+/// The names and positions of a result's columns; of equal names the first counts.
 final class Columns: Sendable {
     let names: [String]
     private let positions: [String: Int]

@@ -1,10 +1,10 @@
 /// A statement's binds in the binary format, ready to be sent.
 struct Binds: Sendable {
-    /// Where a value lies in the buffer; nil for NULL.
+    /// The range of each value in the buffer; nil for NULL.
     private(set) var ranges: [Range<Int>?] = []
     private(set) var types: [UInt32] = []
     private(set) var buffer = BindBuffer()
-    /// Why the statement cannot be sent: an interpolation cannot throw, so this waits for the sending.
+    /// Why the statement cannot be sent. An interpolation cannot throw, so the error is kept until then.
     private(set) var failure: PostgresError?
 
     var count: Int { types.count }
@@ -12,7 +12,7 @@ struct Binds: Sendable {
     /// The protocol counts parameters in 16 bits.
     private static let limit = 65_535
 
-    /// - Parameter name: What an error calls the bind; its number where it has no name.
+    /// - Parameter name: The bind's name in errors; nil shows its number.
     mutating func append<Value: PostgresEncodable>(_ value: Value, named name: String? = nil) {
         types.append(Value.postgresType.oid)
         guard count <= Self.limit else { return refuse(PostgresError(.invalidBind, "a statement has more than \(Self.limit) binds")) }

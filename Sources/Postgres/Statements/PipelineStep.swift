@@ -1,28 +1,28 @@
-/// One message of a pipeline, and what its answer is for.
+/// One message of a pipeline, and the purpose of its answer.
 struct PipelineStep: Sendable {
     enum Command: Sendable {
         case prepare(String)
         case execute(String)
-        /// Parsed, bound and executed without a name.
+        /// Executes without a prepared name.
         case query
         case synchronize
     }
 
     enum Purpose {
-        /// A statement of the caller, whose rows it gets.
+        /// A caller's statement, whose rows the caller gets.
         case answer
-        /// A statement that goes before the caller's: BEGIN, SAVEPOINT, or the preparation of one.
+        /// Sent before the caller's statement: BEGIN, SAVEPOINT, or a Parse message.
         case control
-        /// Unrelated to the caller's; a failure is nobody's.
+        /// Unrelated to the caller's statements; a failure is only logged.
         case housekeeping
     }
 
     let command: Command
     let statement: Statement
     let purpose: Purpose
-    /// The cached plan that this step makes or uses.
+    /// The cached plan that this step creates or uses.
     var plan: PreparedStatements.Key?
-    /// Whether the plan was made in an earlier pipeline, and may have been overtaken by a change of the schema.
+    /// Whether an earlier pipeline created the plan, so that the schema may have changed since.
     var usesOlderPlan = false
 
     static func synchronize(_ purpose: Purpose) -> PipelineStep {

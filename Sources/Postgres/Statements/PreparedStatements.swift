@@ -1,4 +1,4 @@
-/// What one connection has prepared on its server, by text and types; the least recently used gives way at the limit.
+/// The prepared statements of one connection, by text and types. At the limit the least recently used one is evicted.
 struct PreparedStatements {
     struct Key: Hashable, Sendable {
         let sql: String
@@ -15,14 +15,14 @@ struct PreparedStatements {
     private var retired: [String] = []
     private var clock = 0
 
-    /// - Parameter limit: The number of plans to keep; with 0 nothing is ever prepared.
+    /// - Parameter limit: The number of plans to keep; 0 prepares none.
     init(limit: Int) {
         self.limit = limit
     }
 
     var count: Int { entries.count }
 
-    /// The steps that run `statement`: one if its plan is there or is not to be kept, else two.
+    /// The steps that run `statement`: Parse and execute if its plan is missing, otherwise one.
     mutating func steps(for statement: Statement) -> [PipelineStep] {
         guard limit > 0 else { return [PipelineStep(command: .query, statement: statement, purpose: .answer)] }
         let key = Key(sql: statement.sql, types: statement.binds.types)
@@ -31,7 +31,7 @@ struct PreparedStatements {
             entries[key]?.lastUse = clock
             return [PipelineStep(command: .execute(name), statement: statement, purpose: .answer, plan: key, usesOlderPlan: true)]
         }
-        makeRoom()
+        evictIfFull()
         let name = "s\(clock)"
         entries[key] = Entry(name: name, lastUse: clock)
         return [
@@ -40,23 +40,23 @@ struct PreparedStatements {
         ]
     }
 
-    /// The server never made this plan.
-    mutating func forget(_ key: Key) {
+    /// Removes a plan that the server did not create.
+    mutating func remove(_ key: Key) {
         entries[key] = nil
     }
 
-    /// The plan no longer fits; it is made anew at its next use.
+    /// Removes a stale plan, to be deallocated on the server; the next use prepares it again.
     mutating func retire(_ key: Key) {
         guard let entry = entries.removeValue(forKey: key) else { return }
         retired.append(entry.name)
     }
 
-    /// The server does not keep what was prepared, so something between us changes servers: prepare no more on this connection.
-    mutating func giveUp() {
+    /// Stops preparing on this connection: the server lost a plan, so a pooler between may change servers.
+    mutating func disable() {
         self = PreparedStatements(limit: 0)
     }
 
-    /// The steps that free retired plans. To be sent outside a transaction only, where a failure has no effect.
+    /// The steps that deallocate retired plans. Only for use outside a transaction, where a failure has no effect.
     mutating func takeHousekeeping() -> [PipelineStep] {
         defer { retired.removeAll() }
         return retired.flatMap { name in
@@ -67,7 +67,7 @@ struct PreparedStatements {
         }
     }
 
-    private mutating func makeRoom() {
+    private mutating func evictIfFull() {
         guard entries.count >= limit, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key else { return }
         retire(oldest)
     }

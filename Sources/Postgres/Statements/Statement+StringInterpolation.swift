@@ -24,17 +24,17 @@ extension Statement {
             sql += "$\(binds.count)"
         }
 
-        /// Puts text into the statement as it is. Only for constants of the program: it is the one way to inject SQL.
+        /// Inserts text verbatim. Only for constants of the program: this is the one way to inject SQL.
         package mutating func appendInterpolation(unsafeRaw text: String) {
-            // libpq takes the text as a C string and would cut it there.
-            if text.utf8.contains(0) { binds.refuse(PostgresError(.invalidBind, "the statement's text holds a NUL character")) }
+            // libpq takes a C string, which ends at the NUL.
+            if text.utf8.contains(0) { binds.refuse(PostgresError(.invalidBind, "the statement's text contains a NUL character")) }
             sql += text
         }
 
-        /// Puts a name, such as a table's, into the statement, quoted so that it can be nothing but a name.
+        /// Inserts a name, such as a table's, as a quoted identifier.
         package mutating func appendInterpolation(identifier name: String) {
             if name.isEmpty || name.utf8.contains(0) {
-                binds.refuse(PostgresError(.invalidBind, "an identifier is empty or holds a NUL character"))
+                binds.refuse(PostgresError(.invalidBind, "an identifier is empty or contains a NUL character"))
             }
             sql += "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
         }

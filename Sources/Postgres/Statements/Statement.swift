@@ -5,9 +5,9 @@
 /// let statement: Statement = "SELECT state FROM appstore.inbox_status WHERE event_id = \(id)"
 /// ```
 package struct Statement: Sendable {
-    /// What logs and errors call the statement.
+    /// The statement's name in logs and errors.
     package var name: String?
-    /// The text that is sent, with placeholders.
+    /// The SQL text with placeholders.
     package let sql: String
     let binds: Binds
 
@@ -22,7 +22,7 @@ package struct Statement: Sendable {
         self.binds = binds
     }
 
-    /// Refuses what cannot be sent, before anything is.
+    /// Throws before sending if the statement cannot be sent.
     func validate() throws(PostgresError) {
         guard var failure = binds.failure else { return }
         failure.statementName = name

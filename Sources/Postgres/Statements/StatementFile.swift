@@ -1,11 +1,11 @@
-/// A statement of `sql/statements`. Binds have names there (`:limit::integer`); PostgreSQL gets `$1::integer`.
+/// A statement of `sql/statements`. Its binds are named (`:limit::integer`); PostgreSQL gets `$1::integer`.
 ///
-/// The names follow psql's rules for variables, so that `\set limit 10` and `\i claim.sql` run the same file. A comment before the first
-/// word of SQL describes the file and is not sent.
+/// The names follow psql's rules for variables, so that `\set limit 10` and `\i claim.sql` run the same file. Comments before the first
+/// word of SQL are not sent.
 package struct StatementFile: Sendable {
-    /// The file's name without its ending; what logs and errors call the statement.
+    /// The file's name without its extension: the statement's name in logs and errors.
     package let name: String
-    /// The text that is sent, with `$1`, `$2`, … numbered by first appearance; a name used twice is one bind.
+    /// The SQL text with `$1`, `$2`, …, numbered by first appearance; a name used twice is one bind.
     package let sql: String
     /// The names of the binds, in the order of their numbers.
     package let parameters: [String]
@@ -25,9 +25,9 @@ package struct StatementFile: Sendable {
 }
 
 extension Statement {
-    /// Binds every parameter by its name.
+    /// Binds every parameter by name.
     ///
-    /// A name that is missing, unknown or given twice makes the statement fail when it is sent, with ``PostgresError/Code/invalidBind``.
+    /// After a missing, unknown or repeated name, sending the statement throws ``PostgresError/Code/invalidBind``.
     package init(_ file: StatementFile, _ values: KeyValuePairs<String, any PostgresEncodable> = [:]) {
         var binds = Binds()
         for (index, parameter) in file.parameters.enumerated() {

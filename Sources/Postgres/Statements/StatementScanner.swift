@@ -1,5 +1,5 @@
-/// Replaces the named binds of a statement's text with numbered ones, and leaves alone what only resembles them: casts, literals, quoted
-/// names and comments (PostgreSQL's documentation, 4.1 "Lexical Structure").
+/// Replaces the named binds of a statement's text with numbered ones. Skips casts, literals, quoted names and comments (PostgreSQL's
+/// documentation, 4.1 "Lexical Structure").
 struct StatementScanner {
     private(set) var parameters: [String] = []
 
@@ -12,7 +12,7 @@ struct StatementScanner {
         output.reserveCapacity(text.count)
     }
 
-    /// The text with numbered binds, without the comment before its first word and the white space around it.
+    /// The text with numbered binds, without leading comments and surrounding white space.
     var sql: String {
         let end = output.lastIndex { !Self.isSpace($0) }.map { $0 + 1 } ?? 0
         return String(decoding: output[..<end], as: UTF8.self)
@@ -44,7 +44,7 @@ struct StatementScanner {
         position = end
     }
 
-    /// Copies a literal or a quoted name. A doubled quote reads as the end of one literal and the beginning of another.
+    /// Copies a literal or a quoted name. A doubled quote is handled as two adjacent literals.
     private mutating func copyQuoted(_ quote: UInt8, escapes: Bool) {
         var end = position + 1
         while end < text.count, text[end] != quote {

@@ -1,11 +1,11 @@
 extension Connection {
     /// Lends a transaction that is committed when `body` returns and rolled back when it throws.
     ///
-    /// BEGIN travels with the first statement; a transaction without statements costs nothing.
+    /// BEGIN is sent with the first statement; a transaction without statements sends nothing.
     ///
     /// - Throws: What `body` throws, or the error of COMMIT: ``PostgresError/Code/sql`` if it was refused, such as by a deferred
     ///   constraint, ``PostgresError/Code/rolledBack`` if `body` swallowed an error, ``PostgresError/Code/commitUncertain`` if
-    ///   nobody knows.
+    ///   its outcome is unknown.
     @discardableResult
     package nonisolated(nonsending) func withTransaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
         let token = TransactionToken()
@@ -20,7 +20,7 @@ extension Connection {
         return value
     }
 
-    /// Rolls back because of an error that the caller gets. When that fails too, the connection has gone and the transaction with it.
+    /// Rolls back after an error that the caller rethrows. If the rollback fails, closing the connection ends the transaction.
     private func rollBack(_ token: TransactionToken) async {
         do {
             try await finish(.rollback(token))

@@ -1,6 +1,6 @@
 /// A transaction that is open for the length of a closure; see ``Connection/withTransaction(_:)``.
 ///
-/// After a statement has failed, the server refuses all others until the end of the innermost savepoint or of the transaction.
+/// After an error the server refuses further statements until the innermost savepoint or the transaction ends.
 package struct Transaction: Sendable {
     let connection: Connection
     let token: TransactionToken
@@ -10,7 +10,7 @@ package struct Transaction: Sendable {
         try await connection.run([statement], in: token)[0]
     }
 
-    /// Runs one statement and returns how many rows it touched.
+    /// Runs one statement and returns the number of affected rows.
     @discardableResult
     package func execute(_ statement: Statement) async throws -> Int {
         try await query(statement).affectedRows
@@ -23,29 +23,30 @@ package struct Transaction: Sendable {
         try await connection.run(statements, in: token)
     }
 
-    /// Has statements whose rows nobody wants travel with COMMIT, which saves a round trip.
+    /// Sends `statements` together with COMMIT, which saves a round trip. Their rows are discarded.
     ///
-    /// Nothing may follow them in the transaction. If one fails, the transaction is rolled back and its error is what ``ConnectionPool/withTransaction(_:)`` throws.
-    package func leave(with statements: [Statement]) throws {
+    /// No other statement may follow them in the transaction. If one fails, the transaction is rolled back and
+    /// ``ConnectionPool/withTransaction(_:)`` throws its error.
+    package func append(toCommit statements: [Statement]) throws {
         for statement in statements { try statement.validate() }
-        token.sendOff(with: statements)
+        token.append(toCommit: statements)
     }
 
-    /// How often the server was asked something on this connection so far, or nil while an answer is due: who sees the same number for long
-    /// knows that the task that works in the transaction computes.
+    /// Completed round trips; nil while one is in flight. Unchanged for long means that the task in the transaction is computing.
     package var exchanges: Int? { connection.exchanges }
 
-    /// Gives the connection up, and the transaction with it, whatever the task that works in it is doing. The server rolls it back when it
-    /// notices, which is at once unless a statement is under way.
+    /// Closes the connection, and with it the transaction, from any task.
+    ///
+    /// The server rolls the transaction back at once, or after the statement in flight.
     package func abandon() {
         connection.abandon()
     }
 
-    /// Runs `body` in a savepoint: what it did is kept when it returns, and undone when it throws, after which the transaction goes on.
+    /// Runs `body` in a savepoint, which is released when it returns and rolled back when it throws. The transaction continues either way.
     ///
-    /// SAVEPOINT and RELEASE travel with the next statement. Savepoints nest, and each has a name of its own, which begins as given: when
-    /// the RELEASE of an earlier one fails on its way with a later one, going back to the later one must not undo what the earlier one did.
-    /// The transaction is lost then.
+    /// SAVEPOINT and RELEASE are sent with the next statement. Savepoints nest. Each gets a unique name that begins with `name`: if a
+    /// RELEASE fails together with the next SAVEPOINT, rolling back to the next one must not undo the earlier one. In that case the
+    /// transaction is lost.
     @discardableResult
     package nonisolated(nonsending) func savepoint<T: Sendable>(_ name: String, _ body: (Transaction) async throws -> T) async throws -> T {
         let name = token.savepointName(name)
@@ -63,7 +64,7 @@ package struct Transaction: Sendable {
         return value
     }
 
-    /// Rolls back because of an error that the caller gets. When that fails too, the connection is given up and the transaction with it.
+    /// Rolls back after an error that the caller rethrows. If the rollback fails, closing the connection ends the transaction.
     private func rollBack(to name: String) async {
         do {
             try await connection.finish(.rollbackToSavepoint(name, token))

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The state of one transaction: which control statements have still to be sent, and whether it is over.
+/// The state of one transaction: the control statements still to be sent, and whether it has ended.
 ///
-/// BEGIN and SAVEPOINT travel with the statement that follows them, so they cost no round trip of their own.
+/// BEGIN and SAVEPOINT are sent with the next statement, so they cost no extra round trip.
 final class TransactionToken: Sendable {
     private struct State {
-        /// Whoever repeats a statement after a conflict, or looks again after a lock, is to see what others have committed meanwhile, whatever
-        /// the database's default is.
+        /// Each statement must see what other sessions have committed, such as a retry after a conflict, whatever the database's default
+        /// isolation level is.
         var pending: [Statement] = ["BEGIN ISOLATION LEVEL READ COMMITTED"]
-        var farewell: [Statement] = []
+        var commitStatements: [Statement] = []
         var hasBegun = false
         var hasEnded = false
         var savepoints = 0
@@ -16,7 +16,7 @@ final class TransactionToken: Sendable {
 
     private let state = Mutex(State())
 
-    /// What goes before the next statement. To be called on the connection's thread, which keeps the order.
+    /// Takes the control statements to send before the next statement. Called on the connection's thread only, which keeps the order.
     func takePending() throws(PostgresError) -> [Statement] {
         try state.withLock { state throws(PostgresError) in
             guard !state.hasEnded else { throw PostgresError(.misuse, "the transaction has ended") }
@@ -26,7 +26,7 @@ final class TransactionToken: Sendable {
         }
     }
 
-    /// A savepoint's name that no other one of the transaction has.
+    /// A savepoint name that is unique in the transaction.
     func savepointName(_ name: String) -> String {
         state.withLock { state in
             state.savepoints += 1
@@ -34,12 +34,12 @@ final class TransactionToken: Sendable {
         }
     }
 
-    /// Has `statement` travel with the next one.
+    /// Sends `statement` together with the next one.
     func append(_ statement: Statement) {
         state.withLock { $0.pending.append(statement) }
     }
 
-    /// Takes back the last `sql` and what follows it if it has not been sent; returns whether it was there.
+    /// Removes the last pending `sql` and the statements after it; returns whether it was pending.
     func withdraw(from sql: String) -> Bool {
         state.withLock { state in
             guard let index = state.pending.lastIndex(where: { $0.sql == sql }) else { return false }
@@ -52,20 +52,20 @@ final class TransactionToken: Sendable {
         state.withLock { $0.pending.removeAll() }
     }
 
-    /// Has statements travel with COMMIT.
-    func sendOff(with statements: [Statement]) {
-        state.withLock { $0.farewell += statements }
+    /// Sends `statements` together with COMMIT.
+    func append(toCommit statements: [Statement]) {
+        state.withLock { $0.commitStatements += statements }
     }
 
-    /// Takes out what travels with COMMIT.
-    func takeFarewell() -> [Statement] {
+    /// Takes the statements to send with COMMIT.
+    func takeCommitStatements() -> [Statement] {
         state.withLock { state in
-            defer { state.farewell.removeAll() }
-            return state.farewell
+            defer { state.commitStatements.removeAll() }
+            return state.commitStatements
         }
     }
 
-    /// Ends the transaction; returns whether the server knows of it.
+    /// Ends the transaction; returns whether BEGIN was taken for sending and the transaction had not ended yet.
     func end() -> Bool {
         state.withLock { state in
             defer { state.hasEnded = true }

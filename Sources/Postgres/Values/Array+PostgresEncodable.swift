@@ -12,7 +12,7 @@ extension Array: PostgresDecodable where Element: PostgresArrayElement {
     }
 }
 
-/// Bytes are no array to PostgreSQL but one value, `bytea`.
+/// An array of bytes is one value of type `bytea`, not a PostgreSQL array.
 extension UInt8: PostgresArrayElement {
     package static var postgresArrayType: PostgresType { .bytea }
 

@@ -1,4 +1,4 @@
-/// The bytes of a statement's binds, one after the other.
+/// The concatenated bytes of a statement's binds.
 package struct BindBuffer: Sendable {
     package private(set) var bytes: [UInt8] = []
 
@@ -16,7 +16,7 @@ package struct BindBuffer: Sendable {
     }
 
     package mutating func reserve(_ additional: Int) {
-        // Array grows exactly to what is asked for; asking often for little would copy often.
+        // reserveCapacity may allocate exactly what is requested, so repeated small requests would copy each time.
         if bytes.capacity - bytes.count < additional {
             bytes.reserveCapacity(Swift.max(bytes.capacity * 2, bytes.count + additional))
         }
@@ -24,12 +24,12 @@ package struct BindBuffer: Sendable {
 
     /// Appends text in UTF-8.
     ///
-    /// - Throws: ``PostgresError/Code/invalidBind`` if it holds NUL, which no PostgreSQL text can.
+    /// - Throws: ``PostgresError/Code/invalidBind`` if it contains NUL.
     package mutating func append(text: String) throws(PostgresError) {
         let start = bytes.count
         bytes.append(contentsOf: text.utf8)
         guard !bytes[start...].contains(0) else {
-            throw PostgresError(.invalidBind, "text holds a NUL character, which PostgreSQL cannot store")
+            throw PostgresError(.invalidBind, "text contains a NUL character, which PostgreSQL cannot store")
         }
     }
 

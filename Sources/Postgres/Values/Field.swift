@@ -1,4 +1,4 @@
-/// One field of a row as the server sent it. It is valid only during the call that it is passed to.
+/// One field of a row as the server sent it. Valid only during the call that receives it.
 package struct Field {
     /// The value in the binary format of its type; nil for NULL.
     package let bytes: UnsafeRawBufferPointer?

@@ -34,7 +34,7 @@ extension Int64: PostgresScalar {
     }
 }
 
-/// `Int` travels as `int8`.
+/// `Int` is sent as `int8`.
 extension Int: PostgresScalar {
     package static var postgresType: PostgresType { .int8 }
 

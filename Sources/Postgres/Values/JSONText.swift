@@ -1,4 +1,4 @@
-/// A JSON document as text; `jsonb` to PostgreSQL. Neither parsed nor checked here: the server refuses what is no JSON.
+/// A JSON document as text, sent as `jsonb`. Not parsed here: the server refuses invalid JSON.
 package struct JSONText: Hashable, Sendable, PostgresScalar {
     package let text: String
 

@@ -1,8 +1,8 @@
 /// A single value, such as an integer or a text, that can be bound, read and put into arrays.
 ///
-/// A `RawRepresentable` type over a scalar conforms without writing anything.
+/// A `RawRepresentable` type over a scalar gets all requirements from an extension.
 package protocol PostgresScalar: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
-    /// Appends an array of optional elements; a requirement so that each scalar has its own fast loop.
+    /// Appends an array of optional elements; a requirement so that each scalar gets a specialised loop.
     static func encode(optionalElements: [Self?], into buffer: inout BindBuffer) throws(PostgresError)
     /// Reads an array of optional elements.
     static func decode(optionalElementsOf field: Field) throws(PostgresError) -> [Self?]
@@ -50,7 +50,7 @@ extension PostgresScalar where Self: RawRepresentable, RawValue: PostgresScalar 
 
     package static func decode(_ field: Field) throws(PostgresError) -> Self {
         guard let value = Self(rawValue: try RawValue.decode(field)) else {
-            throw PostgresError(.decoding, "is no valid \(Self.self)")
+            throw PostgresError(.decoding, "is not a valid \(Self.self)")
         }
         return value
     }

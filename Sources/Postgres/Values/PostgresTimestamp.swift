@@ -1,4 +1,4 @@
-/// An instant as PostgreSQL keeps it: `timestamptz`, whole microseconds.
+/// An instant with PostgreSQL's precision: `timestamptz`, whole microseconds.
 package struct PostgresTimestamp: Hashable, Comparable, Sendable {
     /// Microseconds since 2000-01-01 00:00 UTC, the server's own form.
     package let microsecondsSince2000: Int64
@@ -10,7 +10,7 @@ package struct PostgresTimestamp: Hashable, Comparable, Sendable {
     /// 2000-01-01 in milliseconds since 1970.
     private static let epochMilliseconds: Int64 = 946_684_800_000
 
-    /// An instant beyond what the server can hold is kept as such and refused when it is bound.
+    /// An instant out of the server's range is refused when it is bound, not here.
     package init(millisecondsSince1970: Int64) {
         let (shifted, underflow) = millisecondsSince1970.subtractingReportingOverflow(Self.epochMilliseconds)
         let (scaled, overflow) = shifted.multipliedReportingOverflow(by: 1000)

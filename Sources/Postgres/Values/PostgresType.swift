@@ -1,7 +1,7 @@
 /// A PostgreSQL type by its object id (`pg_type.oid`), with the id of the array over it.
 package struct PostgresType: Hashable, Sendable {
     package let oid: UInt32
-    /// Zero when there is no array over this type.
+    /// Zero if there is no array over this type.
     package let arrayOID: UInt32
 
     package init(oid: UInt32, arrayOID: UInt32) {

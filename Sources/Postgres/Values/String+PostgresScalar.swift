@@ -4,7 +4,7 @@ extension String: PostgresScalar {
     /// Built-in types whose binary format is their text: "char", name, text, json, unknown, bpchar, varchar.
     private static let textTypes: Set<UInt32> = [18, 19, 25, 114, 705, 1042, 1043]
 
-    /// The first oid of types that users and extensions make: enums and citext travel as text too.
+    /// The first oid of user-defined types: the binary format of enums and citext is text too.
     private static let firstUserDefinedOID: UInt32 = 16_384
 
     package static func accepts(typeOID: UInt32) -> Bool {

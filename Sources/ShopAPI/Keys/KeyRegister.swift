@@ -2,32 +2,32 @@ package import AppStore
 package import Postgres
 import SQL
 
-/// The keys of the interface, for who may make and revoke them: role `appstore_operator`.
+/// The keys of the API, for role `appstore_operator`, which may create and revoke them.
 package struct KeyRegister: Sendable {
-    /// What is known of a key; the key itself is not.
+    /// The stored record of a key, without the key itself.
     package struct Entry: Sendable {
-        /// What it is revoked by.
+        /// The number by which the key is revoked.
         package let keyID: Int32
-        /// Who has it.
+        /// The name of its holder.
         package let name: String
-        /// The apps that it is for; nil for any.
+        /// The apps that the key covers; nil for any.
         package let bundleIDs: [String]?
         package let environments: [String]
         package let verbs: [String]
         package let createdAt: Timestamp
         package let revokedAt: Timestamp?
-        /// To the hour.
+        /// Rounded to the hour.
         package let lastUsedAt: Timestamp?
     }
 
     private let connection: Connection
 
-    /// The register that a connection reaches.
+    /// Creates a register on a connection.
     package init(_ connection: Connection) {
         self.connection = connection
     }
 
-    /// Keeps the hash of a new key and returns the key's number.
+    /// Stores the hash of a new key and returns the number of the key.
     package func add(
         _ key: APIKey,
         name: String,
@@ -47,14 +47,14 @@ package struct KeyRegister: Sendable {
         return try rows[rows.startIndex].decode("key_id")
     }
 
-    /// All keys, the oldest first.
+    /// All keys, oldest first.
     package func entries() async throws -> [Entry] {
         try await connection.query(Statement(.shopListKeys)).map(Entry.init)
     }
 
-    /// Ends a key; false when that was done before.
+    /// Revokes a key; false when it was already revoked.
     ///
-    /// - Throws: `PostgresError`, with state `no_data_found` for a number that no key has.
+    /// - Throws: `PostgresError`, with state `no_data_found` for an unknown number.
     package func revoke(_ keyID: Int32) async throws -> Bool {
         let rows = try await connection.query(Statement(.shopRevokeKey, ["key_id": keyID]))
         return try rows[rows.startIndex].decode("revoked")

@@ -1,4 +1,4 @@
-/// What may be done with a key; a closed list, which the table of keys has too.
+/// An operation that a key may cover. A check constraint of the table of keys has the same list.
 package enum Verb: String, CaseIterable, Sendable {
     case createOrders = "orders:create"
     case submitTransactions = "transactions:submit"

@@ -1,4 +1,4 @@
-/// The description of the interface (OpenAPI 3.1), from the file openapi.json. A test holds it against the routes.
+/// The description of the API (OpenAPI 3.1), from openapi.json. OpenAPITests compares it with the routes.
 enum OpenAPI {
     static let text = String(decoding: PackageResources.openapi_json, as: UTF8.self)
 }

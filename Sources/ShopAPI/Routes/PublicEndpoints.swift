@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The routes that need no key: health, and the description of the others.
+/// The routes without a key: health, and the API description.
 struct PublicEndpoints: Sendable {
     let store: ShopStore
     let admission: Admission
@@ -14,12 +14,12 @@ struct PublicEndpoints: Sendable {
         routes.on(.get, "/openapi.json", openAPI)
     }
 
-    /// Touches nothing: that an answer comes is the answer.
+    /// Answers 200 without any check: an answer proves that the process is alive.
     @Sendable private func livez(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
         Self.response("alive\n", "text/plain; charset=utf-8")
     }
 
-    /// Answers 200 when the database answers the interface's role and the process takes requests.
+    /// Answers 200 when the database answers role `appstore_api` and the process accepts requests.
     @Sendable private func readyz(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
         if admission.isClosed { throw .shuttingDown }
         _ = try await store.scope(ofKey: [])

@@ -1,28 +1,29 @@
 import AppStore
-import Handlers
 import HTTPServing
 import Hummingbird
+import Interpretation
+import StrictJSON
 
-/// The routes that only read.
+/// The read-only routes.
 struct ReadingEndpoints: Sendable {
     let store: ShopStore
 
-    /// `GET /v1/events/{id}`: what became of an event that a client posted.
-    func event(_ call: Call) async throws(Problem) -> Response {
-        _ = try RequestQuery(call.request, known: [])
-        guard let eventID = Int64(call.values["id"]), eventID > 0,
-            let event = try await store.event(eventID, withSubmission: true, key: call.key)
+    /// `GET /v1/events/{id}`: the state of a posted event.
+    func event(_ request: AuthorizedRequest) async throws(Problem) -> Response {
+        _ = try RequestQuery(request.httpRequest, known: [])
+        guard let eventID = Int64(request.values["id"]), eventID > 0,
+            let event = try await store.event(eventID, withSubmission: true, key: request.key)
         else { throw .noSuchEvent }
         let isTaken = event.result != nil && event.result != "rejected"
-        guard isTaken, let callKey = event.receipt?.questionKey else { return .json(event.json) }
-        return .json(event.json(waitingFor: try await store.question(callKey, key: call.key)))
+        guard isTaken, let callKey = event.receipt?.callKey else { return .json(event.json) }
+        return .json(event.json(waitingFor: try await store.verifyReceiptCall(callKey, key: request.key)))
     }
 
     /// `GET /v1/users/{user}/entitlements`: what a user may use; nothing for an unknown user.
-    func entitlements(_ call: Call) async throws(Problem) -> Response {
-        let query = try RequestQuery(call.request, known: ["environment"])
-        let (environment, user) = (try call.environment(query), try call.user())
-        let entitlements = try await store.entitlements(of: user, in: environment, key: call.key)
+    func entitlements(_ request: AuthorizedRequest) async throws(Problem) -> Response {
+        let query = try RequestQuery(request.httpRequest, known: ["environment"])
+        let (environment, user) = (try request.environment(query), try request.user())
+        let entitlements = try await store.entitlements(of: user, in: environment, key: request.key)
         return .json([
             "user": .string(user), "environment": .string(environment.rawValue),
             "entitlements": .array(entitlements.map { .object($0.json) }),
@@ -30,10 +31,10 @@ struct ReadingEndpoints: Sendable {
     }
 
     /// `GET /v1/subscriptions/{originalTransactionId}`: a contract.
-    func subscription(_ call: Call) async throws(Problem) -> Response {
-        let query = try RequestQuery(call.request, known: ["environment"])
-        let (environment, contract) = (try call.environment(query), try call.contract())
-        guard let subscription = try await store.subscription(contract, in: environment, key: call.key) else {
+    func subscription(_ request: AuthorizedRequest) async throws(Problem) -> Response {
+        let query = try RequestQuery(request.httpRequest, known: ["environment"])
+        let (environment, contract) = (try request.environment(query), try request.contract())
+        guard let subscription = try await store.subscription(contract, in: environment, key: request.key) else {
             throw .noSuchContract
         }
         var object: JSONObject = ["originalTransactionId": .string(contract), "environment": .string(environment.rawValue)]

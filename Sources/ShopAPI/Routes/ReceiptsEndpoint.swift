@@ -1,35 +1,36 @@
 import AppStore
-import Handlers
 import HTTPServing
 import Hummingbird
+import Interpretation
+import StrictJSON
 
-/// `POST /v1/receipts`: takes the app receipt of a StoreKit 1 client, and tells what it may finish if that is known in time.
+/// `POST /v1/receipts`: stores the app receipt of a StoreKit 1 client, and answers what the client may finish if the event settles in time.
 struct ReceiptsEndpoint: Sendable {
     static let path = "/v1/receipts"
-    /// The inbox takes no larger body.
+    /// The limit of the inbox.
     private static let maximumEventBytes = 4 * 1024 * 1024
 
     let store: ShopStore
     let admission: Admission
     let maximumBytes: Int
 
-    /// Answers 202 with the event's path, or what ``answer(_:receipt:key:)`` says of the outcome when the request waits for it.
-    func submit(_ call: Call) async throws(Problem) -> Response {
-        let query = try RequestQuery(call.request, known: ["environment", "wait"])
-        let patience = try query.wait()
+    /// Answers 202 with the path of the event, or ``answer(_:receipt:key:completedCall:)`` when the event settles within `wait`.
+    func submit(_ request: AuthorizedRequest) async throws(Problem) -> Response {
+        let query = try RequestQuery(request.httpRequest, known: ["environment", "wait"])
+        let wait = try query.wait()
         let body = try await RequestObject(
-            call.request,
+            request.httpRequest,
             maximumBytes: maximumBytes,
             known: ["receiptData", "user", "transactionId", "environment"]
         )
-        let receipt = try receipt(body, in: call.environment(query, body), apps: call.key.bundleIDs)
+        let receipt = try receipt(body, in: request.environment(query, body), apps: request.key.bundleIDs)
         let event = receipt.body
         guard event.count <= Self.maximumEventBytes else { throw .contentTooLarge(limit: maximumBytes) }
-        let eventID = try await store.storeReceipt(event, key: call.key)
-        let deadline = ContinuousClock.now + patience
-        let wait = OutcomeWait(store: store, admission: admission, key: call.key)
-        guard let event = await wait.settled(eventID, until: deadline) else { return .accepted(eventID) }
-        return try await answer(event, receipt: receipt, key: call.key) { outline in await wait.decided(outline, until: deadline) }
+        let eventID = try await store.storeReceipt(event, key: request.key)
+        let deadline = ContinuousClock.now + wait
+        let poller = OutcomePoller(store: store, admission: admission, key: request.key)
+        guard let event = await poller.settledEvent(eventID, until: deadline) else { return .accepted(eventID) }
+        return try await answer(event, receipt: receipt, key: request.key) { await poller.completedCall($0, until: deadline) }
     }
 
     private func receipt(
@@ -48,19 +49,19 @@ struct ReceiptsEndpoint: Sendable {
                 bundleIDs: apps
             )
         } catch {
-            // It demands of its parts what each member was asked for above.
+            // Cannot happen: the checks above are at least as strict.
             throw .invalidMember("receiptData", "receiptData, user and transactionId must be text, without U+0000.")
         }
     }
 
-    /// Who names a purchase that is another user's hears that and nothing else.
+    /// Answers with the outcome of an event. For a purchase of another user it discloses nothing else.
     ///
-    /// - Parameter decided: waits for what Apple says of the receipt, where it is asked; nil when there is no more time.
+    /// - Parameter completedCall: waits for the verifyReceipt call, if there is one; nil at the deadline.
     private func answer(
         _ event: ClientEvent,
         receipt: ClientReceipt,
         key: KeyScope,
-        decided: (ReceiptOutline?) async -> ReceiptQuestion?
+        completedCall: (ReceiptOutline?) async -> VerifyReceiptCall?
     ) async throws(Problem) -> Response {
         switch (event.result, event.reason) {
         case (_, "owner_conflict"):
@@ -68,17 +69,17 @@ struct ReceiptsEndpoint: Sendable {
         case ("rejected", let reason):
             throw .receiptRejected(reason: reason ?? "")
         case ("failed", _), ("discarded", _):
-            // It is kept, and an operator may run it again.
+            // The event is kept: an operator may run it again.
             return .accepted(event.eventID)
         default:
             let outline = ReceiptOutline(receiptData: receipt.receiptData)
-            guard let question = await decided(outline) else { return .accepted(event.eventID) }
-            if let denial = question.denial { throw .receiptRejected(reason: denial) }
+            guard let call = await completedCall(outline) else { return .accepted(event.eventID) }
+            if let denial = call.denial { throw .receiptRejected(reason: denial) }
             return try await settled(event, receipt: receipt, charges: outline?.transactionIDs ?? [], key: key)
         }
     }
 
-    /// What the receipt's purchases are now, and what the user may use: the worker has found the receipt genuine.
+    /// Answers with the purchases of a genuine receipt and the entitlements of the user.
     private func settled(
         _ event: ClientEvent,
         receipt: ClientReceipt,
@@ -87,7 +88,7 @@ struct ReceiptsEndpoint: Sendable {
     ) async throws(Problem) -> Response {
         let charges = try await store.charges(transactionIDs, in: receipt.environment, for: receipt.user, key: key)
         let named = charges.first { $0.transactionID == receipt.transactionID }
-        // Where Apple was asked, the owner was not known when the post was settled.
+        // With a verifyReceipt call, the owner was unknown when the event settled.
         if named?.owner == .another { throw .ownerConflict }
         let entitlements = try await store.entitlements(of: receipt.user, in: receipt.environment, key: key)
         var object = event.json

@@ -3,15 +3,16 @@ import FoundationEssentials
 import HTTPServing
 import Hummingbird
 import NIOCore
+import StrictJSON
 
-/// The JSON object in the body of a request; null members are absent ones.
+/// The JSON object in the body of a request. A null member counts as absent.
 struct RequestObject {
     private let object: JSONObject
 
     /// Reads the body of a request.
     ///
-    /// - Parameter known: the names of the members that mean something.
-    /// - Throws: status 400 or 415, also for a member that means nothing.
+    /// - Parameter known: the allowed members.
+    /// - Throws: status 400 or 415, also for an unknown member.
     init(_ request: Request, maximumBytes: Int, known: [String]) async throws(Problem) {
         let body = try await JSONRequestBody.collect(request, maximumBytes: maximumBytes)
         do {
@@ -22,7 +23,7 @@ struct RequestObject {
         guard object.members.allSatisfy({ known.contains($0.name) }) else { throw .unknownMember(known: known) }
     }
 
-    /// Text that may be absent, of 1 to `maximumBytes` bytes, without U+0000, which PostgreSQL cannot keep.
+    /// Optional text of 1 to `maximumBytes` bytes, without U+0000, which PostgreSQL cannot store.
     func text(_ name: String, maximumBytes: Int = 255) throws(Problem) -> String? {
         switch object[name] {
         case nil, .null?: return nil
@@ -31,13 +32,13 @@ struct RequestObject {
         }
     }
 
-    /// Text that must be there.
+    /// Required text.
     func requiredText(_ name: String, maximumBytes: Int = 255) throws(Problem) -> String {
         guard let text = try text(name, maximumBytes: maximumBytes) else { throw .invalidMember(name, "\(name) must be there.") }
         return text
     }
 
-    /// An order number that may be absent: a UUID, but not of version 5 (RFC 9562, section 5.5), as the orders of renewals have.
+    /// An optional order number: a UUID, but not of version 5 (RFC 9562, section 5.5), which orders of renewals use.
     func orderNumber(_ name: String) throws(Problem) -> UUID? {
         guard let text = try text(name) else { return nil }
         guard let uuid = UUID(uuidString: text), uuid.uuid.6 >> 4 != 5 else {
@@ -46,7 +47,7 @@ struct RequestObject {
         return uuid
     }
 
-    /// An environment that may be absent.
+    /// An optional environment.
     func environment(_ name: String = "environment") throws(Problem) -> AppStoreEnvironment? {
         guard let text = try text(name) else { return nil }
         guard let environment = AppStoreEnvironment(named: text) else {
@@ -57,7 +58,7 @@ struct RequestObject {
 }
 
 extension AppStoreEnvironment {
-    /// One of the environments that the books have; nil for any other text.
+    /// Production or Sandbox; nil for any other text.
     init?(named name: String) {
         switch AppStoreEnvironment(rawValue: name) {
         case .production: self = .production

@@ -2,12 +2,12 @@ import AppStore
 import HTTPServing
 import Hummingbird
 
-/// The query of a request, each parameter at most once.
+/// The query of a request. Each parameter may occur once.
 struct RequestQuery {
     private var values: [String: String] = [:]
 
-    /// - Parameter known: the names of the parameters that mean something.
-    /// - Throws: status 400, also for a parameter that means nothing.
+    /// - Parameter known: the allowed parameters.
+    /// - Throws: status 400, also for an unknown parameter.
     init(_ request: Request, known: [String]) throws(Problem) {
         guard let query = request.uri.query, !query.isEmpty else { return }
         for pair in query.split(separator: "&", omittingEmptySubsequences: false) {
@@ -22,7 +22,7 @@ struct RequestQuery {
         }
     }
 
-    /// `environment`, if it is there.
+    /// The parameter `environment`, if present.
     func environment() throws(Problem) -> AppStoreEnvironment? {
         guard let text = values["environment"] else { return nil }
         guard let environment = AppStoreEnvironment(named: text) else {
@@ -31,7 +31,7 @@ struct RequestQuery {
         return environment
     }
 
-    /// `wait`: whole seconds that an answer may wait for the outcome; none unless it is there.
+    /// The parameter `wait`: how long the request may wait for the outcome, in whole seconds; zero by default.
     func wait() throws(Problem) -> Duration {
         guard let text = values["wait"] else { return .zero }
         guard let seconds = Int(text), (0...10).contains(seconds) else {

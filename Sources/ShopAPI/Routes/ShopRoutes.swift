@@ -2,14 +2,14 @@ import HTTPServing
 import HTTPTypes
 import Hummingbird
 
-/// What is served to the shop's own backend, and which verb a key needs for it.
+/// The routes for the shop's own backend, each with the verb that a key needs.
 struct ShopRoutes: Sendable {
-    private typealias Endpoint = @Sendable (Call) async throws(Problem) -> Response
+    private typealias Endpoint = @Sendable (AuthorizedRequest) async throws(Problem) -> Response
 
     let store: ShopStore
     let admission: Admission
     let maximumBytes: Int
-    /// Of a body with a receipt.
+    /// The most bytes in a body with a receipt.
     let maximumReceiptBytes: Int
     let metrics: APIMetrics
 
@@ -43,15 +43,15 @@ struct ShopRoutes: Sendable {
             let start = ContinuousClock.now
             let key = try await scope(of: request)
             try key.check(verb)
-            let response = try await endpoint(Call(request: request, values: values, key: key))
+            let response = try await endpoint(AuthorizedRequest(httpRequest: request, values: values, key: key))
             operation.answered(status: response.status.code, after: .now - start)
             return response
         }
     }
 
-    /// What the key in a request covers.
+    /// The scope of the key in a request.
     ///
-    /// - Throws: status 401, the same for no key, an unknown and a revoked one.
+    /// - Throws: status 401 for a missing, unknown or revoked key.
     private func scope(of request: Request) async throws(Problem) -> KeyScope {
         guard let credentials = request.headers[.authorization], let key = Self.bearerKey(credentials),
             let scope = try await store.scope(ofKey: key.hash)
@@ -59,7 +59,7 @@ struct ShopRoutes: Sendable {
         return scope
     }
 
-    /// RFC 6750, section 2.1; the scheme in any case (RFC 9110, section 11.1).
+    /// Parses RFC 6750, section 2.1. The scheme is case-insensitive (RFC 9110, section 11.1).
     private static func bearerKey(_ credentials: String) -> APIKey? {
         let parts = credentials.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }

@@ -1,28 +1,29 @@
 import AppStore
-import Handlers
 import HTTPServing
 import Hummingbird
+import Interpretation
+import StrictJSON
 
-/// `POST /v1/transactions`: takes the transaction that StoreKit gave the app, and tells what became of it if that is known in time.
+/// `POST /v1/transactions`: stores a StoreKit transaction of a client, and answers its outcome if the event settles in time.
 struct TransactionsEndpoint: Sendable {
     let store: ShopStore
     let admission: Admission
     let maximumBytes: Int
 
-    /// Answers 202 with the event's path, or what ``answer(_:submission:key:)`` says of the outcome when the request waits for it.
-    func submit(_ call: Call) async throws(Problem) -> Response {
-        let query = try RequestQuery(call.request, known: ["environment", "wait"])
-        let patience = try query.wait()
+    /// Answers 202 with the path of the event, or ``answer(_:submission:key:)`` when the event settles within `wait`.
+    func submit(_ request: AuthorizedRequest) async throws(Problem) -> Response {
+        let query = try RequestQuery(request.httpRequest, known: ["environment", "wait"])
+        let wait = try query.wait()
         let body = try await RequestObject(
-            call.request,
+            request.httpRequest,
             maximumBytes: maximumBytes,
             known: ["signedTransaction", "user", "environment"]
         )
-        let submission = try submission(body, in: call.environment(query, body), apps: call.key.bundleIDs)
-        let eventID = try await store.store(submission, key: call.key)
-        let wait = OutcomeWait(store: store, admission: admission, key: call.key)
-        guard let event = await wait.settled(eventID, until: .now + patience) else { return .accepted(eventID) }
-        return try await answer(event, submission: submission, key: call.key)
+        let submission = try submission(body, in: request.environment(query, body), apps: request.key.bundleIDs)
+        let eventID = try await store.store(submission, key: request.key)
+        let poller = OutcomePoller(store: store, admission: admission, key: request.key)
+        guard let event = await poller.settledEvent(eventID, until: .now + wait) else { return .accepted(eventID) }
+        return try await answer(event, submission: submission, key: request.key)
     }
 
     private func submission(
@@ -38,7 +39,7 @@ struct TransactionsEndpoint: Sendable {
         }
     }
 
-    /// For a purchase of another user the answer says that and nothing else; for one without an owner it says what would help.
+    /// Answers with the outcome of an event. For a purchase of another user it discloses nothing else; without an owner it adds a hint.
     private func answer(_ event: ClientEvent, submission: ClientSubmission, key: KeyScope) async throws(Problem) -> Response {
         switch (event.result, event.reason) {
         case (_, "owner_conflict"):
@@ -46,7 +47,7 @@ struct TransactionsEndpoint: Sendable {
         case ("rejected", let reason):
             throw .transactionRejected(reason: reason ?? "")
         case ("failed", _), ("discarded", _):
-            // It is kept, and an operator may run it again.
+            // The event is kept: an operator may run it again.
             return .accepted(event.eventID)
         case (_, "owner_unknown"):
             var object = event.json
@@ -65,11 +66,11 @@ struct TransactionsEndpoint: Sendable {
 }
 
 extension JSONValue {
-    /// What would settle whose a purchase is.
+    /// How to set the owner of a purchase without one.
     static var ownerHint: JSONValue {
         """
-        No order names this purchase, and it was not claimed within 72 hours of being made: somebody has to say whose it is, by \
-        PUT /v1/contracts/{originalTransactionId}/owner or by appstore.link_owner.
+        The purchase names no order, and no user claimed it within 72 hours. Set its owner with \
+        PUT /v1/contracts/{originalTransactionId}/owner or appstore.link_owner.
         """
     }
 }

@@ -6,25 +6,25 @@ import NIOPosix
 package import Postgres
 import ServiceLifecycle
 
-/// The HTTP interface for the shop's own backend: orders, what clients bought, and what users may use.
+/// The HTTP API for the shop's own backend: orders, purchases and entitlements.
 ///
-/// It tells its own health under `/livez` and `/readyz`. The receiver's `/readyz` says nothing of it: a fault of this interface's database
-/// role must not take Apple's notifications away.
+/// It has its own `/livez` and `/readyz`. The `/readyz` of the ingest server does not depend on it: a failure of the API's database role must
+/// not stop Apple's notifications.
 package struct APIServer: Service {
-    /// Where the interface listens, and its limits.
+    /// The address and limits of the API.
     package struct Configuration: Sendable {
-        /// Where the shop's own backend asks.
+        /// The address for the shop's own backend.
         package var listen: ListenAddress
-        /// Of the clients; a body that is taken must still fit into the inbox with what is added to it.
+        /// The limits of the clients. An accepted body plus the members added to it must fit into the inbox.
         package var limits = ListenerLimits()
-        /// The most bytes in a body with a receipt, which grows with the years.
+        /// The most bytes in a body with a receipt, which grows with each renewal.
         package var receiptBytes = 4 * 1024 * 1024 - 64 * 1024
 
         package init(listen: ListenAddress) {
             self.listen = listen
         }
 
-        /// By path.
+        /// The limits with those of each path.
         fileprivate var pathLimits: ListenerLimits {
             var limits = limits
             limits.bodyBytesByPath[ReceiptsEndpoint.path] = receiptBytes
@@ -45,7 +45,7 @@ package struct APIServer: Service {
     /// - Parameters:
     ///   - pool: connections of role `appstore_api`; it must still run when this service shuts down.
     ///   - onBound: called with the port, nil for a Unix socket, when the address is bound.
-    /// - Throws: `ServerError` when the configuration makes no sense.
+    /// - Throws: `ServerError` when the configuration is invalid.
     package init(
         configuration: Configuration,
         pool: ConnectionPool,
@@ -65,8 +65,8 @@ package struct APIServer: Service {
         store = ShopStore(pool: pool, logger: logger)
     }
 
-    /// Serves until graceful shutdown, and ends when the last request is answered or the grace is over. Who waits for an outcome is
-    /// answered at once then.
+    /// Serves until graceful shutdown, then until the last request is answered or the grace period ends. At shutdown, requests that wait for
+    /// an outcome are answered at once.
     ///
     /// - Throws: `ServerError` when the address cannot be bound.
     package func run() async throws {

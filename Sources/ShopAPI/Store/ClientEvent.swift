@@ -1,22 +1,23 @@
 import AppStore
-import Handlers
+import Interpretation
 import Postgres
+import StrictJSON
 
-/// An event that a client posted, and what became of it.
+/// An event posted by a client, with its outcome.
 struct ClientEvent: Sendable {
     let eventID: Int64
     let receivedAt: Timestamp
-    /// Nil while it waits.
+    /// Nil until the event is settled.
     let settledAt: Timestamp?
-    /// Nil while it waits.
+    /// Nil until the event is settled.
     let result: String?
     let reason: String?
     let environment: String?
-    /// Of the verified transaction; nil where nothing was verified.
+    /// The app of the verified transaction; nil if nothing was verified.
     let bundleID: String?
     let transactionID: String?
     let originalTransactionID: String?
-    /// Of the receipt that was posted; nil when none was, or when what was posted was not asked for.
+    /// The outline of the posted receipt; nil without a receipt, or when the submission was not read.
     let receipt: ReceiptOutline?
 
     init(_ row: Row, eventID: Int64) throws {
@@ -45,18 +46,18 @@ struct ClientEvent: Sendable {
 
     static func path(of eventID: Int64) -> String { "/v1/events/\(eventID)" }
 
-    var json: JSONObject { json(waitingFor: .notAsked) }
+    var json: JSONObject { json(waitingFor: .notNeeded) }
 
-    /// - Parameter question: what Apple is asked about it. A post waits until that is in the books, too.
-    func json(waitingFor question: ReceiptQuestion) -> JSONObject {
+    /// - Parameter call: the verifyReceipt call for the event. The event counts as waiting until the ledger has its result.
+    func json(waitingFor call: VerifyReceiptCall) -> JSONObject {
         var object: JSONObject = [
-            "event": .string("\(eventID)"), "url": .string(path), "state": result == nil || question.isOpen ? "waiting" : "settled",
+            "event": .string("\(eventID)"), "url": .string(path), "state": result == nil || call.isOpen ? "waiting" : "settled",
             "receivedAt": .string(receivedAt.description), "settledAt": .optional(settledAt?.description),
             "result": .optional(result), "reason": .optional(reason),
             "environment": .optional(environment), "bundleId": .optional(bundleID),
             "transactionId": .optional(transactionID), "originalTransactionId": .optional(originalTransactionID),
         ]
-        if let denial = question.denial { object["denial"] = .string(denial) }
+        if let denial = call.denial { object["denial"] = .string(denial) }
         return object
     }
 }

@@ -1,7 +1,8 @@
 import AppStore
 import Postgres
+import StrictJSON
 
-/// Something that a user may use, or might.
+/// An entitlement of a user, active or not.
 struct Entitlement: Sendable {
     let json: JSONObject
 

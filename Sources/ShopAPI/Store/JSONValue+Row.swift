@@ -1,5 +1,6 @@
 import AppStore
 import Postgres
+import StrictJSON
 
 extension JSONValue {
     /// Text, or null.

@@ -1,30 +1,31 @@
 import AppStore
 import FoundationEssentials
+import StrictJSON
 
-/// The words of which an order is made.
-struct OrderWords: Hashable, Sendable {
+/// A request for an order.
+struct OrderRequest: Hashable, Sendable {
     let user: String
     let product: String
     /// The app; nil for any.
     let bundleID: String?
-    /// The caller's own number; nil for a new one.
+    /// The client's own number; nil for a new one.
     let no: UUID?
 }
 
-/// An order of the books.
+/// A stored order.
 struct Order: Hashable, Sendable {
-    let words: OrderWords
-    /// What the client passes to StoreKit as appAccountToken.
+    let request: OrderRequest
+    /// The number that the client passes to StoreKit as appAccountToken.
     let no: UUID
-    /// `pending`, `paid`, …: the purchase may have arrived first.
+    /// `pending`, `paid`, …. It is `paid` at once if the purchase arrived before the order.
     let status: String
-    /// Whether it was made just now.
+    /// Whether this request made the order.
     let isNew: Bool
 
     var json: JSONObject {
         [
-            "orderNo": .string(no.uuidString.lowercased()), "user": .string(words.user), "product": .string(words.product),
-            "bundleId": .optional(words.bundleID), "status": .string(status),
+            "orderNo": .string(no.uuidString.lowercased()), "user": .string(request.user), "product": .string(request.product),
+            "bundleId": .optional(request.bundleID), "status": .string(status),
         ]
     }
 }

@@ -1,16 +1,17 @@
 import AppStore
 import Postgres
+import StrictJSON
 
-/// A charge of a posted receipt that is in the books.
+/// A charge of a posted receipt that is in the ledger.
 struct ReceiptCharge: Hashable, Sendable {
     let transactionID: String
     let originalTransactionID: String
     let productID: String?
     let owner: Owner
-    /// Whether the client may finish it: it is in the books, and somebody's.
+    /// Whether the client may finish the transaction: it is in the ledger and has an owner.
     let mayFinish: Bool
 
-    /// Whose it is, seen from the user who posted it.
+    /// The owner, relative to the user who posted the receipt.
     enum Owner: String {
         case you, another, nobody
     }
@@ -20,7 +21,7 @@ struct ReceiptCharge: Hashable, Sendable {
         originalTransactionID = try row.decode("original_transaction_id")
         productID = try row.decode("product_id")
         let owner: String = try row.decode("owner")
-        guard let owner = Owner(rawValue: owner) else { throw UnknownOwner(word: owner) }
+        guard let owner = Owner(rawValue: owner) else { throw UnknownOwner(value: owner) }
         self.owner = owner
         mayFinish = try row.decode("may_finish")
     }
@@ -33,7 +34,7 @@ struct ReceiptCharge: Hashable, Sendable {
     }
 }
 
-/// The schema has a word that this program has not.
+/// The database returned an owner that this version does not know.
 private struct UnknownOwner: Error {
-    let word: String
+    let value: String
 }

@@ -1,17 +1,17 @@
 import AppStore
-import Handlers
 import HTTPServing
+import Interpretation
 import Logging
 import Postgres
 import SQL
 
-/// What the routes ask of the database: each question is one statement, which the database refuses unless the key permits it.
+/// The statements of the routes. Each request is one statement, which the database refuses unless the key covers it.
 ///
-/// Two transactions in each other's way are repeated; a database that does not answer is status 503.
+/// Conflicts with concurrent transactions are retried. A database that does not answer is status 503.
 struct ShopStore: Sendable {
     private let pool: ConnectionPool
     private let logger: Logger
-    /// How often a statement is tried that another transaction stood in the way of.
+    /// The most attempts of a statement that conflicts with a concurrent transaction.
     private static let maximumTries = 4
 
     init(pool: ConnectionPool, logger: Logger) {
@@ -19,25 +19,25 @@ struct ShopStore: Sendable {
         self.logger = logger
     }
 
-    /// The scope of the key with that hash; nil when there is none, or when it is revoked.
+    /// The scope of the key with that hash; nil for an unknown or revoked key.
     func scope(ofKey hash: [UInt8]) async throws(Problem) -> KeyScope? {
         try await rows(Statement(.shopReadKey, ["key_hash": hash])) { rows in try rows.first.map { try KeyScope($0, hash: hash) } }
     }
 
-    /// Makes a Production order, or finds it as it was made; nil when it was made with other words.
-    func makeOrder(_ words: OrderWords, key: KeyScope) async throws(Problem) -> Order? {
+    /// Makes a Production order, or returns the equal order with the same number; nil when a different order has the number.
+    func makeOrder(_ request: OrderRequest, key: KeyScope) async throws(Problem) -> Order? {
         let statement = Statement(
             .shopCreateOrder,
             [
-                "key_hash": key.hash, "user_id": words.user, "product_id": words.product, "order_no": words.no,
-                "bundle_id": words.bundleID,
+                "key_hash": key.hash, "user_id": request.user, "product_id": request.product, "order_no": request.no,
+                "bundle_id": request.bundleID,
             ]
         )
         return try await rows(statement, for: .createOrders) { rows in
             let row = rows[rows.startIndex]
             let result: String = try row.decode("result")
             guard result != "conflict" else { return nil }
-            return Order(words: words, no: try row.decode("order_no"), status: try row.decode("status"), isNew: result == "made")
+            return Order(request: request, no: try row.decode("order_no"), status: try row.decode("status"), isNew: result == "made")
         }
     }
 
@@ -47,13 +47,15 @@ struct ShopStore: Sendable {
         return try await rows(statement, for: .submitTransactions) { try $0[$0.startIndex].decode("event_id") }
     }
 
-    /// Stores a client's receipt, which is the body of a ``ClientReceipt``, for the worker and returns its event id.
+    /// Stores a client's receipt for the worker and returns its event id.
+    ///
+    /// - Parameter body: the body of a ``ClientReceipt``.
     func storeReceipt(_ body: [UInt8], key: KeyScope) async throws(Problem) -> Int64 {
         let statement = Statement(.shopSubmitReceipt, ["key_hash": key.hash, "body": body])
         return try await rows(statement, for: .submitReceipts) { try $0[$0.startIndex].decode("event_id") }
     }
 
-    /// Which of these charges are in the books, in their order, and whether this user owns them.
+    /// The charges that are in the ledger, in the given order, each with whether this user owns it.
     func charges(
         _ transactionIDs: [String],
         in environment: AppStoreEnvironment,
@@ -67,17 +69,17 @@ struct ShopStore: Sendable {
         return try await rows(statement, for: .submitReceipts) { try $0.map(ReceiptCharge.init) }
     }
 
-    /// What has become of the question to Apple about a receipt.
+    /// The state of the verifyReceipt call for a receipt.
     ///
-    /// - Parameter callKey: as ``ReceiptOutline/questionKey``.
-    func question(_ callKey: String, key: KeyScope) async throws(Problem) -> ReceiptQuestion {
+    /// - Parameter callKey: see ``ReceiptOutline/callKey``.
+    func verifyReceiptCall(_ callKey: String, key: KeyScope) async throws(Problem) -> VerifyReceiptCall {
         let statement = Statement(.shopReadReceiptQuestion, ["key_hash": key.hash, "call_key": callKey])
-        return try await rows(statement, for: .readEvents) { try $0.first.map(ReceiptQuestion.init) ?? .notAsked }
+        return try await rows(statement, for: .readEvents) { try $0.first.map(VerifyReceiptCall.init) ?? .notNeeded }
     }
 
-    /// An event that a client posted; nil when there is none with that number for an environment and an app of the key.
+    /// A posted event; nil when no event with that number is covered by the key.
     ///
-    /// - Parameter withSubmission: whether to bring what was posted, which is not needed while the outcome is awaited.
+    /// - Parameter withSubmission: whether to read the posted body, which polling for the outcome does not need.
     func event(_ eventID: Int64, withSubmission: Bool, key: KeyScope) async throws(Problem) -> ClientEvent? {
         let statement = Statement(.shopReadEvent, ["key_hash": key.hash, "event_id": eventID, "with_submission": withSubmission])
         return try await rows(statement, for: .readEvents) {
@@ -85,7 +87,7 @@ struct ShopStore: Sendable {
         }
     }
 
-    /// What a user may use now, and no longer, of the apps of the key.
+    /// The entitlements of a user, active or not, in the apps of the key.
     func entitlements(of user: String, in environment: AppStoreEnvironment, key: KeyScope) async throws(Problem) -> [Entitlement] {
         let statement = Statement(
             .shopReadEntitlements,
@@ -94,7 +96,7 @@ struct ShopStore: Sendable {
         return try await rows(statement, for: .readEntitlements) { try $0.map(Entitlement.init) }
     }
 
-    /// A contract; nil when none is known that one of the key's apps sold.
+    /// A contract; nil when no known contract is covered by the key.
     func subscription(_ contract: String, in environment: AppStoreEnvironment, key: KeyScope) async throws(Problem) -> Subscription? {
         let statement = Statement(
             .shopReadSubscription,
@@ -103,7 +105,7 @@ struct ShopStore: Sendable {
         return try await rows(statement, for: .readSubscriptions) { try $0.first.map(Subscription.init) }
     }
 
-    /// Makes a user the owner of a contract from now on; false when no purchase of it is known that the key covers.
+    /// Sets the owner of a contract; false when no known purchase of it is covered by the key.
     func link(_ contract: String, in environment: AppStoreEnvironment, to user: String, key: KeyScope) async throws(Problem) -> Bool {
         let statement = Statement(
             .shopLinkOwner,
@@ -114,7 +116,7 @@ struct ShopStore: Sendable {
         return try await rows(statement, for: .linkContracts) { try $0[$0.startIndex].decode("linked") }
     }
 
-    /// - Parameter verb: which a key needs for the statement; nil for one that needs no key.
+    /// - Parameter verb: the verb that the statement needs; nil for a statement without a key.
     private func rows<Value: Sendable>(
         _ statement: Statement,
         for verb: Verb? = nil,
@@ -138,15 +140,15 @@ struct ShopStore: Sendable {
     }
 
     private func problem(_ error: any Error, statement: Statement) -> Problem {
-        // Only a cancelled task gets here without an error of the database: the server does not wait for it any longer.
+        // Without a PostgresError the task was cancelled: the server is shutting down.
         guard let error = error as? PostgresError else { return .shuttingDown }
         let metadata: Logger.Metadata = [LogKey.statement: "\(statement)", LogKey.error: "\(error)"]
-        // After a COMMIT whose answer was lost the client may ask again, as after any other loss: each question may be repeated.
+        // The client may retry even after a COMMIT with a lost answer: every statement is idempotent.
         guard error.isRetryable || error.isConnectionLoss || error.code == .closed else {
             logger.error("the database refused a statement", metadata: metadata)
             return .internalError
         }
-        logger.warning("the database did not answer the interface", metadata: metadata)
+        logger.warning("the database did not answer the API", metadata: metadata)
         return .databaseUnavailable(retryAfter: 1)
     }
 }

@@ -1,9 +1,10 @@
 import AppStore
 import Postgres
+import StrictJSON
 
-/// A contract as the books have it.
+/// A contract in the ledger.
 struct Subscription: Sendable {
-    /// All but its originalTransactionId and environment.
+    /// All members except originalTransactionId and environment.
     let json: JSONObject
 
     init(_ row: Row) throws {

@@ -1,4 +1,4 @@
--- The worker may neither delete from the queue nor write outcomes: it settles only what waits. One SET clause, since each costs microseconds.
+-- The worker may neither delete from the queue nor write outcomes: it can only settle queued events. One SET clause, since each costs time.
 CREATE FUNCTION appstore.settle(
     p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamptz[], p_runs integer[], p_attempts integer[],
     p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[],
@@ -28,4 +28,4 @@ END
 $$;
 COMMENT ON FUNCTION appstore.settle IS
     'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue '
-    'to the outcomes. Errs when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
+    'to the outcomes. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';

@@ -1,12 +1,12 @@
--- In the transaction that stores events, before it stores them.
+-- Called in the transaction that stores events, before it stores them.
 CREATE FUNCTION appstore.begin_to_store() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    -- A worker remembers that nothing waits below a time. It relies on every writer to have its transaction's number before it reads the
-    -- clock. An INSERT into a partitioned table reads the clock first, then waits for the partition's lock, and takes the number last.
+    -- A worker's low-water mark requires every writer to have its transaction id before it reads the clock. An INSERT into a partitioned
+    -- table reads the clock first, then waits for the partition's lock, and gets the id last.
     PERFORM pg_current_xact_id();
-    -- Apple does not send again what was answered with 200, so the commit must be on the disk before. As a SET clause of the calling
-    -- function this would end before the commit.
+    -- Apple does not repeat a notification that was answered with 200, so the commit must be on disk before. A SET clause of the calling
+    -- function would end before the commit.
     IF current_setting('synchronous_commit') = 'off' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
@@ -15,7 +15,7 @@ $$;
 COMMENT ON FUNCTION appstore.begin_to_store IS
     'Gives the transaction its number and makes its commit wait for the disk. local, remote_write and remote_apply stay what they are.';
 
--- Without a SET clause, which would cost on every call: the callers have a search_path of their own.
+-- Without a SET clause, which would cost time on every call: the callers set their search_path.
 CREATE FUNCTION appstore.store(source text, bodies bytea[]) RETURNS SETOF bigint
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

@@ -17,7 +17,7 @@ LANGUAGE sql STABLE AS $$
     END
 $$;
 COMMENT ON FUNCTION appstore.renewal_status IS
-    'The status of a renewal by the register that counts. Notifications V1 have no status; their members say as much.';
+    'The status of a renewal by the register that counts. Notifications V1 have no status; it follows from their members.';
 
 -- apply_facts repeats the second to fifth branch for an unrevoked subscription without a V1 register.
 CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS timestamptz
@@ -36,7 +36,7 @@ LANGUAGE sql STABLE AS $$
                 THEN least(coalesce(c.revocation_date, c.expires_date), s.renewal_signed_date)
             ELSE coalesce(c.revocation_date, c.expires_date)
         END,
-        -- A grace period that only Notifications V1 tell of. 720 hours: days would depend on the session's time zone.
+        -- A grace period known only from Notifications V1. 720 hours: days would depend on the session's time zone.
         CASE WHEN c.is_subscription AND c.revocation_date IS NULL AND l.is_in_billing_retry_period
                   AND l.grace_period_expires_date <= c.expires_date + interval '720 hours' AND appstore.v1_counts(s, l)
                   AND NOT (coalesce(s.renewal_signed_date >= c.first_signed_date, false) AND coalesce(s.renewal_status = 5, false))

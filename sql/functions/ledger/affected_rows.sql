@@ -33,7 +33,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
             WHERE o.period_no = charge.period_no AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0
         ) AS paid
     ), unsure AS MATERIALIZED (
-        -- 3. Those whose payer may differ: all but those that are paid as before, by a period that did not move.
+        -- 3. The orders whose payer may differ: all except those paid as before, by a period that did not move.
         SELECT named.order_no, ordered.period_no AS paid_before, payer.period_no AS paid_now
         FROM named
         LEFT JOIN LATERAL (
@@ -113,5 +113,5 @@ LANGUAGE sql STABLE ROWS 1 AS $$
                  SELECT charge.original_transaction_id FROM charge WHERE NOT charge.confers_access)
 $$;
 COMMENT ON FUNCTION appstore.affected_rows IS
-    'What a derivation after these changes concerns: tokens, orders that are looked at; unsure, those whose payer may differ; periods, whose '
+    'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose '
     'order may differ; contracts; claimed, contracts whose claims may differ; bare, contracts that may have to be deleted.';

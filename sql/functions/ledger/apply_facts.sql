@@ -1,8 +1,6 @@
 -- Derives what a batch's facts change, and records its effects.
 --
--- Most events are plain: a renewal of a contract that nothing else hangs on, or a notification that changes only the renewal's state. One
--- statement handles all plain charges of a batch; derive_ledger handles the rest. A charge is plain by what the ledger is, under the lock of
--- its contract, and gets what derive_ledger would give it.
+-- Derives the changes of a batch's facts, and records its effects.
 CREATE FUNCTION appstore.apply_facts(
     p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[],
     p_contract_ids text[], p_renewals text[],
@@ -67,7 +65,7 @@ BEGIN
         ON CONFLICT (order_no, environment) DO NOTHING
         RETURNING transaction_id
     ), unchanged AS MATERIALIZED (
-        -- 3. Known periods whose order already says what it would say again.
+        -- 3. Known periods whose order would not change.
         SELECT c.*, o.user_id AS order_user FROM candidate AS c
         CROSS JOIN LATERAL (
             SELECT o.user_id FROM appstore.orders AS o

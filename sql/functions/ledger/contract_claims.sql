@@ -7,12 +7,12 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         FROM (
             SELECT o.order_no, o.user_id, o.paid_at FROM appstore.orders AS o
             WHERE o.original_transaction_id = p_contract AND o.environment = p_environment
-              AND (o.order_no = o.period_no) IS FALSE OFFSET 0 -- as the index says it
+              AND (o.order_no = o.period_no) IS FALSE OFFSET 0 -- the condition of the index, word for word
         ) AS paid
         WHERE paid.user_id IS NOT NULL
         UNION ALL
-        -- 2. token: a transaction was given another token later, which is an order of the shop (made in Production, whatever names it). It
-        --    pays nothing, but says whose the contract is.
+        -- 2. token: a transaction got another token later, which is an order of the shop (made in Production for either environment). The
+        --    token pays nothing, but claims the contract for the order's user.
         SELECT 'token', t.transaction_id, ordered.user_id, t.purchase_date
         FROM appstore.transactions AS t
         CROSS JOIN LATERAL (
@@ -22,15 +22,15 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.app_account_token <> t.first_token
           AND t.is_purchased
         UNION ALL
-        -- 3. link: a command of an operator or the shop, the last one of each instant.
+        -- 3. link: a command of an operator or the shop; of several at one instant the last.
         (SELECT DISTINCT ON (l.linked_at) 'link'::appstore.claim_kind, lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'),
                 l.user_id, l.linked_at
          FROM appstore.owner_links AS l
          WHERE l.environment = p_environment AND l.original_transaction_id = p_contract
          ORDER BY l.linked_at, l.link_id DESC)
         UNION ALL
-        -- 4. receipt: an app posted a receipt soon after a purchase and named it as the one just made, before any other post did. It moves the
-        --    contract. A renewal was made in no app: the JWS says so, or it begins when another period ends.
+        -- 4. receipt: an app posted a receipt soon after a purchase and named it as just made, before any other post did. The claim moves the
+        --    contract. Renewals are excluded, since no app makes them: by the JWS, or because they begin when another period ends.
         (SELECT DISTINCT ON (s.transaction_id) 'receipt'::appstore.claim_kind, s.transaction_id, s.user_id, charge.purchase_date
          FROM appstore.client_posts AS s
          CROSS JOIN LATERAL (
@@ -68,7 +68,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     )
     SELECT stated.* FROM stated
     UNION ALL
-    -- Of the posts that no stronger claim precedes, the one received first.
+    -- The first received of the posts without a stronger claim before them.
     (SELECT posted.kind, posted.source_id, posted.user_id, posted.effective_at FROM posted ORDER BY posted.received_at, posted.event_id LIMIT 1)
 $$;
 COMMENT ON FUNCTION appstore.contract_claims IS 'The claims to a contract that orders, later tokens, links and client posts make.';

@@ -26,7 +26,7 @@ BEGIN
     )
     SELECT coalesce(array_agg(DISTINCT changed.original_transaction_id), '{}') INTO v_changed
     FROM (TABLE made UNION ALL TABLE dropped) AS changed;
-    -- The users of all periods of a contract whose claims changed.
+    -- Derive the users of all periods of contracts whose claims changed.
     IF cardinality(v_changed) > 0 THEN
         WITH by_period AS MATERIALIZED (
             SELECT DISTINCT t.period_no, owner.user_id

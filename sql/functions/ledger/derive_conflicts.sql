@@ -1,4 +1,4 @@
--- Which posts of clients did not make their users the owners, where an operator has to decide: what appstore.unmatched lists of posts.
+-- Client posts that did not make their user the owner and need an operator's decision: the posts that appstore.unmatched lists.
 CREATE FUNCTION appstore.derive_conflicts(p_environment appstore.environment, p_contracts text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -11,7 +11,7 @@ BEGIN
             WHERE p.original_transaction_id = contract.id AND p.environment = p_environment OFFSET 0
         ) AS p
     ), disputed AS MATERIALIZED (
-        -- 2. Most contracts have one user, who posts and claims them: there is nothing to compare.
+        -- 2. Without the contracts that only one user posts and claims, which are most.
         SELECT posted.contract
         FROM (SELECT post.contract, min(post.user_id) AS first_user, max(post.user_id) AS last_user, bool_or(post.conflict IS NOT NULL) AS is_listed
               FROM post GROUP BY post.contract) AS posted
@@ -23,9 +23,9 @@ BEGIN
            OR (posted.first_user, posted.last_user) IS DISTINCT FROM (claimed.first_user, claimed.last_user)
            OR claimed.first_user <> claimed.last_user
     ), refused AS (
-        -- 3. Of each user the first post of what another user owns, or of a family member's transaction without an owner. A consumable or a
-        --    contract in a receipt counts when the post names its transaction as just made, or when the contract had another owner then, too.
-        --    A link after the post has settled it; while a paid period has no user, that is listed instead.
+        -- 3. Each user's first post of a purchase that another user owns, or of a family member's transaction without an owner. A consumable
+        --    or a contract in a receipt counts when the post names its transaction as just made, or when the contract had another owner then
+        --    as well. Excluded: posts before a later link, and contracts with a paid period without a user, which are listed themselves.
         SELECT DISTINCT ON (post.contract, post.user_id) post.contract, post.user_id, post.is_receipt, post.transaction_id,
                CASE WHEN owner.user_id IS NULL THEN 'too_late' ELSE 'owner_conflict' END AS conflict
         FROM post
@@ -67,7 +67,7 @@ BEGIN
     )
     UPDATE appstore.client_posts AS p SET conflict = changed.conflict
     FROM changed
-    WHERE p.original_transaction_id = ANY (ARRAY(SELECT changed.contract FROM changed)) -- the key's index, whatever the statistics say
+    WHERE p.original_transaction_id = ANY (ARRAY(SELECT changed.contract FROM changed)) -- uses the key's index under any statistics
       AND (p.original_transaction_id, p.user_id, p.is_receipt) = (changed.contract, changed.user_id, changed.is_receipt)
       AND p.environment = p_environment AND p.transaction_id IS NOT DISTINCT FROM changed.transaction_id;
 END

@@ -1,8 +1,8 @@
 CREATE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[], p_bare text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    -- 1. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: a refund of
-    --    a renewal charged ahead does not end the time that was paid for.
+    -- 1. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: the refund
+    --    of a renewal that was charged early does not end the period before it.
     UPDATE appstore.contracts AS m
     SET user_id = new.user_id, owner_since = new.owner_since, is_contested = new.is_contested, bundle_id = new.bundle_id,
         product_id = new.product_id, product_type = new.product_type, status = new.status, will_renew = new.will_renew,
@@ -59,7 +59,7 @@ BEGIN
                              AND t.app_account_token <> t.first_token OFFSET 0) AS is_contested
         ) AS contested
     ) AS new
-    WHERE m.ctid = new.place -- the row that this statement has read, and that is locked: another look-up would read its old versions again
+    WHERE m.ctid = new.place -- the locked row that this statement has read: another look-up would read its old versions again
       AND (m.user_id, m.owner_since, m.is_contested, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at,
            m.current_transaction_id, m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)
           IS DISTINCT FROM
@@ -69,7 +69,7 @@ BEGIN
                WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.is_contested) THEN
         PERFORM appstore.derive_conflicts(p_environment, p_contracts);
     END IF;
-    -- 2. A contract that no charge makes one any more, and that nothing else speaks of, is deleted.
+    -- 2. Delete contracts without a charge that gives access and without any other fact.
     IF cardinality(p_bare) > 0 THEN
         DELETE FROM appstore.contracts AS m
         WHERE m.original_transaction_id = ANY (p_bare) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
@@ -85,4 +85,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.derive_contracts IS
-    'Derives owner, current period, access and is_contested of these contracts, whose rows are locked, and deletes those of p_bare that are none.';
+    'Derives owner, current period, access and is_contested of these contracts, whose rows are locked, and deletes those of p_bare without facts.';

@@ -3,7 +3,7 @@ CREATE FUNCTION appstore.derive_ledger(
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
-SET enable_hashjoin = off SET jit = off AS $$ -- nested loops only: a plan that was made for small tables would go on reading whole indexes
+SET enable_hashjoin = off SET jit = off AS $$ -- nested loops only: a plan cached for small tables would read whole indexes later
 DECLARE
     v_affected         record;
     v_locked_tokens    uuid[] := '{}';
@@ -11,7 +11,7 @@ DECLARE
     v_tokens           uuid[];
     v_contracts        text[];
 BEGIN
-    -- 1. Lock what is affected, until a query behind the locks finds nothing new. Only the first orders are waited for.
+    -- 1. Lock the affected rows, until a query under the locks finds no more. Only the first round waits for locks of orders.
     LOOP
         SELECT * INTO v_affected
         FROM appstore.affected_rows(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals);
@@ -27,7 +27,7 @@ BEGIN
         v_locked_tokens := v_locked_tokens || v_tokens;
         v_locked_contracts := v_locked_contracts || v_contracts;
     END LOOP;
-    -- 2. Each step reads what the one before it derived.
+    -- 2. Each step reads the result of the one before it.
     IF cardinality(v_affected.unsure) > 0 THEN
         PERFORM appstore.derive_token_orders(p_environment, v_affected.unsure);
     END IF;
@@ -44,5 +44,5 @@ END
 $$;
 COMMENT ON FUNCTION appstore.derive_ledger IS
     'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), '
-    'orders made (p_tokens) and renewal registers (p_renewals). The caller has locked the contracts that it knows of. Ends with '
-    'deadlock_detected where another transaction holds what it needs; the caller then repeats its transaction.';
+    'orders made (p_tokens) and renewal registers (p_renewals). The caller has locked the contracts that it knows of. Fails with '
+    'deadlock_detected where another transaction holds a row that it needs; the caller then repeats its transaction.';

@@ -1,15 +1,15 @@
--- Orders: what pays those with a token, and the orders of paid periods that no token pays.
+-- Orders: which period pays an order with a token, and the orders of paid periods without a token.
 
 CREATE FUNCTION appstore.derive_token_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    -- 1. An order that neither the shop made nor any first token names does not exist, nor does its twin: its only token was a later one.
+    -- 1. Delete orders that the shop did not make and no first token names any more, and their twins: only a later token named them.
     DELETE FROM appstore.orders AS unmade
     WHERE unmade.order_no = ANY (p_tokens) AND unmade.environment = p_environment
       AND (unmade.ordered_at IS NULL OR p_environment = 'Sandbox') AND (unmade.period_no IS NULL OR unmade.order_no <> unmade.period_no)
       AND NOT EXISTS (SELECT FROM appstore.transactions AS t
                       WHERE t.first_token = unmade.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0);
-    -- 2. The others get what their payer says.
+    -- 2. Update the others from their payer.
     UPDATE appstore.orders AS o
     SET status = new.status, reason = new.reason, period_no = new.period_no, transaction_id = new.transaction_id,
         original_transaction_id = new.original_transaction_id, web_order_line_item_id = new.web_order_line_item_id,
@@ -43,7 +43,7 @@ DECLARE
     v_foreign bigint;   -- those of them that this transaction has not written
     v_had     bigint;
 BEGIN
-    -- 1. Every paid period that no token pays has an order under its own number. Its user is the owner of the contract at the purchase.
+    -- 1. Make an order under its own number for every paid period without a token. Its user is the owner of the contract at the purchase.
     INSERT INTO appstore.orders AS o (environment, order_no, user_id, status, period_no, transaction_id, original_transaction_id,
                                       web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
     SELECT p_environment, period.order_no, owner.user_id, paid.status, period.order_no, paid.transaction_id, paid.original_transaction_id,
@@ -65,7 +65,7 @@ BEGIN
           IS DISTINCT FROM
           (excluded.user_id, excluded.status, excluded.transaction_id, excluded.original_transaction_id, excluded.web_order_line_item_id,
            excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price, excluded.currency);
-    -- 2. And only those have one.
+    -- 2. Delete such orders of all other periods.
     DELETE FROM appstore.orders AS needless
     WHERE needless.order_no = ANY (p_periods) AND needless.environment = p_environment AND needless.period_no = needless.order_no
       AND (EXISTS (SELECT FROM appstore.orders AS by_token
@@ -73,7 +73,7 @@ BEGIN
                      AND by_token.order_no <> by_token.period_no OFFSET 0)
            OR NOT EXISTS (SELECT FROM appstore.transactions AS t
                           WHERE t.period_no = needless.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0));
-    -- 3. Each charge points to its order: the one that its own first token names, else the one that its period pays.
+    -- 3. Point each charge to its order: the one that its own first token names, else the one that its period pays.
     SELECT coalesce(array_agg(charge.transaction_id ORDER BY charge.transaction_id), '{}'),
            count(*) FILTER (WHERE charge.transaction_id <> ALL (p_transaction_ids))
     INTO v_moved, v_foreign
@@ -85,7 +85,7 @@ BEGIN
     WHERE charge.token_changed
        OR charge.order_no IS DISTINCT FROM appstore.order_of(p_environment, period.order_no, charge.first_token, charge.is_purchased);
     IF v_foreign > 0 THEN
-        -- Whoever holds a charge is about to wait for its contract, which is locked here: to wait for the charge would be a deadlock.
+        -- A transaction that holds a charge will wait for its contract, which is locked here: waiting for the charge would be a deadlock.
         PERFORM FROM appstore.transactions AS t
         WHERE t.transaction_id = ANY (v_moved) AND t.environment = p_environment FOR UPDATE SKIP LOCKED;
         GET DIAGNOSTICS v_had = ROW_COUNT;

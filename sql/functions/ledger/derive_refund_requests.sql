@@ -4,7 +4,7 @@ SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan S
 SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
-    -- With the transactions that these requests were about until a copy named another.
+    -- Including the transactions that these requests were about until a copy named another.
     v_ids text[] := ARRAY(
         SELECT merged.id COLLATE "C" FROM unnest(derive_refund_requests.transaction_ids) AS merged (id)
         UNION
@@ -17,8 +17,8 @@ DECLARE
         ) AS left_by
         ORDER BY 1);
 BEGIN
-    -- 1. Lock the rows, in the order of their keys. A transaction that merges another notification of the same purchase waits here, and reads
-    --    what was committed meanwhile in the next statement. A WHERE that is false locks a row and writes nothing.
+    -- 1. Lock the rows in the order of their keys. A transaction that merges another notification of the same purchase waits here; its next
+    --    statement reads what was committed meanwhile. A false WHERE locks a row and writes nothing.
     INSERT INTO appstore.consumption_obligations (environment, transaction_id)
     SELECT derive_refund_requests.environment, merged.id FROM unnest(v_ids) AS merged (id) ORDER BY merged.id COLLATE "C"
     ON CONFLICT (transaction_id, environment) DO UPDATE SET asked_at = NULL WHERE false;
@@ -39,7 +39,7 @@ BEGIN
     WHERE c.transaction_id = ANY (v_ids) AND c.transaction_id = merged.id
       AND c.environment = derive_refund_requests.environment
       AND (c.original_transaction_id, c.asked_at, c.reason) IS DISTINCT FROM (first.original_transaction_id, first.signed_date, first.reason);
-    -- 3. Of a copy that does not count there is nothing.
+    -- 3. Delete the rows of copies that do not count.
     DELETE FROM appstore.consumption_obligations AS c
     WHERE c.transaction_id = ANY (v_ids) AND c.environment = derive_refund_requests.environment AND c.asked_at IS NULL
       AND c.answered_at IS NULL

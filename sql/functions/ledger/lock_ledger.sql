@@ -1,5 +1,5 @@
--- Locks of the ledger. Every writer locks in one order: contracts by (environment, id), then transactions, posts, and orders by token. What it
--- finds only later, it takes without waiting or gives up: a wait in another order could be a deadlock.
+-- Locks of the ledger. Every writer locks in one order: contracts by (environment, id), then transactions, posts, and orders by token. A
+-- writer takes locks for rows found later without waiting, or fails: waiting in another order could be a deadlock.
 
 CREATE FUNCTION appstore.give_way() RETURNS void
 LANGUAGE plpgsql AS $$
@@ -27,7 +27,7 @@ BEGIN
         IF EXISTS (SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment) THEN
             PERFORM appstore.give_way();
         END IF;
-        -- A row that another transaction makes at this time is waited for: that one has no other reason to wait for this one.
+        -- Waits for a row that another transaction is inserting: that transaction has no reason to wait for this one.
         INSERT INTO appstore.contracts (environment, original_transaction_id)
         SELECT p_environment, contract.id FROM unnest(v_missing) AS contract (id) ORDER BY contract.id COLLATE "C"
         ON CONFLICT (original_transaction_id, environment) DO NOTHING;
@@ -41,14 +41,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.lock_contracts IS
-    'Locks these contracts, each named once, and makes the rows that are missing. Does not wait for a row that another transaction holds: gives way.';
+    'Locks these contracts, each named once, and makes the missing rows. Calls give_way instead of waiting for a row that another transaction holds.';
 
 CREATE FUNCTION appstore.lock_orders(p_environment appstore.environment, p_tokens uuid[], p_waits boolean) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_there bigint;
 BEGIN
-    -- A twin in Sandbox takes what the shop said in Production: it is made under the lock under which the shop's order is made.
+    -- A Sandbox twin copies the shop's order in Production: both are made under the same lock.
     IF p_environment = 'Sandbox' AND p_waits THEN
         PERFORM pg_advisory_xact_lock(hashtextextended(token.order_no::text, 0)) FROM unnest(p_tokens) AS token (order_no);
     ELSIF p_environment = 'Sandbox' AND NOT (
@@ -94,5 +94,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.lock_orders IS
-    'Locks the orders with these tokens, sorted and each named once, and makes the rows that are missing. With p_waits it waits for rows that '
-    'another transaction holds, without it gives way.';
+    'Locks the orders with these tokens, sorted and each named once, and makes the missing rows. With p_waits it waits for rows that '
+    'another transaction holds, else it calls give_way.';

@@ -1,4 +1,4 @@
--- plpgsql: as an SQL function it would not be inlined into an UPDATE and be planned at each call.
+-- plpgsql: an SQL function would not be inlined into an UPDATE and would be planned at each call.
 CREATE FUNCTION appstore.order_of(p_environment appstore.environment, p_period_no uuid, p_first_token uuid, p_is_purchased boolean) RETURNS uuid
 LANGUAGE plpgsql STABLE AS $$
 DECLARE

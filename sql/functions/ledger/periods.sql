@@ -1,4 +1,4 @@
--- Which period pays an order, what it says, and whose it is.
+-- Which period pays an order, the period's data, and its user.
 
 CREATE FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid)
 RETURNS TABLE (transaction_id text, original_transaction_id text, web_order_line_item_id text, product_id text, paid_at timestamptz,
@@ -15,8 +15,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     LIMIT 1
 $$;
 COMMENT ON FUNCTION appstore.paid_period IS
-    'What is known of a paid period; no row when it was not paid. The least of its transactions names it. It is refunded when each of its '
-    'transactions is, in full; a missing percentage means in full.';
+    'The data of a paid period; no row when it was not paid. Its least transaction identifies it. It is refunded when each of its '
+    'transactions is refunded in full; a missing percentage means in full.';
 
 CREATE FUNCTION appstore.payer(p_environment appstore.environment, p_order_no uuid) RETURNS TABLE (period_no uuid)
 LANGUAGE sql STABLE ROWS 1 AS $$

@@ -28,8 +28,8 @@ BEGIN
         RETURN;
     END IF;
 
-    -- 1. The first partition that no new event can come into and whose age is limited. Outcomes go when no body is left of their events: then
-    --    none of them waits, and none can be requeued.
+    -- 1. Find the first partition that gets no new events and whose age is limited. Outcomes are dropped when all bodies of their events are
+    --    gone: then no event waits or can be requeued.
     SELECT r.* INTO v_ages FROM appstore.retention AS r;
     SELECT p.parent, p.partition, p.from_id, p.to_id, v_now - CASE p.parent WHEN 'inbox' THEN v_ages.bodies ELSE v_ages.outcomes END AS cutoff
     INTO v_part
@@ -47,7 +47,7 @@ BEGIN
     SET started_at = excluded.started_at, event_id = excluded.event_id, kept = '{}', not_before = '-infinity' WHERE s.not_before > '-infinity';
     SELECT s.* INTO v_state FROM appstore.maintenance_state AS s WHERE s.task = v_part.partition;
 
-    -- 2. Check the next events, from above: the youngest ones, for which it must stay, are found first.
+    -- 2. Check the next events in descending order: the youngest events, which keep the partition, are found first.
     EXECUTE format(
         'SELECT count(*), min(c.event_id), coalesce(array_agg(c.event_id) FILTER (WHERE NOT c.has_aged), ''{}'') '
         'FROM (SELECT p.event_id, %s AS has_aged FROM appstore.%I AS p WHERE p.event_id < $2 ORDER BY p.event_id DESC LIMIT $3) AS c',
@@ -63,9 +63,9 @@ BEGIN
         WHEN v_checked = c_checked THEN 'checked'
         ELSE 'detached' END;
 
-    -- 3. Under a lock that excludes all others, add what was repaired since the check began. A requeue uses the inbox: those that came first
-    --    have committed when the lock is granted, so their events are in the queue or, if they have run again, in the history; later ones
-    --    wait, and find no body. A discard writes the history, too. It is found there unless its transaction took longer than c_overlap.
+    -- 3. Under an exclusive lock, add the events that were repaired since the check began. A requeue reads the inbox. Earlier requeues have
+    --    committed when the lock is granted: their events are in the queue or, if they have run again, in the history. Later ones wait, and
+    --    find no body. A discard also writes the history, where it is found unless its transaction took longer than c_overlap.
     IF v_did = 'detached' THEN
         EXECUTE format('LOCK TABLE ONLY appstore.%I IN ACCESS EXCLUSIVE MODE', v_part.parent);
         v_kept := ARRAY(
@@ -98,8 +98,8 @@ $$;
 COMMENT ON FUNCTION appstore.drop_aged_partition IS
     'Takes the next step to drop a partition of the inbox, or of the outcomes, whose events have aged: checks a part of it; when the whole of it '
     'has at most 100 events to keep, moves these to the default partition and detaches it; the next call drops it. Returns checked, postponed, '
-    'detached, expired or dropped, with the number of events, or no row. Only to detach it needs the table for itself, for milliseconds: it '
-    'gives up after 100 ms (55P03) and has changed nothing then.';
+    'detached, expired or dropped, with the number of events, or no row. Detaching locks the table exclusively for milliseconds; the call fails '
+    'after 100 ms (55P03) without any change.';
 
 CREATE FUNCTION appstore.drop_detached_partition() RETURNS TABLE (did text, partition text, events bigint)
 LANGUAGE plpgsql
@@ -115,7 +115,7 @@ BEGIN
     IF v_name IS NULL THEN
         RETURN;
     ELSIF v_name LIKE 'aged\_outcomes\_%' THEN
-        -- What belongs to the outcomes goes first, step by step. Outcomes that were kept are in the default partition.
+        -- Delete the rows that belong to the outcomes first, step by step. Outcomes that must be kept are in the default partition.
         EXECUTE format('SELECT min(p.event_id), max(p.event_id) FROM appstore.%I AS p', v_name) INTO v_first, v_last;
         v_ids := ARRAY(
             SELECT a.event_id

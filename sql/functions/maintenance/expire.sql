@@ -28,8 +28,8 @@ BEGIN
     INSERT INTO appstore.maintenance_state (task) VALUES (expire.walk) ON CONFLICT (task) DO NOTHING;
     SELECT s.* INTO v_state FROM appstore.maintenance_state AS s WHERE s.task = expire.walk;
 
-    -- 1. The next rows. Rejected ones in the order of their outcomes: a requeued event gets a new one, so the walk never goes back. The walks
-    --    over default partitions begin anew when they come to what was received lately.
+    -- 1. The next rows. Rejected ones in the order of their outcomes: a requeued event gets a new outcome, so the walk never goes back. The
+    --    walks over default partitions start over when they reach recent events.
     IF v_rejected THEN
         SELECT count(*), coalesce(array_agg(next.event_id), '{}'), coalesce(max(next.settled_at), v_state.settled_at),
                coalesce((array_agg(next.event_id ORDER BY next.settled_at DESC, next.event_id DESC))[1], v_state.event_id)
@@ -49,7 +49,7 @@ BEGIN
         END IF;
     END IF;
 
-    -- 2. Those of them that have aged. An outcome that is locked here cannot be requeued before the end.
+    -- 2. Those of them that have aged. An outcome that is locked here cannot be requeued before the commit.
     v_ids := ARRAY(
         SELECT o.event_id FROM appstore.outcomes AS o
         WHERE o.event_id = ANY (v_ids) AND o.settled_at < v_cutoff
@@ -75,8 +75,8 @@ COMMENT ON FUNCTION appstore.expire IS
     'default_outcomes of the default partitions, which are never dropped. Checks at most 500, returns how many it checked and deleted; no row '
     'when nothing of the kind ages.';
 
--- By the table's own blocks: an index by age would cost every new notification an entry, and a BRIN index would lose its bounds once new rows
--- lie where old ones were deleted. A pass of the table takes as many calls as it has parts of 128 blocks.
+-- Walks the table by blocks, 128 in each call: an index by age would cost every new notification an entry, and a BRIN index would lose its
+-- bounds once new rows fill the space of deleted ones.
 CREATE FUNCTION appstore.expire_notifications() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
@@ -102,9 +102,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.expire_notifications IS
-    'Deletes the aged rows in the next 128 blocks of seen_notifications, and begins anew after the last one. Returns how many.';
+    'Deletes the aged rows in the next 128 blocks of seen_notifications, and starts over after the last block. Returns how many.';
 
--- Each of the three walks is bounded by an index in its order, whatever the planner believes of the sizes.
+-- An index in its order bounds each of the three walks, under any statistics.
 CREATE FUNCTION appstore.expire_calls() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off

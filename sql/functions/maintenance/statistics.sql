@@ -2,13 +2,12 @@ CREATE FUNCTION appstore.inbox_statistics(
     OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval,
     OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval,
     OUT snapshot_transactions bigint, OUT sees_all_sessions boolean)
--- Only index scans bound what is read, whatever the planner believes of the sizes. plpgsql keeps the plan, which takes longer to make than to
--- run.
+-- Index scans alone bound the rows that are read, under any statistics. plpgsql caches the plan, since planning takes longer than running.
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
-    WITH first_due AS MATERIALIZED ( -- 1. the queue from its front; dead entries before it are passed once
+    WITH first_due AS MATERIALIZED ( -- 1. the queue from its front; dead entries before it are read once
         SELECT q.run_at FROM appstore.inbox_queue AS q ORDER BY q.run_at, q.event_id LIMIT 1
     ), queue AS MATERIALIZED (
         SELECT coalesce((
@@ -20,7 +19,7 @@ BEGIN
                (SELECT count(*) FROM (
                     SELECT FROM appstore.inbox_queue AS q WHERE q.run_at > statement_timestamp()
                     ORDER BY q.run_at, q.event_id LIMIT 10000) AS one) AS waiting
-    ), snapshots AS ( -- 2. what keeps dead rows
+    ), snapshots AS ( -- 2. the snapshots that keep dead rows
         SELECT statement_timestamp() - a.xact_start AS age, age(a.backend_xmin)::bigint AS transactions
         FROM pg_stat_activity AS a
         WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
@@ -85,5 +84,5 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
        OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = q.event_id)
 $$;
 COMMENT ON FUNCTION appstore.events_not_exactly_once IS
-    'The events that break the rule, so none: every event of the inbox waits or has an outcome and never both, and an event that waits has its '
-    'body. An outcome may outlive its body. Reads everything.';
+    'The events that violate the invariant, normally none: every event of the inbox waits or has an outcome, never both, and an event that waits '
+    'has its body. An outcome may outlive its body. Reads all events.';

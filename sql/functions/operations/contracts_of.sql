@@ -8,7 +8,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         SELECT l.environment, l.original_transaction_id, true FROM appstore.owner_links AS l WHERE l.user_id = contracts_of.user_id
         UNION ALL
         SELECT m.environment, m.original_transaction_id, true FROM appstore.contracts AS m WHERE m.user_id = contracts_of.user_id
-        UNION ALL -- charges that name an order of the user, whether they pay it or not
+        UNION ALL -- charges that name an order of the user, paid by them or not
         SELECT o.environment, t.original_transaction_id, true
         FROM appstore.orders AS o
         CROSS JOIN LATERAL (

@@ -28,8 +28,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.discard_event IS
-    'Ends an event that waits, failed, was rejected or unhandled: it does not run again. Its body may be gone. Returns 1, or 0 with a notice when '
-    'a worker holds it. The reason stays for good: appstore.forget does not erase it.';
+    'Discards an event that waits, failed, was rejected or unhandled: it does not run again. Its body may be gone. Returns 1, or 0 with a notice '
+    'when a worker holds it. The reason is kept for ever: appstore.forget does not erase it.';
 
 CREATE FUNCTION appstore.discard_events(
     why text, result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,
@@ -44,8 +44,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.discard_events IS
-    'Ends the failed, rejected and unhandled events that meet every given condition, at most max_events (1 to 1,000), and returns how many. why '
-    'becomes their reason. dry_run only counts them, all of them when max_events is null. appstore.discard_all takes all.';
+    'Discards the failed, rejected and unhandled events that meet every given condition, at most max_events (1 to 1,000), and returns how many. '
+    'why becomes their reason. dry_run only counts them, all of them when max_events is null. appstore.discard_all takes all.';
 
 CREATE PROCEDURE appstore.discard_all(
     why text, result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,
@@ -58,5 +58,5 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE appstore.discard_all IS
-    'Ends all failed, rejected and unhandled events that meet every given condition and were settled before the call. It commits every 1,000 '
+    'Discards all failed, rejected and unhandled events that meet every given condition and were settled before the call. It commits every 1,000 '
     'events and can be ended and repeated. Call it outside of a transaction and without a statement_timeout.';

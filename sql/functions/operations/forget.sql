@@ -34,7 +34,7 @@ BEGIN
         SELECT ROW(c.environment, c.original_transaction_id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c WHERE c.is_owned);
     v_bodies := appstore.delete_bodies(v_posts, v_contracts);
 
-    -- 2. The ledger, until a round that has its locks finds the name no more.
+    -- 2. The ledger, until a round under its locks no longer finds the name.
     WHILE v_user <> v_alias LOOP
         SELECT * INTO v_renamed FROM appstore.rename_in_ledger(v_user, v_alias);
         v_orders := v_orders + v_renamed.orders;
@@ -54,12 +54,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.forget IS
-    'Erases a user: puts an alias in the place of the user''s name in the ledger, discards what the user''s clients posted and that waits, and '
+    'Erases a user: replaces the user''s name in the ledger by an alias, discards the user''s client posts that still wait, and '
     'deletes the bodies of the posts and of all settled events about contracts that are or were the user''s. Returns the alias, how many orders '
     'and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. '
-    'Free text stays as it is: notes of the audit log, reasons of discards, errors. Errs when the note names the user.';
+    'Free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
 
--- A post that is being requeued meanwhile waits when its lock is granted: it is discarded in another round.
+-- A post that is requeued meanwhile is in the queue once its lock is granted: another round discards it.
 CREATE FUNCTION appstore.discard_waiting_posts(posts bigint[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
@@ -96,7 +96,7 @@ DECLARE
             SELECT o.event_id FROM appstore.outcomes AS o
             WHERE o.original_transaction_id = c.id AND o.environment = c.environment::text OFFSET 0
         ) AS o
-        UNION -- one of several contracts that the event is about
+        UNION -- events about several contracts
         SELECT e.event_id FROM unnest(contracts) AS c (environment, id) CROSS JOIN LATERAL (
             SELECT e.event_id FROM appstore.event_contracts AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
@@ -104,9 +104,9 @@ DECLARE
     v_calls   bigint[];
     v_answers bigint[];
 BEGIN
-    -- 1. Calls that are made of those bodies. Where another event asked for the same, the call is made of its body from now on. The others
-    --    are discarded; their answers, and the events of their fallbacks, are bodies to delete, too. Calls are found by their ids, hence
-    --    IS TRUE: an index of open calls seems cheaper to a planner that knows of none.
+    -- 1. Calls that are made from those bodies. Where another event requested the same call, the call uses its body from now on. The others
+    --    are discarded; the bodies of their answers and fallback events are deleted as well. Calls are found by their ids, hence IS TRUE: an
+    --    index of open calls seems cheaper while statistics know of none.
     v_calls := ARRAY(SELECT c.call_id FROM appstore.outbox AS c WHERE c.event_id = ANY (v_events) ORDER BY c.call_id FOR UPDATE);
     UPDATE appstore.outbox AS c SET event_id = heir.event_id
     FROM unnest(v_calls) AS call (id)

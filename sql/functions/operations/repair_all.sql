@@ -23,9 +23,9 @@ BEGIN
     v := ROW(coalesce(progress.started_at, v_now), coalesce(progress.event_id, 0), coalesce(progress.events, 0),
              coalesce(progress.pace, '1 second'), coalesce(progress.due_from, '-infinity'), '0', false);
 
-    -- 1. Fresh events must not queue behind the repair: no step is taken while 1,000 events are due, and the fewer are due the closer the
-    --    requeued ones follow each other. The count begins where the queue began at the latest step: an event that comes in before that
-    --    is committed within ten seconds of its time.
+    -- 1. Fresh events must not queue behind the repair: no step runs while 1,000 events are due, and the fewer are due, the shorter the
+    --    interval between requeued events. The count starts where the queue began at the latest step: an event from before is committed
+    --    within ten seconds of its time.
     IF action = 'requeue' THEN
         SELECT count(*), min(due.run_at) INTO v_due, v_first
         FROM (SELECT q.run_at FROM appstore.inbox_queue AS q WHERE q.run_at >= v.due_from AND q.run_at <= v_now
@@ -39,8 +39,8 @@ BEGIN
         END IF;
     END IF;
 
-    -- 2. The next outcomes by event id. One query says which fit and where the step ends, so that both are of one snapshot. An outcome that
-    --    comes in behind the walk is younger than its start.
+    -- 2. The next outcomes by event id. One query returns the matching ones and the end of the step, so that both are of one snapshot. An
+    --    outcome that is added behind the walk is younger than the walk's start.
     FOR v_outcome IN
         SELECT o.event_id,
                o.settled_at < v.started_at AND appstore.matches_filter(o, filter)
@@ -71,10 +71,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.repair_step IS
-    'Repairs the next events that meet the conditions, at most 1,000, in the order of their ids, and returns where to go on: call it again with '
-    'that, in a transaction of its own, after progress.pause, until progress.is_done. It may repair none, while fresh events come first.';
+    'Repairs the next events that meet the conditions, at most 1,000, in the order of their ids, and returns the progress: call it again with '
+    'that, in a transaction of its own, after progress.pause, until progress.is_done. It may repair none while many fresh events are due.';
 
--- In the session of the caller and without a SET clause: otherwise it could not commit.
+-- SECURITY INVOKER and without a SET clause: otherwise the procedure could not commit.
 CREATE PROCEDURE appstore.repair_all(action text, filter appstore.repair_filter, note text)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -107,4 +107,4 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON PROCEDURE appstore.repair_all IS 'What appstore.requeue_all and appstore.discard_all do.';
+COMMENT ON PROCEDURE appstore.repair_all IS 'The common part of appstore.requeue_all and appstore.discard_all.';

@@ -1,6 +1,6 @@
 -- Which outcomes a repair selects. Private to the repairs.
 
--- PostgreSQL writes this into the query around it, where null conditions vanish. So it must not have a SET clause.
+-- PostgreSQL inlines this function, so that null conditions vanish from the query. A SET clause would prevent that.
 CREATE FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_filter) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT (f.result IS NULL OR o.result = f.result)
@@ -32,7 +32,7 @@ BEGIN
     RETURN v_conditions;
 END
 $$;
-COMMENT ON FUNCTION appstore.check_repair IS 'Returns the conditions of a repair as JSON, without nulls. Refuses a repair that makes no sense.';
+COMMENT ON FUNCTION appstore.check_repair IS 'Returns the conditions of a repair as JSON, without nulls. Fails for invalid or contradictory conditions.';
 
 CREATE FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE
@@ -51,7 +51,7 @@ BEGIN
         ORDER BY o.event_id LIMIT max_events;
         RETURN;
     END IF;
-    -- Each result in the order of its index: what failed in an incident is all at the end of the event ids.
+    -- Each result in the order of its index: the failures of an incident all have late event ids.
     FOREACH v_result IN ARRAY ARRAY['failed', 'rejected', 'unhandled', 'discarded'] LOOP
         CONTINUE WHEN filter.result <> v_result OR (action = 'discard' AND v_result = 'discarded');
         RETURN QUERY

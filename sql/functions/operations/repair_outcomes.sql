@@ -9,8 +9,8 @@ SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SE
 DECLARE
     v_ids bigint[];
 BEGIN
-    -- 1. Lock in the order of the ids, as every writer does: the outcomes, then what a requeue needs, the bodies. Retention and forget
-    --    delete bodies of outcomes that they have locked. Each row is looked up by its key, whatever the planner believes of the tables.
+    -- 1. Lock in the order of the ids, as every writer does: the outcomes, then the bodies, which a requeue needs. Retention and forget
+    --    delete bodies of outcomes that they have locked. Each row is looked up by its key, under any statistics.
     v_ids := ARRAY(
         SELECT locked.event_id
         FROM (SELECT DISTINCT id FROM unnest(event_ids) AS id ORDER BY id) AS wanted
@@ -86,7 +86,7 @@ BEGIN
     RETURN v_events;
 END
 $$;
-COMMENT ON FUNCTION appstore.repair_events IS 'What appstore.requeue_events and appstore.discard_events do.';
+COMMENT ON FUNCTION appstore.repair_events IS 'The common part of appstore.requeue_events and appstore.discard_events.';
 
 CREATE FUNCTION appstore.repair_held(event_id bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$

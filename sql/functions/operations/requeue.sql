@@ -22,8 +22,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.requeue_event IS
-    'Runs an event again, whatever its outcome is; an event that waits becomes due, as if it had never been tried. Returns 1, or 0 with a notice '
-    'when a worker or another repair holds it. Errs when the event is unknown or has lost its body.';
+    'Runs an event with any outcome again; an event that waits becomes due, as if it had never been tried. Returns 1, or 0 with a notice '
+    'when a worker or another repair holds it. Fails when the event is unknown or its body was deleted.';
 
 CREATE FUNCTION appstore.requeue_events(
     result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,

@@ -1,6 +1,6 @@
 -- One digest of the ledger, so that two databases can be compared.
 
--- In constant memory: each link of the chain is the hash of the one before and of one row, so that rows cannot run into each other.
+-- Needs constant memory: each link of the chain is the hash of the one before and of one row, so that row boundaries count.
 CREATE FUNCTION appstore.chain_link(digest bytea, line text) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
@@ -25,7 +25,7 @@ BEGIN
         RAISE EXCEPTION 'environment must not be null' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- Excluded are columns that depend on when and in which order events came in. Of an effect only its identity counts; of the grant of a
-    -- charge that was first told of without its period, that of the period as it is known now.
+    -- charge whose first fact had no period, that of the period as it is known now.
     FOR part, v_excluded, v_source IN
         SELECT p.name, p.excluded, coalesce(p.source, 'appstore.' || p.name) FROM (
         VALUES ('consumption_obligations', '{answered_at,answered_by,is_open}'::text[], NULL),

@@ -7,8 +7,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         FROM appstore.transactions AS t
         WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
     ), effect AS MATERIALIZED (
-        -- 2. Effects, and the event that brought each: an event that was requeued has its outcome in the history for a moment. What another
-        --    app's secret vouches for did not happen to this contract.
+        -- 2. Effects and their events. A requeued event has its outcome in the history until it runs again. Effects that only another app's
+        --    secret authenticates did not happen to this contract.
         SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
                coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS type
         FROM appstore.effects AS e
@@ -21,7 +21,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         ) AS h ON true
         WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
           AND NOT EXISTS (SELECT FROM charge AS c WHERE c.bundle_id <> e.vouched_bundle_id)
-    ), claim AS MATERIALIZED ( -- 3. who claimed the contract
+    ), claim AS MATERIALIZED ( -- 3. the claims to the contract
         SELECT k.* FROM appstore.ownership_claims AS k
         WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id
     ), entry AS (
@@ -45,7 +45,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         FROM (SELECT c.first_token FROM charge AS c UNION SELECT c.app_account_token FROM charge AS c) AS named (order_no)
         JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = named.order_no
         WHERE o.ordered_at IS NOT NULL
-        UNION ALL -- 5. the paid periods: both the charge and the order must be known, so the later of them pays
+        UNION ALL -- 5. the paid periods, at the later time of charge and order
         SELECT o.paid_at, CASE WHEN g.learned_at IS NOT NULL THEN greatest(g.learned_at, o.ordered_at) END, g.event_id, 'order_paid',
                o.transaction_id, o.paid_product_id, o.order_no, o.user_id,
                concat_ws(', ', c.cost, CASE WHEN o.user_id IS NULL THEN 'owner_unknown' END, nullif(o.status, 'paid')), 4
@@ -63,7 +63,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
          FROM charge AS c JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = c.first_token
          WHERE c.is_purchased AND o.reason IS NOT NULL
          ORDER BY o.order_no, c.purchase_date, length(c.transaction_id), c.transaction_id)
-        UNION ALL -- 6. what clients posted, and what the shop or an operator said
+        UNION ALL -- 6. client posts, and links by the shop or an operator
         SELECT p.received_at, p.received_at, p.event_id, CASE WHEN p.is_receipt THEN 'receipt_submitted' ELSE 'submitted' END,
                p.transaction_id, c.product_id, c.order_no, p.user_id,
                CASE WHEN EXISTS (SELECT FROM claim AS k
@@ -91,7 +91,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         UNION ALL
         SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id, 'later_token', 6
         FROM claim AS k JOIN charge AS c ON k.kind = 'token' AND k.source_id = c.transaction_id
-        UNION ALL -- 7. what was answered to Apple
+        UNION ALL -- 7. answers to Apple
         SELECT a.answered_at, a.answered_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,
                'by=' || a.answered_by, 8
         FROM charge AS c
@@ -99,7 +99,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
             SELECT a.transaction_id, a.answered_at, a.answered_by FROM appstore.consumption_obligations AS a
             WHERE a.transaction_id = c.transaction_id AND a.environment = timeline.environment AND a.answered_at IS NOT NULL OFFSET 0
         ) AS a
-        UNION ALL -- 8. events about the contract that had no use
+        UNION ALL -- 8. events about the contract that had no effect
         SELECT o.received_at, o.received_at, o.event_id, 'event_' || o.result, o.transaction_id, NULL, NULL, NULL,
                concat_ws(', ', o.notification_type || coalesce('/' || o.subtype, ''), o.reason), 9
         FROM (
@@ -118,6 +118,6 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
     ORDER BY t.occurred_at, t.rank, t.learned_at, t.event_id, t.what, t.transaction_id, t.user_id
 $$;
 COMMENT ON FUNCTION appstore.timeline IS
-    'The story of a contract, oldest first: its orders, charges, refunds, posts and owners, the events about it that had no use, and the end of '
-    'access. occurred_at is when it happened, learned_at when the inbox heard of it, event_id by which event. detail holds codes and name=value '
+    'The history of a contract, oldest first: its orders, charges, refunds, posts and owners, the events about it without effect, and the end of '
+    'access. occurred_at is when it happened, learned_at when the inbox received it, event_id in which event. detail holds codes and name=value '
     'pairs, separated by commas.';

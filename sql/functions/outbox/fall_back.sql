@@ -14,7 +14,7 @@ BEGIN
             SELECT appstore.store(v_call.fallback_source, ARRAY[
                 convert_to(json_build_object('receiptData', convert_from(i.body, 'UTF8')::json ->> 'receiptData')::text, 'UTF8')])
             FROM appstore.inbox AS i WHERE i.event_id = v_call.event_id);
-        -- Where the body is gone there is no fallback any more: otherwise appstore.expire_calls would take the call each time.
+        -- Without the body there is no fallback: otherwise appstore.expire_calls would select the call each time.
         UPDATE appstore.outbox AS c
         SET fallback_event_id = v_event, fallback_source = CASE WHEN v_event IS NOT NULL THEN c.fallback_source END
         WHERE c.call_id = v_call.call_id;
@@ -22,5 +22,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.fall_back IS
-    'Uses what a receipt itself proves where Apple has not answered about it: stores it as an event of the call''s fallback_source, without the '
-    'user who posted it. Once for each call, whatever becomes of the call later.';
+    'Uses a receipt about which Apple has not answered as it is: stores it as an event of the call''s fallback_source, without the '
+    'user who posted it. Once for each call, whatever its later state.';

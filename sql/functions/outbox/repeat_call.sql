@@ -18,5 +18,5 @@ EXCEPTION WHEN unique_violation THEN
 END
 $$;
 COMMENT ON FUNCTION appstore.repeat_call IS
-    'Opens a call again that was refused, given up or discarded, with as much time until its deadline as it had at first. It errs with no_data_found '
-    'for any other call, and with object_in_use while another open call asks the same.';
+    'Opens a call again that was refused, given up or discarded, with as much time until its deadline as it had at first. It fails with '
+    'no_data_found for any other call, and with object_in_use while another call with the same key is open.';

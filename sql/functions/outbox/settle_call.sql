@@ -1,5 +1,5 @@
--- What becomes of a leased call. (state = 'open') IS TRUE keeps the planner from an index of open calls: by statistics of a day without any,
--- that index seems cheaper than the primary key, and the plan is kept until all calls are open.
+-- Settles or postpones a leased call. (state = 'open') IS TRUE keeps the planner from an index of open calls: by statistics of a day without
+-- any, that index seems cheaper than the primary key, and a cached plan would use it later as well.
 
 CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -9,7 +9,7 @@ DECLARE
     v_event bigint;
 BEGIN
     PERFORM appstore.check_argument(source = 'verify_receipt', format('source %L is not an answer to a call', source), 'It is the kind of the call.');
-    -- A worker can only answer a call that it has leased last. Apple's answer itself cannot be checked here.
+    -- A worker can only answer a call under the latest lease. Apple's answer itself cannot be checked here.
     SELECT c.kind INTO v_kind FROM appstore.outbox AS c
     WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND (c.state = 'open') IS TRUE AND c.is_leased FOR UPDATE;
     IF NOT FOUND THEN
@@ -48,7 +48,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.end_call IS
-    'Settles a call without an answer, with its fallback unless Apple denied what was asked about. Returns false, without effect, when the lease of '
+    'Settles a call without an answer, and uses its fallback unless Apple refused the receipt. Returns false, without effect, when the lease of '
     'that epoch has been lost.';
 
 CREATE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) RETURNS boolean

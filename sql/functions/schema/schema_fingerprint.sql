@@ -1,6 +1,6 @@
--- What the catalogue says of the schema, one digest for each object, so that a database can be compared with what a program would make.
+-- A digest of each object of the schema, from the catalogue, so that a database can be compared with the schema that a program creates.
 --
--- Independent of OIDs, of the order of columns, of partitions, and of the database's locale. It depends on how PostgreSQL words
+-- Independent of OIDs, of the order of columns, of partitions, and of the database's locale. It depends on how PostgreSQL prints
 -- definitions, which may change between major versions.
 CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE (object text, digest text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -21,7 +21,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ), constraints AS (
         SELECT c.conrelid, c.contypid, string_agg(c.conname || ' ' || pg_get_constraintdef(c.oid), E'\n' ORDER BY c.conname) AS text
         FROM pg_constraint AS c
-        WHERE c.connamespace = 'appstore'::regnamespace AND c.contype <> 'n' -- of PostgreSQL 18; columns tell it
+        WHERE c.connamespace = 'appstore'::regnamespace AND c.contype <> 'n' -- new in PostgreSQL 18; the columns already include it
         GROUP BY c.conrelid, c.contypid
     ), triggers AS (
         SELECT t.tgrelid, string_agg(concat(pg_get_triggerdef(t.oid), t.tgenabled), E'\n' ORDER BY t.tgname) AS text
@@ -93,4 +93,4 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION appstore.schema_fingerprint IS
     'A digest of each table, index, view, function and type of the schema, and of each role''s privileges. appstore-inbox migrate --check '
-    'compares them with what the program would make.';
+    'compares them with those of the schema that the program creates.';

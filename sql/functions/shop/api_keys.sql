@@ -16,7 +16,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.make_api_key IS
-    'Keeps the SHA-256 of a key that the caller has made up, with its scopes, and returns the key''s number. Null bundle_ids stand for any app.';
+    'Stores the SHA-256 of a key that the caller has generated, with its scopes, and returns the key''s number. Null bundle_ids stand for any app.';
 
 CREATE FUNCTION appstore.revoke_api_key(key_id integer) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -34,7 +34,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.revoke_api_key IS
-    'Revokes a key: from its commit on the key permits nothing. Returns false when the key was revoked before; errs when there is none.';
+    'Revokes a key: from its commit on the key permits nothing. Returns false when the key was already revoked; fails when there is none.';
 
 CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE (key_id integer, bundle_ids text[], environments text[], verbs text[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -48,12 +48,12 @@ BEGIN
         RETURN QUERY SELECT v_key.key_id, v_key.bundle_ids, v_key.environments::text[], v_key.verbs;
     END IF;
     IF v_key.key_id IS NOT NULL AND (v_key.last_used_at < v_hour OR v_key.last_used_at IS NULL) THEN
-        -- Of several requests at once one writes; the others do not wait for it.
+        -- Of several concurrent requests one writes; the others do not wait for it.
         UPDATE appstore.api_keys AS used SET last_used_at = v_hour
         WHERE used.key_id = (SELECT k.key_id FROM appstore.api_keys AS k WHERE k.key_id = v_key.key_id FOR UPDATE SKIP LOCKED);
     END IF;
 END
 $$;
 COMMENT ON FUNCTION appstore.api_key IS
-    'The scopes of the key with that hash, and notes its use once an hour; no row when there is none or when it is revoked. It permits nothing by '
-    'itself: each api_ function checks the key again.';
+    'Returns the scopes of the key with that hash, and records its use once an hour; no row when there is none or it is revoked. It grants '
+    'nothing itself: each api_ function checks the key again.';

@@ -8,7 +8,7 @@ DECLARE
     v_no     uuid := coalesce(requested_no, gen_random_uuid());
     v_known  appstore.orders;
 BEGIN
-    -- Apple alone decides what is a Sandbox purchase: it gets a twin of the Production order.
+    -- Only Apple decides whether a purchase is made in Sandbox; such a purchase gets a twin of the Production order.
     v_key := appstore.authorize(key_hash, '{orders:create}', '{Production}', array_remove(ARRAY[v_bundle], NULL));
     PERFORM appstore.check_argument(v_bundle IS NOT NULL OR v_key.bundle_ids IS NULL OR cardinality(v_key.bundle_ids) = 1,
                                     'bundle_id must not be null', 'The key is for several apps: name the one that the order is for.');
@@ -27,8 +27,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.api_create_order IS
-    'Makes an order as create_order does; without bundle_id it is for the only app of the key. result is made, same when the order exists as it '
-    'is asked for, or conflict when it exists for another user, product or app; then nothing else is told. Verb orders:create.';
+    'Makes an order as create_order does; without bundle_id it is for the only app of the key. result is made, same when an equal order exists, '
+    'or conflict when it exists for another user, product or app; then nothing else is returned. Verb orders:create.';
 
 CREATE FUNCTION appstore.api_link_owner(key_hash bytea, environment appstore.environment, original_transaction_id text, user_id text)
 RETURNS boolean

@@ -8,7 +8,7 @@ BEGIN
         RAISE EXCEPTION 'the body names no environment'
             USING ERRCODE = 'invalid_parameter_value', HINT = 'A post is a JSON object with the members environment and bundleIds.';
     END IF;
-    -- What the body says is what the worker verifies the purchase by.
+    -- The worker later verifies the purchase against the environment and apps that the body names.
     PERFORM appstore.authorize(key_hash, ARRAY[verb], ARRAY[v_scope.environment], v_scope.bundle_ids);
     RETURN (SELECT appstore.store(source, ARRAY[body]));
 END
@@ -50,7 +50,7 @@ BEGIN
     LEFT JOIN appstore.outcomes AS o ON o.event_id = asked.event_id
     WHERE coalesce(o.source, i.source) IN ('client_transaction', 'client_receipt')
       AND CASE
-              -- A caller that waits for the outcome asks often: the body is read when there is something to tell.
+              -- A caller that waits for the outcome polls often: the body is read only once there is an outcome.
               WHEN o.event_id IS NULL AND NOT api_event.with_submission THEN true
               ELSE (SELECT scope.environment = ANY (v_key.environments)
                            AND (v_key.bundle_ids IS NULL OR coalesce(
@@ -60,7 +60,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.api_event IS
-    'What became of a client''s post; no row for any other event, and for one that is not of an environment and an app of the key: the verified '
-    'app, else, and where it was rejected, all apps that the post is for. (That a post waits, and since '
-    'when, any key with the verb may learn.) submission is the body, when it is asked for and still kept. Verb events:read; the submitting verbs do, too, '
+    'The state of a client post; no row for any other event, or for a post outside the key''s environments and apps. Its app is the verified one; '
+    'without one, and for a rejected post, the key needs all apps that the post names. (Any key with the verb may see that a post waits, and since '
+    'when.) submission is the body, when it is requested and still kept. Verb events:read; the submitting verbs suffice as well, '
     'since a post may wait for its outcome.';

@@ -19,8 +19,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.api_entitlements IS
-    'What a user may use now, and no longer, of the apps of the key; ends_at is null for what does not end. Verb entitlements:read; the submitting '
-    'verbs do, too, since the answer to a post tells what its user may use.';
+    'The entitlements of a user in the apps of the key, active and ended; ends_at is null where one does not end. Verb entitlements:read; the '
+    'submitting verbs suffice as well, since the answer to a post contains its user''s entitlements.';
 
 CREATE FUNCTION appstore.api_subscription(key_hash bytea, environment appstore.environment, original_transaction_id text)
 RETURNS TABLE (user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamptz,
@@ -51,7 +51,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.api_subscription IS
-    'A contract of an app of the key, with what counts of its renewal: the JWS register or that of Notifications V1. Verb subscriptions:read.';
+    'A contract of an app of the key, with the register of its renewal that counts: that of JWS or of Notifications V1. Verb subscriptions:read.';
 
 CREATE FUNCTION appstore.api_receipt_charges(key_hash bytea, environment appstore.environment, transaction_ids text[], user_id text)
 RETURNS TABLE (transaction_id text, original_transaction_id text, product_id text, owner text, may_finish boolean)
@@ -83,7 +83,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.api_receipt_charges IS
-    'Which of these transactions are known, of the apps of the key, in the order of the array, and who owns them: you, another or nobody. A client '
+    'Which of these transactions are known, of the apps of the key, in the order of the array, and their owner: you, another or nobody. A client '
     'may finish a transaction that is known and has an owner. Verb receipts:submit.';
 
 CREATE FUNCTION appstore.api_receipt_question(key_hash bytea, call_key text) RETURNS TABLE (is_open boolean, denied_because text)

@@ -26,8 +26,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.authorize IS
-    'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids ask for any app. Otherwise it errs '
-    'with insufficient_privilege, and DETAIL key_unknown (or revoked), verb_missing, environment_missing or app_missing.';
+    'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids require any app. Otherwise it '
+    'fails with insufficient_privilege, and DETAIL key_unknown (or revoked), verb_missing, environment_missing or app_missing.';
 
 -- Reads a body that anyone may have written, and never fails.
 CREATE FUNCTION appstore.posted_scope(body bytea, OUT environment appstore.environment, OUT bundle_ids text[])
@@ -45,4 +45,4 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 COMMENT ON FUNCTION appstore.posted_scope IS
-    'For which environment and apps a client post is; null bundle_ids are any. environment is null when the body cannot be read.';
+    'The environment and the apps of a client post; null bundle_ids are any. environment is null when the body cannot be read.';

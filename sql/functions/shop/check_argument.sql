@@ -6,7 +6,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION appstore.check_argument IS 'Errs with invalid_parameter_value, this message and this hint unless is_valid is true.';
+COMMENT ON FUNCTION appstore.check_argument IS 'Fails with invalid_parameter_value, this message and this hint unless is_valid is true.';
 
 CREATE FUNCTION appstore.check_environment(environment appstore.environment) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -14,4 +14,4 @@ BEGIN
     PERFORM appstore.check_argument(environment IS NOT NULL, 'environment must not be null', 'Environments are Production and Sandbox.');
 END
 $$;
-COMMENT ON FUNCTION appstore.check_environment IS 'Errs with invalid_parameter_value when the environment is null.';
+COMMENT ON FUNCTION appstore.check_environment IS 'Fails with invalid_parameter_value when the environment is null.';

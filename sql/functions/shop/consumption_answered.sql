@@ -12,7 +12,7 @@ BEGIN
         RAISE EXCEPTION 'Apple has not asked about transaction % in %', quote_nullable(transaction_id), environment
             USING ERRCODE = 'no_data_found', HINT = 'appstore.consumption_requests lists what Apple asks.';
     END IF;
-    -- The latest answer counts, whichever commits last: it answers all that the others answer.
+    -- The latest answer counts in any order of commits: it covers all earlier ones.
     UPDATE appstore.consumption_obligations AS c SET answered_at = greatest(c.answered_at, clock_timestamp()), answered_by = session_user
     WHERE c.transaction_id = consumption_answered.transaction_id AND c.environment = consumption_answered.environment
     RETURNING c.answered_at INTO v_now;
@@ -22,5 +22,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.consumption_answered IS
-    'Records that you have told Apple how a purchase was consumed. It can be repeated: the latest answer counts. It errs with no_data_found when '
+    'Records that you have told Apple how a purchase was consumed. It can be repeated: the latest answer counts. It fails with no_data_found when '
     'Apple has not asked about the transaction.';

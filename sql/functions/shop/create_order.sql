@@ -1,8 +1,8 @@
 CREATE FUNCTION appstore.demand_read_committed() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    -- An order and its purchase that commit at the same instant must not miss each other: the second must see the first, which a snapshot
-    -- from before its lock would not show.
+    -- Where an order and its purchase are committed concurrently, the second must see the first. A snapshot from before its lock would not
+    -- show it.
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         RAISE EXCEPTION 'this must see what other transactions commit meanwhile: call it in READ COMMITTED, not in %',
             upper(current_setting('transaction_isolation'))
@@ -10,7 +10,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION appstore.demand_read_committed IS 'Errs with invalid_transaction_state unless the transaction is at READ COMMITTED.';
+COMMENT ON FUNCTION appstore.demand_read_committed IS 'Fails with invalid_transaction_state unless the transaction is at READ COMMITTED.';
 
 CREATE FUNCTION appstore.lock_for_order(order_no uuid) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
@@ -19,7 +19,7 @@ DECLARE
     v_no uuid := lock_for_order.order_no;
 BEGIN
     PERFORM appstore.demand_read_committed();
-    -- An order that was given to a client must not be lost with the server: nothing else names the user of its purchase.
+    -- The order must be on disk before a client gets it: nothing else names the user of its purchase.
     PERFORM appstore.begin_to_store();
     PERFORM FROM (
         SELECT naming.environment, naming.original_transaction_id AS id FROM appstore.transactions AS naming
@@ -40,7 +40,7 @@ BEGIN
         SELECT naming.transaction_id FROM appstore.transactions AS naming
         WHERE naming.app_account_token = v_no AND naming.app_account_token <> naming.first_token))
     ORDER BY t.environment, t.transaction_id FOR UPDATE;
-    -- A merge that inserts the Sandbox twin now must see this order, or be seen: it takes the same lock.
+    -- A concurrent merge that inserts the Sandbox twin takes the same lock, so that one of the two sees the other.
     PERFORM pg_advisory_xact_lock(hashtextextended(v_no::text, 0));
 END
 $$;
@@ -64,7 +64,7 @@ BEGIN
                                     'Give the id that the product has in App Store Connect.'),
             appstore.check_argument(bundle_id IS NULL OR octet_length(bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 bytes',
                                     'Omit it when any app may pay the order.'),
-            -- The numbers of periods are version 5 UUIDs of what Apple says: an order with such a number would keep a purchase from being merged.
+            -- Numbers of periods are version 5 UUIDs derived from Apple's data: an order with such a number would block the merge of a purchase.
             appstore.check_argument(substr(v_no::text, 15, 1) <> '5', format('order_no %s is a version 5 UUID, as orders of renewals have', v_no),
                                     'Omit order_no, or make it with gen_random_uuid().');
     PERFORM appstore.lock_for_order(v_no);
@@ -94,5 +94,5 @@ END
 $$;
 COMMENT ON FUNCTION appstore.create_order IS
     'Makes an order in Production and returns its number, which the app passes to StoreKit as appAccountToken. The purchase may have arrived '
-    'before. Repeating a call with the same number changes nothing; it errs with unique_violation when the number was used for another user, '
-    'product or bundle, and with invalid_parameter_value for a version 5 UUID. Where it ends with 40P01 or 55P03, call it again.';
+    'before. Repeating a call with the same number changes nothing; it fails with unique_violation when the number was used for another user, '
+    'product or bundle, and with invalid_parameter_value for a version 5 UUID. Where it fails with 40P01 or 55P03, call it again.';

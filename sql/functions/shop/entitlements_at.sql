@@ -9,4 +9,4 @@ LANGUAGE sql STABLE AS $$
     WHERE e.user_id IS NOT NULL
 $$;
 COMMENT ON FUNCTION appstore.entitlements_at IS
-    'What each user may use at an instant, and no longer, by what is known today.';
+    'The entitlements of each user at an instant, active and ended, by the facts known today.';

@@ -24,7 +24,7 @@ BEGIN
     PERFORM appstore.begin_to_store();
     PERFORM FROM appstore.contracts AS m
     WHERE m.original_transaction_id = record_owner_link.original_transaction_id AND m.environment = record_owner_link.environment FOR UPDATE;
-    -- A consumable has no contract to lock, but transactions.
+    -- A consumable has no contract to lock, only transactions.
     PERFORM FROM appstore.transactions AS t
     WHERE t.environment = record_owner_link.environment AND t.original_transaction_id = record_owner_link.original_transaction_id
     ORDER BY t.transaction_id FOR UPDATE;
@@ -58,5 +58,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.link_owner IS
-    'Makes a user the owner of a contract, or of a consumable, from now on; earlier periods keep their users. It errs with no_data_found when no '
-    'purchase with this originalTransactionId is known. Where it ends with 40P01 or 55P03, call it again.';
+    'Makes a user the owner of a contract, or of a consumable, from now on; earlier periods keep their users. It fails with no_data_found when no '
+    'purchase with this originalTransactionId is known. Where it fails with 40P01 or 55P03, call it again.';

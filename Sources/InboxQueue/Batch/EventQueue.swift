@@ -1,0 +1,141 @@
+package import Logging
+package import Postgres
+import Synchronization
+
+/// Takes events off the inbox in batches. A batch is one transaction: claim, prepare, merge, settle, commit. A crash before the commit leaves
+/// every event in the queue.
+///
+/// A batch that fails because of an event is run again at once, event by event, each in a transaction of its own. An event that fails by itself
+/// is isolated: it runs by itself from then on, and no batch fails because of it again.
+package struct EventQueue<Prepared: Sendable>: Sendable {
+    /// Work on a claimed event that touches nothing but a core; the events of a batch are prepared on all of them. What is wrong with an event is
+    /// part of its value.
+    package typealias Prepare = @Sendable (ClaimedEvent) async -> Prepared
+    /// Writes prepared events into the ledger, inside the batch's transaction; one settlement for each, in order.
+    package typealias Merge = @Sendable ([Prepared], Transaction) async throws -> [Settlement]
+    /// The names of what a prepared event is about, such as a contract: merges of two events about the same wait for each other.
+    package typealias Subjects = @Sendable (Prepared) -> [String]
+    package typealias Configuration = QueueConfiguration
+
+    let pool: ConnectionPool
+    let configuration: QueueConfiguration
+    let metrics: QueueMetrics
+    let prepare: Prepare
+    let subjects: Subjects
+    let merge: Merge
+    let logger: Logger
+    let markers: CrashMarkers
+    let cursor = ClaimCursor()
+    let losses: BatchLosses
+    let inFlight = InFlightKeys()
+
+    /// - Parameter pool: lends a connection to each batch in flight. One more to the same database, for crash markers, is the queue's own.
+    package init(
+        pool: ConnectionPool,
+        configuration: Configuration,
+        logger: Logger,
+        metrics: QueueMetrics = QueueMetrics(),
+        prepare: @escaping Prepare,
+        subjects: @escaping Subjects = { _ in [] },
+        merge: @escaping Merge
+    ) {
+        self.pool = pool
+        self.configuration = configuration
+        self.metrics = metrics
+        self.prepare = prepare
+        self.subjects = subjects
+        self.merge = merge
+        self.logger = logger
+        markers = CrashMarkers(side: pool.side(timeout: .seconds(1)), configuration, logger: logger)
+        losses = BatchLosses(maximumEvents: configuration.batchEvents)
+    }
+
+    /// The connection for crash markers, which is beside the pool.
+    package var side: ConnectionPool { markers.side }
+
+    /// Takes one batch and reports how it went; the report is empty when nothing was due.
+    ///
+    /// - Parameter whenClaimed: called as soon as there are events, long before they are settled; with whether there may be more.
+    /// - Throws: ``PostgresError`` when the database could not be asked or did not commit; the events then stay in the queue.
+    package func takeBatch(whenClaimed: @escaping @Sendable (_ isFull: Bool) -> Void = { _ in }) async throws -> BatchReport {
+        var claimed: [Int64] = []
+        do {
+            return try await commitBatch(claiming: &claimed, whenClaimed)
+        } catch  where isWorthRunningSingly(error) && claimed.count == 1 {
+            defer { losses.end(singles: claimed) }
+            return try await recordFailure(of: claimed[0], error, isIsolated: false)
+        } catch  where isWorthRunningSingly(error) && !claimed.isEmpty {
+            metrics.split()
+            logger.warning("batch failed, its events run one by one", metadata: ["batch.events": "\(claimed.count)", "error": "\(error)"])
+            return try await commitSingly(claimed)
+        } catch {
+            lost(claimed, error)
+            throw error
+        }
+    }
+
+    /// Takes one isolated event and reports how it went; nil when none is due. To be called by one task of a process at a time: where a process
+    /// dies, only the isolated event in flight is counted a death.
+    ///
+    /// - Throws: as ``takeBatch(whenClaimed:)``.
+    package func takeIsolated() async throws -> BatchReport? {
+        let lane = QueueStatements.Lane.random(in: .min ... .max)
+        let rows = try await pool.withConnection { try await $0.query(QueueStatements.reserveIsolated(lane: lane)) }
+        guard let event = try rows.first?.decode("event_id", as: Int64.self) else { return nil }
+        // Settling removes the marker; where it did not, no event is the cause.
+        defer { markers.forget(lane) }
+        do {
+            return try await commitSingle(event, lane: lane, isIsolated: true)
+        } catch  where isWorthRunningSingly(error) {
+            return try await recordFailure(of: event, error, isIsolated: true)
+        } catch {
+            lost([event], error)
+            throw error
+        }
+    }
+
+    /// Whether an event is due that has not been claimed, as far as can be seen without locking anything: one statement without a transaction,
+    /// for a worker that waits. ``takeBatch(whenClaimed:)`` may find that other workers hold what is due.
+    ///
+    /// - Throws: ``PostgresError`` when the database could not be asked.
+    package func hasDueEvents() async throws -> Bool {
+        let look = cursor.nextLook()
+        let begun = ContinuousClock.now
+        do {
+            let rows = try await pool.withConnection { try await $0.query(QueueStatements.probe(look)) }
+            let probe = try QueueStatements.probe(rows, look)
+            cursor.observe(probe, after: .now - begun)
+            return probe.isDue
+        } catch {
+            if (error as? PostgresError)?.isConnectionLoss == true { cursor.connectionWasLost() }
+            throw error
+        }
+    }
+
+    /// Looks for batches whose worker died, and isolates their events. To be called when a process starts and about once a second.
+    ///
+    /// - Parameter isFirst: whether this process has just started. It takes no event before it knows which killed the process before it, and does
+    ///   not wait for other workers to report that they live.
+    package func recoverLostBatches(isFirst: Bool = false) async throws -> RecoveryReport {
+        let report = try await markers.recover(on: pool, grace: isFirst ? .zero : configuration.grace)
+        metrics.recovered(report)
+        if report.lost + report.deaths > 0 {
+            logger.warning(
+                "batches were lost, their events run by themselves",
+                metadata: [
+                    "queue.lost": "\(report.lost)", "queue.isolated": "\(report.isolated)", "queue.deaths": "\(report.deaths)",
+                    "queue.failed": "\(report.failed)",
+                ]
+            )
+        }
+        return report
+    }
+
+    /// Draws the conclusions from a batch that was not committed for a reason that is no event's.
+    func lost(_ events: [Int64], _ error: any Error) {
+        if error is CancellationError { return }
+        metrics.batchLost()
+        if (error as? PostgresError)?.isConnectionLoss == true { cursor.connectionWasLost() }
+        losses.lost(events)
+    }
+}

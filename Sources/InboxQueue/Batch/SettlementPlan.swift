@@ -1,0 +1,58 @@
+/// Which events of a batch are done and which wait for another attempt.
+struct SettlementPlan: Sendable {
+    private(set) var outcomes: [Settled] = []
+    private(set) var retries: [Retry] = []
+
+    /// An event that is done.
+    struct Settled: Sendable {
+        let event: ClaimedEvent
+        /// The attempts of its run, the last one included.
+        let attempts: Int
+        let outcome: Outcome
+        /// Of its last attempt, if that failed.
+        var error: String?
+    }
+
+    /// An event that waits.
+    struct Retry: Sendable {
+        let event: ClaimedEvent
+        let delay: Duration
+        let error: String
+        /// Whether this was one of its attempts.
+        let isAttempt: Bool
+        /// Whether it runs by itself from now on.
+        let isIsolated: Bool
+    }
+
+    /// An event whose last attempt failed is done: its outcome is `failed`.
+    ///
+    /// - Parameter isolates: whether events that are retried run by themselves from then on.
+    init(events: some Sequence<ClaimedEvent>, settlements: [Settlement], retry: RetryPolicy, isolates: Bool = false) {
+        var generator = SystemRandomNumberGenerator()
+        for (event, settlement) in zip(events, settlements) {
+            let attempts = event.attempts + 1
+            switch settlement {
+            case .outcome(let outcome):
+                outcomes.append(Settled(event: event, attempts: attempts, outcome: outcome))
+            case .retry(let reason, let error, let labels):
+                if let delay = retry.delay(afterFailures: attempts, using: &generator) {
+                    retries.append(Retry(event: event, delay: delay, error: error, isAttempt: true, isIsolated: isolates))
+                } else {
+                    let failed = Outcome(.failed, reason: reason, labels: labels)
+                    outcomes.append(Settled(event: event, attempts: attempts, outcome: failed, error: error))
+                }
+            }
+        }
+    }
+
+    /// Has an event wait and run by itself from then on, with no attempt counted.
+    mutating func postpone(_ event: ClaimedEvent, for delay: Duration, error: String) {
+        retries.append(Retry(event: event, delay: delay, error: error, isAttempt: false, isIsolated: true))
+    }
+
+    var report: BatchReport {
+        var report = BatchReport(retries: retries.count)
+        for settled in outcomes { report.results[settled.outcome.result, default: 0] += 1 }
+        return report
+    }
+}

@@ -1,0 +1,156 @@
+import Postgres
+import SQL
+
+/// The statements of the queue, with their binds and their rows.
+enum QueueStatements {
+    /// The advisory lock that a batch's transaction holds from its claim to its end; see ``CrashMarkers``.
+    typealias Lane = Int64
+
+    /// Takes due events, longest waiting first, that no other transaction holds and that are not isolated: at most `limit`, and bodies of at
+    /// most `bytes` together (one larger body still comes alone).
+    ///
+    /// - Parameter start: The first place that is looked at; see ``ClaimCursor``.
+    static func claim(limit: Int, bytes: Int, from start: QueuePosition, lane: Lane) -> Statement {
+        Statement(
+            .claim,
+            [
+                "from_run_at": start.runAt, "from_event_id": start.eventID, "contract": SchemaContract.current, "limit": limit,
+                "lane": lane, "bytes": bytes,
+            ]
+        )
+    }
+
+    /// Takes one due event by its id, with what the inbox has of it but the body.
+    static func claim(_ eventID: Int64, lane: Lane) -> Statement {
+        Statement(.claimEvent, ["event_id": eventID, "contract": SchemaContract.current, "lane": lane])
+    }
+
+    /// Chooses the isolated event with the fewest deaths and writes its crash marker.
+    static func reserveIsolated(lane: Lane) -> Statement {
+        Statement(.reserveIsolated, ["contract": SchemaContract.current, "lane": lane])
+    }
+
+    /// Reads the bodies of claimed events.
+    ///
+    /// - Parameter timeout: of the later statements of the transaction. A lock has less time than a statement, so that a wait for a lock is not
+    ///   mistaken for a slow statement.
+    static func bodies(of events: [Int64], timeout: Duration) -> Statement {
+        Statement(
+            .readBodies,
+            [
+                "statement_timeout": "\(timeout.wholeMilliseconds)", "lock_timeout": "\((timeout * 4 / 5).wholeMilliseconds)",
+                "event_ids": events, "first_event_id": events.min() ?? 0, "last_event_id": events.max() ?? 0,
+            ]
+        )
+    }
+
+    /// Finds the first event of the queue, held or not, without locking anything. To be the first statement of its transaction.
+    static func probe(_ look: LowWaterMark.Look) -> Statement {
+        Statement(
+            .probeQueue,
+            ["is_numbered": look.isNumbered, "from_run_at": look.from.runAt, "from_event_id": look.from.eventID]
+        )
+    }
+
+    /// Records outcomes, takes their events out of the queue, and removes the crash marker of the lane.
+    static func settle(_ outcomes: [SettlementPlan.Settled], lane: Lane) -> Statement {
+        let events = outcomes.map(\.event)
+        let labels = outcomes.map(\.outcome.labels)
+        return Statement(
+            .settleBatch,
+            [
+                "lanes": [lane], "event_ids": events.map(\.eventID), "sources": events.map(\.source),
+                "received_at": events.map(\.receivedAt), "runs": events.map(\.run), "attempts": outcomes.map { Int32($0.attempts) },
+                "results": outcomes.map(\.outcome.result.rawValue), "reasons": outcomes.map(\.outcome.reason),
+                "last_errors": outcomes.map(\.error), "notification_types": labels.map(\.notificationType),
+                "subtypes": labels.map(\.subtype), "notification_uuids": labels.map(\.notificationUUID),
+                "environments": labels.map(\.environment), "bundle_ids": labels.map(\.bundleID),
+                "transaction_ids": labels.map(\.transactionID), "original_transaction_ids": labels.map(\.originalTransactionID),
+            ]
+        )
+    }
+
+    /// Sends events back to wait. The claim has locked their rows, so that two of these updates cannot deadlock.
+    static func postpone(_ retries: [SettlementPlan.Retry]) -> [Statement] {
+        guard !retries.isEmpty else { return [] }
+        return [
+            Statement(
+                .postponeEvents,
+                [
+                    "event_ids": retries.map(\.event.eventID), "are_attempts": retries.map(\.isAttempt),
+                    "are_isolated": retries.map(\.isIsolated), "delays": retries.map(\.delay.wholeMilliseconds),
+                    "errors": retries.map(\.error),
+                ]
+            )
+        ]
+    }
+
+    /// Writes the crash marker of a batch.
+    static func mark(_ events: [Int64], lane: Lane) -> Statement {
+        Statement(.markBatch, ["lane": lane, "event_ids": events])
+    }
+
+    /// Removes the markers of those lanes, and judges batches that ended without a commit.
+    static func recover(removing lanes: [Lane], _ configuration: QueueConfiguration, grace: Duration) -> Statement {
+        Statement(
+            .recoverBatches,
+            [
+                "lanes": lanes, "grace": grace.wholeMilliseconds, "isolated_grace": configuration.isolatedGrace.wholeMilliseconds,
+                "maximum_deaths": Int32(configuration.maximumDeaths),
+            ]
+        )
+    }
+
+    /// Claimed events without their bodies.
+    static func events(_ rows: Rows) throws -> [ClaimedEvent] {
+        try rows.map { row in
+            ClaimedEvent(
+                eventID: try row.decode("event_id"),
+                claimedAt: try row.decode("claimed_at"),
+                attempts: Int(try row.decode("attempts", as: Int16.self)),
+                run: try row.decode("run")
+            )
+        }
+    }
+
+    /// Those of claimed events that the inbox still has, in their order, with their bodies. The end of the transaction releases the others.
+    static func events(_ keys: [ClaimedEvent], with bodies: Rows) throws -> [ClaimedEvent] {
+        var indices: [Int64: Int] = [:]
+        for (index, row) in bodies.enumerated() { indices[try row.decode("event_id")] = index }
+        return try keys.compactMap { key in
+            guard let index = indices[key.eventID] else { return nil }
+            let row = bodies[index]
+            return key.with(source: try row.decode("source"), receivedAt: try row.decode("received_at"), body: try row.decode("body"))
+        }
+    }
+
+    /// The place behind the last claimed event.
+    static func end(_ rows: Rows) throws -> QueuePosition? {
+        guard let row = rows.last else { return nil }
+        return QueuePosition(runAt: try row.decode("run_at"), eventID: try row.decode("event_id", as: Int64.self) + 1)
+    }
+
+    static func probe(_ rows: Rows, _ look: LowWaterMark.Look) throws -> LowWaterMark.Probe {
+        let row = rows[0]
+        var probe = LowWaterMark.Probe(
+            from: look.from,
+            serverStart: try row.decode("server_start"),
+            at: try row.decode("probed_at"),
+            xmin: try row.decode("xmin"),
+            xid: try row.decode("xid")
+        )
+        probe.duration = .microseconds(
+            try row.decode("ended_at", as: PostgresTimestamp.self).microsecondsSince2000 - probe.at.microsecondsSince2000
+        )
+        if let runAt = try row.decode("run_at", as: PostgresTimestamp?.self) {
+            probe.first = QueuePosition(runAt: runAt, eventID: try row.decode("event_id"))
+        }
+        return probe
+    }
+}
+
+extension Duration {
+    var wholeMilliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

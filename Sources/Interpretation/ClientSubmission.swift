@@ -1,0 +1,96 @@
+package import AppStore
+import StrictJSON
+
+/// What a client posts after a purchase: the transaction as StoreKit signed it and optionally the user who claims it.
+///
+/// The body of an inbox event of source `client_transaction`; written by the shop's API, read by the worker. Nothing in it is verified.
+/// User, environment and bundles come from a caller with a valid key.
+package struct ClientSubmission: Hashable, Sendable {
+    /// The source of such events in the inbox.
+    package static let source = "client_transaction"
+
+    /// A compact JWS.
+    package let signedTransaction: String
+    /// The user who claims the purchase, 1 to 255 bytes; nil when no user does.
+    package let user: String?
+    /// The requested environment; a transaction of another one is refused.
+    package let environment: AppStoreEnvironment
+    /// The scope of the key that it was posted with; nil is any app.
+    package let bundleIDs: [String]?
+
+    /// Throws when a part is malformed.
+    package init(
+        signedTransaction: String,
+        user: String?,
+        environment: AppStoreEnvironment,
+        bundleIDs: [String]?
+    ) throws(Malformed) {
+        guard CompactJWS.hasShape(signedTransaction) else { throw .notACompactJWS }
+        if let user {
+            guard (1...255).contains(user.utf8.count), !user.utf8.contains(0) else { throw .user }
+        }
+        self.signedTransaction = signedTransaction
+        self.user = user
+        self.environment = environment
+        self.bundleIDs = bundleIDs
+    }
+}
+
+extension ClientSubmission {
+    /// Why a body or its parts are malformed; the raw value is the code that is stored and shown.
+    package enum Malformed: String, Error, CaseIterable, Sendable {
+        /// No JSON object.
+        case notAnObject = "not_a_json_object"
+        /// No member `signedTransaction`, or one that is no string.
+        case noSignedTransaction = "no_signed_transaction"
+        /// `signedTransaction` is not three non-empty parts in the base64url alphabet.
+        case notACompactJWS = "not_a_compact_jws"
+        /// `user` is no string of 1 to 255 bytes, or has U+0000 in it.
+        case user = "malformed_user"
+        /// No member `environment`, or one that is no string.
+        case environment = "malformed_environment"
+        /// `bundleIds` is no array of strings.
+        case bundleIDs = "malformed_bundle_ids"
+    }
+
+    private enum Member: String {
+        case signedTransaction, user, environment, bundleIds
+    }
+
+    /// Reads what ``body`` wrote; other members are ignored.
+    package init(body: [UInt8]) throws(Malformed) {
+        let members: MemberReader<Member>
+        do {
+            members = MemberReader(try JSONParser().parseObject(body))
+        } catch {
+            throw .notAnObject
+        }
+        guard let jws = try Self.read(or: .noSignedTransaction, { () throws(MalformedPayload) in try members.string(.signedTransaction) })
+        else { throw .noSignedTransaction }
+        guard let environment = try Self.read(or: .environment, { () throws(MalformedPayload) in try members.string(.environment) })
+        else { throw .environment }
+        try self.init(
+            signedTransaction: jws,
+            user: try Self.read(or: .user) { () throws(MalformedPayload) in try members.string(.user) },
+            environment: AppStoreEnvironment(rawValue: environment),
+            bundleIDs: try Self.read(or: .bundleIDs) { () throws(MalformedPayload) in try members.strings(.bundleIds) }
+        )
+    }
+
+    private static func read<Value>(or flaw: Malformed, _ read: () throws(MalformedPayload) -> Value) throws(Malformed) -> Value {
+        do {
+            return try read()
+        } catch {
+            throw flaw
+        }
+    }
+
+    /// The submission as JSON; equal submissions have equal bytes.
+    package var body: [UInt8] {
+        var object: JSONObject = ["signedTransaction": .string(signedTransaction)]
+        object["user"] = user.map(JSONValue.string)
+        object["environment"] = .string(environment.rawValue)
+        object["bundleIds"] = bundleIDs.map { .array($0.map(JSONValue.string)) }
+        return JSONSerializer.serialize(object)
+    }
+}

@@ -1,0 +1,77 @@
+import AppStore
+package import AppStoreVerification
+import FoundationEssentials
+package import Ledger
+
+/// Turns a verified notification into facts and effects. Pure.
+package enum NotificationInterpreter {
+    package static func facts(of verified: VerifiedNotification, eventID: Int64) -> EventFacts {
+        let notification = verified.notification.value
+        let environment = verified.environment
+        let uuid = notification.notificationUUID.map { UUID(notification: $0) }
+        var facts = EventFacts(eventID: eventID, environment: environment, notificationUUID: uuid)
+        let meaning = NotificationMeaning.of(notification.notificationType, notification.subtype)
+        if meaning == nil { facts.unhandledReason = "unknown_notification" }
+        if let signed = verified.transaction { facts.add(signed) }
+        facts.subscription = subscription(of: verified)
+        if meaning != nil {
+            facts.refundStatement = RefundRequestFact(verified, key: facts.notificationKey, transaction: facts.transaction)
+        }
+        if let kind = meaning?.lifecycle, let uuid {
+            facts.effects.append(lifecycle(kind, uuid: uuid, of: verified, transaction: facts.transaction))
+        }
+        return facts
+    }
+
+    /// Renewal info and status; nil when the notification has neither.
+    private static func subscription(of verified: VerifiedNotification) -> SubscriptionFact? {
+        let status = verified.notification.value.data?.status
+        guard verified.renewalInfo != nil || status != nil, let contract = verified.contract else { return nil }
+        let dated = verified.renewalInfo.map { ($0.signedDate, $0.payloadHash) }
+        let (signedDate, hash) = dated ?? (verified.notification.signedDate, verified.notification.payloadHash)
+        return SubscriptionFact(
+            key: LedgerKey(environment: verified.environment, id: contract),
+            signedDate: signedDate,
+            hash: hash,
+            status: status,
+            renewalInfo: verified.renewalInfo?.value
+        )
+    }
+
+    /// What happened to the contract, beyond the charge: one effect for each notificationUUID.
+    private static func lifecycle(
+        _ kind: EffectKind,
+        uuid: UUID,
+        of verified: VerifiedNotification,
+        transaction: TransactionFact?
+    ) -> Effect {
+        Effect(
+            key: EffectKey(environment: verified.environment, kind: kind, notification: uuid),
+            occurredAt: verified.notification.signedDate,
+            originalTransactionID: verified.contract,
+            transactionID: transaction?.key.id,
+            productID: transaction?.productID ?? verified.renewalInfo?.value.productId
+        )
+    }
+}
+
+extension VerifiedNotification {
+    /// The originalTransactionId, on which transaction and renewal info agree.
+    package var contract: String? {
+        transaction?.value.originalTransactionId ?? renewalInfo?.value.originalTransactionId
+    }
+}
+
+extension EventFacts {
+    /// Adds a verified transaction and its effects, or the member that it lacks.
+    mutating func add(_ signed: SignedValue<JWSTransactionDecodedPayload>) {
+        do {
+            let version = Version(signedDate: signed.signedDate, hash: signed.payloadHash)
+            let fact = try TransactionFact(signed.value, environment: environment, version: version)
+            transaction = fact
+            effects += fact.effects
+        } catch {
+            unhandledReason = "incomplete_transaction:\(error.missing)"
+        }
+    }
+}

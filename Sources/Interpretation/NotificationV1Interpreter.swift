@@ -1,0 +1,145 @@
+import AppStore
+import AppStoreVerification
+package import Ledger
+
+/// Turns an authentic notification V1 into facts and effects. Pure.
+///
+/// Charges, grants and refunds come from the receipt. The renewal, which receipts do not hold, comes from the body. A body without an app may
+/// have been sent with the secret of another app: it is then trusted only about contracts in its receipt.
+package enum NotificationV1Interpreter {
+    /// The remark on a body that names no app, and contracts that are not in its receipt.
+    package static let renewalNotInReceipt = "renewal_not_in_receipt"
+
+    /// - Parameter settings: whether Apple is asked about a receipt that cannot be verified here.
+    package static func facts(of notification: AuthenticNotificationV1, eventID: Int64, settings: LegacySettings) -> EventFacts {
+        let body = notification.body
+        var facts = EventFacts(eventID: eventID, environment: notification.environment, notificationUUID: notification.uuid)
+        if let receipt = notification.receipt.verified {
+            facts.add(receipt.reading(classifiedBy: body.vouchedBundleID == nil ? [] : body.transactions))
+        }
+        let renewals = renewals(of: notification, beside: facts.receipts)
+        facts.legacyRenewals = renewals.filter { isVouchedFor($0.contract.id, notification, facts) }
+        if facts.legacyRenewals.count < renewals.count { facts.remark = renewalNotInReceipt }
+        if let problem = notification.receipt.problem { facts.unhandledReason = problem }
+        if settings.asksApple(about: notification.bundleID), let call = OutboundCall.verifyReceipt(about: notification, eventID: eventID) {
+            facts.calls = [call]
+        }
+        guard let meaning = NotificationV1Meaning.of(body.notificationType) else {
+            facts.unhandledReason = "unknown_notification"
+            return facts
+        }
+        facts.refundStatement = RefundRequestFact(notification, meaning.type, receipts: facts.receipts)
+        if meaning.type == .refund, facts.refundStatement == nil, notification.receipt.verified != nil {
+            facts.remark = "refund_not_in_receipt"
+        }
+        if let effect = lifecycle(of: notification, among: renewals, facts) { facts.effects.append(effect) }
+        return facts
+    }
+
+    /// One renewal for each entry of `pending_renewal_info`. Without entries, the outer members make one, if only one contract can be meant.
+    /// Without a date there is none, because it could not be ordered.
+    private static func renewals(of notification: AuthenticNotificationV1, beside receipts: [ReceiptFact]) -> [V1RenewalFact] {
+        let body = notification.body
+        guard let statedAt = notification.statedAt else { return [] }
+        var renewals = body.unifiedReceipt?.pendingRenewalInfo ?? []
+        if renewals.isEmpty, let contract = contract(of: body, receipts) {
+            renewals = PendingRenewalInfo(outerMembersOf: body, originalTransactionID: contract).map { [$0] } ?? []
+        }
+        return renewals.compactMap { renewal in
+            renewal.originalTransactionID.map { contract in
+                V1RenewalFact(
+                    key: V1RenewalFact.Key(
+                        contract: LedgerKey(environment: notification.environment, id: contract),
+                        bundleID: notification.bundleID
+                    ),
+                    provenance: .notificationV1,
+                    renewal: renewal,
+                    statedAt: statedAt,
+                    receiptDate: notification.receipt.verified?.creationDate
+                )
+            }
+        }
+    }
+
+    /// Whether the body is trusted about a contract: the app's secret proves the body, or Apple's signature proves the contract.
+    private static func isVouchedFor(_ contract: String, _ notification: AuthenticNotificationV1, _ facts: EventFacts) -> Bool {
+        notification.body.vouchedBundleID != nil || facts.receipts.contains { $0.originalTransactionID == contract }
+    }
+
+    /// The contract that the body names, else the only subscription in the receipt, else the only purchase in the body.
+    private static func contract(of body: ResponseBodyV1, _ receipts: [ReceiptFact]) -> String? {
+        if let named = body.originalTransactionID { return named }
+        let subscriptions = Set(receipts.lazy.filter(\.isSubscription).map(\.originalTransactionID))
+        let candidates = subscriptions.isEmpty ? Set(body.originalTransactionIDs) : subscriptions
+        return candidates.count == 1 ? candidates.first : nil
+    }
+
+    /// What happened to the contract, beyond the charge: one effect for all deliveries.
+    ///
+    /// - Parameter renewals: all in the notification, also those that are not trusted.
+    private static func lifecycle(
+        of notification: AuthenticNotificationV1,
+        among renewals: [V1RenewalFact],
+        _ facts: EventFacts
+    ) -> Effect? {
+        let renewal = NotificationV1Renewal(of: notification.body, among: renewals)
+        guard let kind = renewal.effect(of: notification.body.notificationType), let occurredAt = notification.statedAt else { return nil }
+        let charge = facts.refundStatement.flatMap { statement in facts.receipts.first { $0.key.id == statement.transactionID } }
+        let contract = charge?.originalTransactionID ?? renewal.contract
+        guard notification.body.vouchedBundleID != nil || notification.receipt.verified != nil else { return nil }
+        if let contract, !isVouchedFor(contract, notification, facts) { return nil }
+        return Effect(
+            key: EffectKey(environment: notification.environment, kind: kind, notification: notification.uuid),
+            occurredAt: occurredAt,
+            originalTransactionID: contract,
+            transactionID: charge?.key.id,
+            productID: charge?.productID ?? renewal.productID,
+            vouchedBundleID: notification.bundleID
+        )
+    }
+}
+
+extension AuthenticNotificationV1 {
+    /// The version of the body's renewals: when renewal was last turned on or off, or when the enclosed receipt was made, if that is later.
+    var statedAt: Timestamp? { [changeDate, receipt.verified?.creationDate].compactMap(\.self).max() }
+}
+
+extension RefundRequestFact {
+    /// What the notification says about the refund of a charge in its receipt; nil when it concerns something else, or an ambiguous charge.
+    init?(_ notification: AuthenticNotificationV1, _ type: NotificationTypeV1, receipts: [ReceiptFact]) {
+        let found: (kind: Kind, charge: ReceiptFact?)? =
+            switch type {
+            case .consumptionRequest: (.asked, Self.asked(about: notification.body, among: receipts))
+            case .refund: (.refunded, Self.latestRefund(in: notification.body, among: receipts))
+            default: nil
+            }
+        guard let found, let charge = found.charge, let date = notification.receipt.verified?.creationDate else { return nil }
+        self.init(
+            found.kind,
+            key: NotificationKey(environment: notification.environment, uuid: notification.uuid),
+            of: charge,
+            signedDate: date
+        )
+    }
+
+    private static func asked(about body: ResponseBodyV1, among receipts: [ReceiptFact]) -> ReceiptFact? {
+        if let named = receipts.first(where: { $0.key.id == body.originalTransactionID }) { return named }
+        let named = Set(body.transactions.compactMap(\.transactionID))
+        let candidates = receipts.filter { named.contains($0.key.id) }
+        return candidates.count == 1 ? candidates.first : nil
+    }
+
+    /// The latest of the refunds in the body; if the body has none, of all refunds in the receipt.
+    private static func latestRefund(in body: ResponseBodyV1, among receipts: [ReceiptFact]) -> ReceiptFact? {
+        let named = Set(body.transactions.lazy.filter { $0.cancellationDate != nil }.compactMap(\.transactionID))
+        let refunds = receipts.filter { $0.content.revocationDate != nil && (named.isEmpty || named.contains($0.key.id)) }
+        return refunds.max { $0.refundOrder < $1.refundOrder }
+    }
+}
+
+extension ReceiptFact {
+    /// Orders by the date of the refund; within a second, by the transaction's number.
+    fileprivate var refundOrder: (Int64, Int, String) {
+        (content.revocationDate?.millisecondsSince1970 ?? 0, key.id.utf8.count, key.id)
+    }
+}

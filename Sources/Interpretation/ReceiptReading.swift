@@ -1,0 +1,92 @@
+import AppStore
+import Ledger
+
+/// The facts and effects of one list of purchases. Purchases that lack a required member are left out.
+struct ReceiptReading {
+    private(set) var facts: [ReceiptFact] = []
+    private(set) var effects: [Effect] = []
+    /// The missing member of each purchase that was left out.
+    private(set) var missingMembers: [String] = []
+
+    /// No list at all.
+    static let nothing = ReceiptReading()
+
+    private init() {}
+
+    /// Where the list was found.
+    struct Source {
+        let environment: AppStoreEnvironment
+        let bundleID: String
+        let form: ReceiptFact.Form
+        /// The version of all of it.
+        let statedAt: Timestamp
+    }
+
+    /// A cancellation counts as an upgrade, not as a refund, when another product of the same contract was bought this close to it. Signed
+    /// receipts do not say which it is, and Apple gives no refund in the minute of another purchase.
+    static let upgradeWindow = Duration.seconds(60)
+
+    /// - Parameter unproven: entries with less proof than the list itself. An entry with the same purchase and the same cancellation decides
+    ///   the kind of that cancellation, and nothing else.
+    init(_ entries: [ReceiptEntry], from source: Source, classifiedBy unproven: [ReceiptTransaction] = []) {
+        let cancelled = entries.contains { $0.cancellationDate != nil }
+        let purchases = cancelled ? Dictionary(grouping: entries, by: \.contract) : [:]
+        let hints = cancelled ? Dictionary(grouping: unproven, by: \.transactionID) : [:]
+        facts.reserveCapacity(entries.count)
+        for entry in entries {
+            guard let transactionID = entry.transactionID, let productID = entry.productID, let purchaseDate = entry.purchaseDate,
+                let contract = entry.contract
+            else {
+                missingMembers.append(entry.missingMember ?? "")
+                continue
+            }
+            var content = entry.content
+            var isFamilyShared = content.inAppOwnershipType == .familyShared
+            if let date = entry.cancellationDate {
+                let hints = (hints[transactionID] ?? []).filter { $0.cancellationDate?.wholeSeconds == date.wholeSeconds }
+                content.isUpgraded =
+                    entry.isUpgraded || hints.contains { $0.isUpgraded == true }
+                    || Self.isUpgrade(entry, at: date, among: purchases[contract] ?? [])
+                content.revocationDate = content.isUpgraded ? nil : date
+                content.revocationReason = content.isUpgraded ? nil : entry.cancellationReason
+                isFamilyShared = isFamilyShared || hints.contains { $0.inAppOwnershipType == .familyShared }
+            } else {
+                content.isUpgraded = entry.isUpgraded
+            }
+            let fact = ReceiptFact(
+                key: LedgerKey(environment: source.environment, id: transactionID),
+                statedAt: source.statedAt,
+                form: source.form,
+                originalTransactionID: contract,
+                bundleID: source.bundleID,
+                productID: productID,
+                purchaseDate: purchaseDate,
+                content: content
+            )
+            facts.append(fact)
+            effects += fact.effects(isFamilyShared: isFamilyShared)
+        }
+    }
+
+    private static func isUpgrade(_ entry: ReceiptEntry, at date: Timestamp, among purchases: [ReceiptEntry]) -> Bool {
+        purchases.contains { other in
+            guard let purchaseDate = other.purchaseDate, other.transactionID != entry.transactionID, other.productID != entry.productID
+            else { return false }
+            return purchaseDate >= date.advanced(by: .zero - upgradeWindow) && purchaseDate <= date.advanced(by: upgradeWindow)
+        }
+    }
+}
+
+extension EventFacts {
+    /// Adds lists of purchases, and the reason if purchases were left out.
+    mutating func add(_ readings: ReceiptReading...) {
+        var known = Set(effects.map(\.key))
+        for reading in readings {
+            receipts += reading.facts
+            effects += reading.effects.filter { known.insert($0.key).inserted }
+        }
+        let missing = readings.flatMap(\.missingMembers)
+        guard let first = missing.first else { return }
+        unhandledReason = "incomplete_transaction:\(first)" + (missing.count > 1 ? ":\(missing.count)" : "")
+    }
+}

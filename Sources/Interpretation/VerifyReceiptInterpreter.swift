@@ -1,0 +1,56 @@
+import AppStore
+package import AppStoreVerification
+package import Ledger
+
+/// Turns Apple's answer about a receipt into facts. Pure.
+package enum VerifyReceiptInterpreter {
+    /// The source of such events in the inbox, and the kind of the calls that they answer.
+    package static let source = "verify_receipt"
+
+    /// - Parameter latest: `latest_receipt`, when it is genuine. Only this part of the answer has the products' types.
+    package static func facts(of answer: ReceiptAnswer, latest: VerifiedReceipt?, eventID: Int64) -> EventFacts {
+        let (response, environment) = (answer.response, answer.environment)
+        var facts = EventFacts(eventID: eventID, environment: environment, notificationUUID: nil)
+        let latest = latest.flatMap { $0.environment == environment && $0.bundleID == answer.bundleID ? $0 : nil }
+        facts.add(
+            reading(response.latestReceiptInfo, .latestReceiptInfo, at: answer.askedAt, of: answer),
+            // A receipt without a date holds a single transaction, and is as new as the answer.
+            reading(inApp(response.receipt), .inApp, at: response.receipt?.creationDate ?? answer.askedAt, of: answer),
+            latest?.reading(classifiedBy: response.latestReceiptInfo) ?? .nothing
+        )
+        facts.legacyRenewals = response.pendingRenewalInfo.compactMap { renewal in
+            renewal.originalTransactionID.map { contract in
+                V1RenewalFact(
+                    key: V1RenewalFact.Key(
+                        contract: LedgerKey(environment: environment, id: contract),
+                        bundleID: answer.bundleID
+                    ),
+                    provenance: .verifyReceipt,
+                    renewal: renewal,
+                    statedAt: answer.askedAt,
+                    receiptDate: response.receipt?.creationDate
+                )
+            }
+        }
+        return facts
+    }
+
+    private static func inApp(_ receipt: VerifiedReceiptContent?) -> [ReceiptTransaction] {
+        guard let receipt else { return [] }
+        return receipt.transaction.map { [$0] } ?? receipt.inApp
+    }
+
+    private static func reading(
+        _ transactions: [ReceiptTransaction],
+        _ form: ReceiptFact.Form,
+        at date: Timestamp,
+        of answer: ReceiptAnswer
+    ) -> ReceiptReading {
+        ReceiptReading(
+            transactions.map(ReceiptEntry.init),
+            from: ReceiptReading.Source(environment: answer.environment, bundleID: answer.bundleID, form: form, statedAt: date),
+            // Only these entries mark upgrades and family sharing.
+            classifiedBy: answer.response.latestReceiptInfo
+        )
+    }
+}

@@ -1,0 +1,11 @@
+import ArgumentParser
+
+/// `appstore-inbox-lab demo`: writes the files that `deploy/demo` posts.
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Writes the notifications and receipts of simulated customers.",
+        subcommands: [DemoNotifications.self, DemoLegacy.self],
+        defaultSubcommand: DemoNotifications.self
+    )
+}

@@ -1,0 +1,48 @@
+import AppStore
+
+extension LifeStep {
+    static let money: [LifeStep] = [
+        LifeStep("refund the latest", weight: 1, when: { $0.refundable.last != nil }) { life throws(SimulationError) in
+            try life.refund(life.refundable.last?.transactionID)
+        },
+        LifeStep("refund any", weight: 1, when: { !$0.refundable.isEmpty }) { life throws(SimulationError) in
+            let id = life.refundable.randomElement(using: &life.generator)?.transactionID
+            return try life.refund(id, reason: .refundedDueToIssue)
+        },
+        LifeStep("refund in part", weight: 1, when: { !$0.refundable.isEmpty }) { life throws(SimulationError) in
+            let id = life.refundable.randomElement(using: &life.generator)?.transactionID
+            return try life.refund(id, percentage: Int32.random(in: 1...99, using: &life.generator) * 1000)
+        },
+        LifeStep("reverse a refund", when: { !$0.refunded.isEmpty }) { life throws(SimulationError) in
+            try life.reverseRefund(life.refunded.randomElement(using: &life.generator)?.transactionID)
+        },
+        LifeStep("ask about consumption", weight: 1, when: { !$0.refundable.isEmpty }) { life throws(SimulationError) in
+            try life.requestConsumption(life.refundable.randomElement(using: &life.generator)?.transactionID)
+        },
+        LifeStep("decline a refund", weight: 1, when: { !$0.refundable.isEmpty }) { life throws(SimulationError) in
+            try life.declineRefund(life.refundable.randomElement(using: &life.generator)?.transactionID)
+        },
+        LifeStep("revoke", when: { !$0.revocable.isEmpty }) { life throws(SimulationError) in
+            try life.revoke(life.revocable.last?.transactionID)
+        },
+        LifeStep("rescind consent", weight: 1, when: { _ in true }) { life throws(SimulationError) in life.rescindConsent() },
+    ]
+}
+
+extension CustomerLife {
+    private var charges: [SimulatedTransaction] { oneTimeCharges + (subscription?.transactions ?? []) }
+
+    /// Charges that were paid and not refunded.
+    fileprivate var refundable: [SimulatedTransaction] { charges.filter { $0.revocation == nil && !$0.isUpgraded && $0.price != nil } }
+
+    /// Refunded charges.
+    fileprivate var refunded: [SimulatedTransaction] {
+        charges.filter { $0.revocation.map { $0.type != .familyRevoke } ?? false }
+    }
+
+    /// Charges that a family member has access to now.
+    fileprivate var revocable: [SimulatedTransaction] {
+        guard ownership == .familyShared else { return [] }
+        return oneTimeCharges.filter { $0.revocation == nil } + (isRunning ? (subscription?.transactions.suffix(1) ?? []) : [])
+    }
+}

@@ -1,0 +1,94 @@
+package import AppStore
+package import FoundationEssentials
+
+/// Makes one consistent notification of any kind: it simulates a short life and returns the last notification.
+package struct NotificationTrigger: Sendable {
+    package var kind: NotificationKind
+    package var app: SimulatedApp
+    /// When it is signed.
+    package var now: Timestamp
+    /// Determines all identifiers that are not given.
+    package var seed: UInt64
+    /// The product that the transaction is about.
+    package var productID: String?
+    /// The type of the product for ONE_TIME_CHARGE (default: a consumable) and for types about refunds (default: a subscription).
+    package var productType: ProductType?
+    /// The contract. The charge is the contract's first one if the kind allows it and ``transactionID`` is not different.
+    package var originalTransactionID: String?
+    package var transactionID: String?
+    package var appAccountToken: UUID?
+    /// Thousandths of the currency unit.
+    package var price: Int64?
+    /// Allows kinds that Apple does not document; such a notification is about an active subscription.
+    package var allowsUnknownKinds = false
+
+    package init(_ kind: NotificationKind, app: SimulatedApp, now: Timestamp, seed: UInt64) {
+        self.kind = kind
+        self.app = app
+        self.now = now
+        self.seed = seed
+    }
+
+    /// All known kinds, in alphabetical order.
+    package static let knownKinds: [String] = TriggerScenario.all.keys.sorted()
+
+    /// The notification.
+    ///
+    /// Throws `unknownNotification`, which lists the known kinds, and `invalidOption` when options contradict each other or the kind.
+    package func notification() throws(SimulationError) -> SimulatedNotification {
+        let scenario = try scenario()
+        try checkOptions(scenario)
+        var state = ScenarioState(self)
+        var notification = try scenario.run(&state)
+        notification.type = kind.type
+        notification.subtype = kind.subtype
+        setIdentifiers(of: &notification, scenario.charge)
+        return notification
+    }
+
+    private func scenario() throws(SimulationError) -> TriggerScenario {
+        if let scenario = TriggerScenario.all[kind.description] { return scenario }
+        if allowsUnknownKinds { return .undocumented }
+        let related = Self.knownKinds.filter { $0 == kind.type.rawValue || $0.hasPrefix("\(kind.type.rawValue)/") }
+        let known = (related.isEmpty ? Self.knownKinds : related).joined(separator: ", ")
+        throw SimulationError(
+            .unknownNotification,
+            related.isEmpty
+                ? "\(kind) is no known notification; known are \(known)" : "\(kind) is not known; \(kind.type.rawValue) comes as \(known)"
+        )
+    }
+
+    private func checkOptions(_ scenario: TriggerScenario) throws(SimulationError) {
+        let identifiers = [transactionID, originalTransactionID]
+        guard identifiers.allSatisfy({ $0?.isEmpty != true }) else {
+            throw SimulationError(.invalidOption, "an empty identifier names no transaction")
+        }
+        guard price.map({ $0 >= 0 }) ?? true else { throw SimulationError(.invalidOption, "the price is negative") }
+        switch scenario.charge {
+        case .none:
+            let isBare = identifiers.allSatisfy { $0 == nil } && appAccountToken == nil && price == nil && productType == nil
+            guard isBare else { throw SimulationError(.invalidOption, "\(kind) is about no transaction") }
+        case .first where transactionID != nil && originalTransactionID != nil && transactionID != originalTransactionID:
+            throw SimulationError(.invalidOption, "\(kind) is a first purchase: its transactionId is its originalTransactionId")
+        case .later where transactionID != nil && transactionID == originalTransactionID:
+            throw SimulationError(.invalidOption, "\(kind) is a later charge: its transactionId is not its originalTransactionId")
+        case .first, .later, .any: break
+        }
+    }
+
+    private func setIdentifiers(of notification: inout SimulatedNotification, _ charge: TriggerScenario.Charge) {
+        guard case .data(var state) = notification.content, var transaction = state.transaction?.value else { return }
+        switch charge {
+        case .none: return
+        case .first, .any:
+            transaction.originalTransactionID = originalTransactionID ?? transactionID ?? transaction.originalTransactionID
+            transaction.transactionID = transactionID ?? originalTransactionID ?? transaction.transactionID
+        case .later:
+            transaction.originalTransactionID = originalTransactionID ?? transaction.originalTransactionID
+            transaction.transactionID = transactionID ?? transaction.transactionID
+        }
+        state.transaction?.value = transaction
+        state.renewalInfo?.value.originalTransactionID = transaction.originalTransactionID
+        notification.content = .data(state)
+    }
+}

@@ -1,0 +1,76 @@
+import AppStore
+import FoundationEssentials
+
+/// The store and the customer of a scenario. The customer's life begins early enough for its last event to happen now.
+///
+/// Periods last thirty days, because a period of a calendar month cannot end on every date, such as the 31st of March.
+struct ScenarioState {
+    static let period = Duration.seconds(30 * 86_400)
+
+    private let trigger: NotificationTrigger
+    var store: SimulatedStore
+    var life: CustomerLife
+
+    init(_ trigger: NotificationTrigger) {
+        self.trigger = trigger
+        store = SimulatedStore(app: trigger.app, seed: trigger.seed, now: trigger.now)
+        life = store.makeCustomer()
+    }
+
+    /// The plan that the notification is about.
+    var plan: SimulatedProduct {
+        .subscription(
+            trigger.productID ?? "\(trigger.app.bundleID).plus.monthly",
+            every: .days(30),
+            price: trigger.price ?? 9990,
+            level: 2
+        )
+    }
+
+    /// A plan of a lower level.
+    var lesserPlan: SimulatedProduct {
+        .subscription("\(trigger.app.bundleID).basic.monthly", every: .days(30), price: (trigger.price ?? 9990) / 2, level: 3)
+    }
+
+    var token: UUID? { trigger.appAccountToken }
+
+    /// Sets the clock back by `time` and starts over with a new customer.
+    mutating func begin(_ time: Duration) {
+        store.now = trigger.now.advanced(by: .zero - time)
+        life = store.makeCustomer()
+    }
+
+    /// Advances the clock to the time of the notification.
+    mutating func advanceToNow() {
+        life.advance(to: trigger.now)
+    }
+
+    /// Subscribes, so that the period ends `time` from now; in the past if `time` is negative. The clock stays at the purchase.
+    ///
+    /// If the options name a transaction that is not the contract's first, another period precedes it.
+    mutating func subscribe(to product: SimulatedProduct? = nil, endingIn time: Duration, isFamily: Bool = false) throws(SimulationError) {
+        let isRenewed =
+            trigger.originalTransactionID != nil && trigger.transactionID != nil && trigger.transactionID != trigger.originalTransactionID
+        begin((isRenewed ? Self.period + Self.period : Self.period) - time)
+        if isFamily { life = store.makeFamilyMember(of: life) }
+        _ = try life.subscribe(to: product ?? plan, appAccountToken: isFamily ? nil : token)
+        if isRenewed { _ = try life.renew() }
+    }
+
+    /// Makes the purchase that a refund is about.
+    mutating func purchase(isFamily: Bool = false) throws(SimulationError) {
+        guard let type = trigger.productType, type != .autoRenewableSubscription else {
+            return try subscribe(endingIn: .seconds(20 * 86_400), isFamily: isFamily)
+        }
+        begin(.seconds(10 * 86_400))
+        if isFamily { life = store.makeFamilyMember(of: life) }
+        _ = try buyOnce()
+    }
+
+    /// Buys a one-time product.
+    mutating func buyOnce() throws(SimulationError) -> SimulatedNotification {
+        let type = trigger.productType ?? .consumable
+        let product = SimulatedProduct.oneTime(trigger.productID ?? "\(trigger.app.bundleID).coins.100", type, price: trigger.price ?? 990)
+        return try life.buy(product, appAccountToken: token)
+    }
+}

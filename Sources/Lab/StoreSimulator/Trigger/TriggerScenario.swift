@@ -1,0 +1,69 @@
+import AppStore
+
+/// The events that lead to one kind of notification.
+struct TriggerScenario: Sendable {
+    /// The charge of a contract that a notification of this kind is about.
+    enum Charge: Sendable {
+        /// The contract's first.
+        case first
+        /// Never the first.
+        case later
+        /// The first or a later one.
+        case any
+        /// The notification is not about a transaction.
+        case none
+    }
+
+    typealias Event = @Sendable (inout ScenarioState) throws(SimulationError) -> SimulatedNotification
+
+    typealias Preparation = @Sendable (inout CustomerLife) throws(SimulationError) -> SimulatedNotification
+
+    let charge: Charge
+    let run: Event
+
+    init(_ charge: Charge, _ run: @escaping Event) {
+        self.charge = charge
+        self.run = run
+    }
+
+    /// An event during an active subscription.
+    static func running(_ charge: Charge = .any, _ event: @escaping Event) -> TriggerScenario {
+        TriggerScenario(charge) { state throws(SimulationError) in
+            try state.subscribe(endingIn: .seconds(20 * 86_400))
+            state.advanceToNow()
+            return try event(&state)
+        }
+    }
+
+    /// An event that happens `time` after the end of a period; `before` happens during the period.
+    static func ended(
+        _ time: Duration,
+        before: Preparation? = nil,
+        _ event: @escaping Event
+    ) -> TriggerScenario {
+        TriggerScenario(.any) { state throws(SimulationError) in
+            try state.subscribe(endingIn: .zero - time)
+            _ = try before?(&state.life)
+            state.advanceToNow()
+            return try event(&state)
+        }
+    }
+
+    /// An event about a purchase, of a subscription or a one-time product.
+    static func bought(isFamily: Bool = false, before: Preparation? = nil, _ event: @escaping Event) -> TriggerScenario {
+        TriggerScenario(.any) { state throws(SimulationError) in
+            try state.purchase(isFamily: isFamily)
+            _ = try before?(&state.life)
+            state.advanceToNow()
+            return try event(&state)
+        }
+    }
+
+    /// The scenario of a kind that is not documented.
+    static let undocumented = running { state throws(SimulationError) in try state.life.declineRefund() }
+
+    /// All kinds, by `TYPE` or `TYPE/SUBTYPE`.
+    static let all: [String: TriggerScenario] = beginnings.merging(changes) { one, _ in one }.merging(endings) { one, _ in one }.merging(
+        notices
+    ) { one, _ in one }
+}

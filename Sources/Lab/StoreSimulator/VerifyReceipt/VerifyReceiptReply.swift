@@ -1,0 +1,40 @@
+import AppStore
+import StrictJSON
+
+/// An HTTP response of a simulated host.
+package struct VerifyReceiptReply: Hashable, Sendable {
+    /// How the response is sent.
+    package enum Manner: Hashable, Sendable {
+        case atOnce
+        /// After a delay.
+        case after(Duration)
+        /// When the server's `release()` is called.
+        case whenReleased
+        /// The head, and then a space at intervals, without an end.
+        case trickling(every: Duration)
+        /// The head, so many bytes of the body, and then the connection is closed.
+        case cut(after: Int)
+        /// The connection is reset without a response.
+        case reset
+    }
+
+    package struct Header: Hashable, Sendable {
+        package let name: String
+        package let value: String
+    }
+
+    package var status = 200
+    package var headers = [Header(name: "content-type", value: "application/json")]
+    package var body: [UInt8]
+    package var manner = Manner.atOnce
+
+    init(_ json: JSONObject) {
+        body = JSONSerializer.serialize(json)
+    }
+
+    init(status: Int, contentType: String, body: String) {
+        self.status = status
+        headers = [Header(name: "content-type", value: contentType)]
+        self.body = Array(body.utf8)
+    }
+}

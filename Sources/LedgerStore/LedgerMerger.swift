@@ -1,0 +1,146 @@
+import AppStore
+import FoundationEssentials
+package import Ledger
+package import Postgres
+import SQL
+
+/// Merges a batch's facts into the ledger.
+package enum LedgerMerger {
+    /// Writes everything in the fold, derives orders and contracts, and returns what was new.
+    ///
+    /// It takes one round trip, two when a notification or an effect already existed. Each statement sorts its rows by key, and every batch
+    /// writes the tables in the same order, so that two batches do not deadlock.
+    package static func merge(_ fold: BatchFold, in transaction: Transaction) async throws -> MergeResult {
+        var pipeline = MergePipeline()
+        // Calls before the ledger: the lock order of appstore.forget.
+        pipeline.add(fold.events.flatMap(\.calls), OutboundCallMerge.statement)
+        pipeline.add(fold.contractsToLock, ContractMerge.lock)
+        addRegisters(of: fold, to: &pipeline)
+        for environment in fold.environments {
+            addApplication(of: fold, in: environment, to: &pipeline)
+        }
+        addPosts(of: fold, to: &pipeline)
+        pipeline.add(fold.eventContracts, EventContractMerge.statement)
+        var merged = try await pipeline.run(in: transaction)
+        var lookups = MergePipeline()
+        addFirstEvents(of: fold, missingFrom: merged, to: &lookups)
+        addEffectEvents(of: fold, missingFrom: merged, to: &lookups)
+        try await lookups.run(in: transaction, into: &merged)
+        // An insert that conflicts with a concurrent transaction returns no row, but the later query sees that transaction's row. If it does
+        // not, expire_notifications has just deleted the row: the batch runs again, and records the notification anew.
+        if let key = fold.notifications.keys.first(where: { merged.firstEvents[$0] == nil }) { throw MissingNotification(key: key) }
+        return merged
+    }
+
+    private static func addRegisters(of fold: BatchFold, to pipeline: inout MergePipeline) {
+        let notifications = fold.notifications.map { (key: $0.key, eventID: $0.value) }
+        pipeline.add(notifications, NotificationMerge.insert, read: readFirstEvent)
+        // Before the transactions: the lock on a contract guards its derivation, which may write transactions that are not in this batch.
+        pipeline.add(Array(fold.subscriptions.values), ContractMerge.merge) { merged, row in
+            merged.movedSubscriptions.insert(try row.key("environment", "original_transaction_id"))
+        }
+        pipeline.add(Array(fold.legacyRenewals.values), V1RenewalMerge.statement) { merged, row in
+            let contract = try row.key("environment", "original_transaction_id")
+            merged.movedLegacyRenewals.insert(V1RenewalFact.Key(contract: contract, bundleID: try row.decode("bundle_id")))
+        }
+        pipeline.add(Array(fold.transactions.values), TransactionMerge.statement) { merged, row in
+            let key = try row.key("environment", "transaction_id")
+            // A row also changes when only its first date or token does; this alone does not count as new.
+            let register = fold.transactions[key]
+            if let hash = register?.signed?.version.hash, try row.decode("payload_hash", as: [UInt8]?.self) == hash {
+                merged.movedTransactions.insert(key)
+            }
+            if let hash = register?.receipt?.latest.version.hash, try row.decode("receipt_hash", as: [UInt8]?.self) == hash {
+                merged.movedReceipts.insert(key)
+            }
+        }
+        pipeline.add(Array(fold.posts.values), ClientPostMerge.statement)
+        addRefundStatements(of: fold, to: &pipeline)
+    }
+
+    /// Merges what Apple asked and decided about refunds, and derives the open requests; Production first, like every writer.
+    private static func addRefundStatements(of fold: BatchFold, to pipeline: inout MergePipeline) {
+        let statements = Array(fold.refundStatements.values)
+        pipeline.add(statements, RefundRequestMerge.statement) { merged, row in
+            merged.movedRefundStatements.insert(try row.notificationKey)
+        }
+        let transactions = Dictionary(grouping: statements, by: \.key.environment).mapValues { Set($0.map(\.transactionID)).sorted() }
+        for (environment, ids) in transactions.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            pipeline.add(RefundRequestMerge.derivation(of: ids, in: environment))
+        }
+    }
+
+    /// Derives what changed in an environment, and records its effects.
+    private static func addApplication(of fold: BatchFold, in environment: AppStoreEnvironment, to pipeline: inout MergePipeline) {
+        let application = BatchApplication(of: fold, in: environment)
+        let keys = Dictionary(application.effects.keys.map { ($0.id, $0) }) { one, _ in one }
+        pipeline.add(application.statement) { merged, row in
+            guard let key = keys[try row.decode("effect_id")] else { return }
+            merged.effectEvents[key] = fold.effects[key]?.eventID
+        }
+    }
+
+    /// Looks up the first event of each post, and the owner of the transaction that it names.
+    private static func addPosts(of fold: BatchFold, to pipeline: inout MergePipeline) {
+        pipeline.add(Array(fold.posts.keys), ClientPostMerge.find) { merged, row in
+            let key = ClientPost.Key(
+                contract: try row.key("environment", "original_transaction_id"),
+                user: try row.decode("user_id"),
+                isReceipt: try row.decode("is_receipt"),
+                transactionID: try row.decode("transaction_id")
+            )
+            merged.posts[key] = MergeResult.KnownPost(owner: try row.decode("owner"), firstEventID: try row.decode("first_event_id"))
+        }
+    }
+
+    /// Looks up the first event of each notification that existed before.
+    private static func addFirstEvents(of fold: BatchFold, missingFrom merged: MergeResult, to pipeline: inout MergePipeline) {
+        let known = fold.notifications.keys.filter { merged.firstEvents[$0] == nil }
+        pipeline.add(known, NotificationMerge.firsts, read: readFirstEvent)
+    }
+
+    private static func readFirstEvent(_ merged: inout MergeResult, _ row: Row) throws {
+        merged.firstEvents[try row.notificationKey] = try row.decode("first_event_id")
+    }
+
+    /// Looks up the event of each effect that existed before.
+    private static func addEffectEvents(of fold: BatchFold, missingFrom merged: MergeResult, to pipeline: inout MergePipeline) {
+        let known = fold.effects.keys.filter { merged.effectEvents[$0] == nil }
+        let keys = Dictionary(known.map { ($0.id, $0) }) { one, _ in one }
+        pipeline.add(Array(keys.keys), { Statement(.findEffectEvents, ["effect_ids": $0]) }) { merged, row in
+            guard let key = keys[try row.decode("effect_id")] else { return }
+            merged.effectEvents[key] = try row.decode("event_id")
+        }
+    }
+}
+
+/// A notification of the batch that the database does not have after the merge.
+struct MissingNotification: Error, CustomStringConvertible {
+    let key: NotificationKey
+
+    var description: String { "notification \(key.uuid) of \(key.environment.rawValue) is not in seen_notifications after its merge" }
+}
+
+extension BatchFold {
+    /// The environments with facts or effects in the batch; Production first, like every writer.
+    fileprivate var environments: [AppStoreEnvironment] {
+        let contracts = Array(subscriptions.keys) + legacyRenewals.keys.map(\.contract) + posts.keys.map(\.contract)
+        return Set((transactions.keys + contracts).map(\.environment) + effects.keys.map(\.environment)).sorted {
+            $0.rawValue < $1.rawValue
+        }
+    }
+
+    /// All contracts that the batch may write. Empty when the merge of renewal infos locks them all.
+    fileprivate var contractsToLock: [LedgerKey] {
+        let contracts = events.reduce(into: Set<LedgerKey>()) { $0.formUnion($1.lockedContracts) }
+        return contracts.count > subscriptions.count ? Array(contracts) : []
+    }
+
+    /// The contracts of events that are about more than one.
+    fileprivate var eventContracts: [(contract: LedgerKey, eventID: Int64)] {
+        events.lazy.filter { !$0.receipts.isEmpty || !$0.awaitedReceipts.isEmpty || !$0.legacyRenewals.isEmpty }.flatMap { event in
+            let contracts = event.contracts
+            return contracts.count > 1 ? contracts.map { (contract: $0, eventID: event.eventID) } : []
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// Makes the calls of one kind, as many at once as the kind has slots. One statement leases calls for all free slots.
+struct CallDispatcher: Sendable {
+    let handler: any CallHandler
+    let store: OutboxStore
+    let configuration: OutboxService.Configuration
+    let logger: Logger
+    let metrics: OutboxMetrics
+    let heartbeat: @Sendable () -> OutboxService.Heartbeat
+    /// Shared by all kinds, which use the same database.
+    let outage: EdgeTrigger
+
+    /// Runs until graceful shutdown, then ends with the last call in flight.
+    func run(_ exchange: Exchange) async {
+        let slots = CallSlots(handler.slots)
+        await withDiscardingTaskGroup { group in
+            var rest = Backoff(base: configuration.minimumRest, cap: configuration.maximumRest)
+            var wait = Backoff(base: configuration.minimumOutage, cap: configuration.maximumOutage)
+            while let view = await waitForFreeSlot(slots) {
+                let heartbeat = heartbeat()
+                defer { heartbeat.finish() }
+                heartbeat.beat()
+                if view.lastWasSettled == true { databaseWorks(&wait) }
+                if view.lastWasSettled == false {
+                    await pause(&wait)
+                    continue
+                }
+                let bundleIDs = handler.bundleIDs.sorted()
+                guard !bundleIDs.isEmpty else {
+                    await pause(&rest)
+                    continue
+                }
+                do {
+                    let calls = try await store.lease(handler.kind, of: bundleIDs, atMost: view.free, for: configuration.lease)
+                    for call in calls {
+                        slots.acquire()
+                        group.addTask { slots.release(settled: await make(call, exchange)) }
+                    }
+                    if calls.isEmpty {
+                        databaseWorks(&wait)
+                        await pause(&rest)
+                    } else {
+                        rest.reset()
+                    }
+                } catch {
+                    if databaseFailed(error) { await pause(&wait) }
+                }
+            }
+        }
+    }
+
+    /// Nil when the service shuts down.
+    private func waitForFreeSlot(_ slots: CallSlots) async -> CallSlots.View? {
+        let view = await slots.waitForFreeSlot()
+        return Task.isShuttingDownGracefully || Task.isCancelled ? nil : view
+    }
+
+    /// Makes one attempt and settles the call; false when the call could not be settled. Its lease then expires.
+    private func make(_ call: LeasedCall, _ exchange: Exchange) async -> Bool {
+        let heartbeat = heartbeat()
+        defer { heartbeat.finish() }
+        heartbeat.beat()
+        do {
+            let start = ContinuousClock.now
+            guard let result = await result(of: handler.attempt(call), exchange, since: start, heartbeat) else {
+                try await store.release(call)
+                return true
+            }
+            var generator = SystemRandomNumberGenerator()
+            let verdict = configuration.rules.verdict(on: result, of: call, elapsed: .now - start, using: &generator)
+            try await settle(call, verdict, heartbeat)
+            return true
+        } catch {
+            return !databaseFailed(error)
+        }
+    }
+
+    private func settle(_ call: LeasedCall, _ verdict: CallRules.Verdict, _ heartbeat: OutboxService.Heartbeat) async throws {
+        do {
+            let isSettled = try await store.settle(call, verdict)
+            metrics.count(isSettled ? OutboxMetrics.Result(verdict) : .late, kind: call.kind)
+            report(call, verdict, isSettled: isSettled)
+        } catch let error as PostgresError where error.code == .sql && !error.isRetryable && verdict.isAnswer {
+            // A retry would not help: the inbox would refuse the next answer, too.
+            logger.error("the inbox does not accept an answer", metadata: metadata(call).merging([LogKey.error: "\(error)"]) { $1 })
+            heartbeat.beat()
+            try await settle(call, .refuse(reason: "answer_not_taken"), heartbeat)
+        }
+    }
+
+    /// The result of an attempt; nil when the shutdown comes first.
+    private func result(
+        of attempt: any CallAttempt,
+        _ exchange: Exchange,
+        since start: ContinuousClock.Instant,
+        _ heartbeat: OutboxService.Heartbeat
+    ) async -> CallResult? {
+        var attempt = attempt
+        var outcome: ExchangeOutcome?
+        while true {
+            switch attempt.next(after: outcome) {
+            case .finish(let result):
+                return result
+            case .send(let request):
+                let left = configuration.attemptTimeout - (.now - start)
+                guard left > .zero else { return .later(reason: ExchangeFailure.timedOut.rawValue, atMost: nil, notBefore: nil) }
+                let sent = ContinuousClock.now
+                let answer = await cancelWhenGracefulShutdown {
+                    await exchange.send(request, timeout: min(left, configuration.requestTimeout))
+                }
+                heartbeat.beat()
+                if case .failure(.shuttingDown) = answer { return nil }
+                metrics.exchanged(after: .now - sent)
+                outcome = answer
+            }
+        }
+    }
+
+    private func databaseWorks(_ wait: inout Backoff) {
+        if outage.ended() { logger.notice("the outbox can use the database again") }
+        wait.reset()
+    }
+
+    /// Logs the first failure as a warning; false when the error is only the cancellation of this task.
+    private func databaseFailed(_ error: any Error) -> Bool {
+        if error is CancellationError, Task.isCancelled { return false }
+        let level: Logger.Level = outage.began() ? .warning : .debug
+        logger.log(level: level, "the outbox cannot use the database", metadata: [LogKey.error: "\(error)"])
+        return true
+    }
+
+    private func report(_ call: LeasedCall, _ verdict: CallRules.Verdict, isSettled: Bool) {
+        let metadata = metadata(call)
+        guard isSettled else { return logger.notice("another worker has the call, its answer is dropped", metadata: metadata) }
+        switch verdict {
+        case .answer: logger.debug("call answered", metadata: metadata)
+        case .postpone(let reason, _): logger.info("call postponed", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
+        case .refuse(let reason), .deny(let reason):
+            logger.warning("call refused", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
+        case .giveUp(let reason): logger.warning("call given up", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
+        }
+    }
+
+    private func metadata(_ call: LeasedCall) -> Logger.Metadata {
+        [LogKey.call: "\(call.callID)", LogKey.kind: "\(call.kind)"]
+    }
+
+    private func pause(_ backoff: inout Backoff) async {
+        var generator = SystemRandomNumberGenerator()
+        let delay = backoff.next(using: &generator)
+        await cancelWhenGracefulShutdown {
+            do {
+                try await Task.sleep(for: delay)
+            } catch {
+                // The shutdown ends the pause; the loop checks for it next.
+            }
+        }
+    }
+}
+
+extension CallRules.Verdict {
+    fileprivate var isAnswer: Bool {
+        if case .answer = self { true } else { false }
+    }
+}

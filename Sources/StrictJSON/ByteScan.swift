@@ -1,0 +1,59 @@
+/// Searches that read eight bytes at a time; every index is checked against the buffer.
+package enum ByteScan {
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+    /// The first index at or after `start` that holds the byte.
+    package static func firstIndex(of byte: UInt8, in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+        let pattern = ones &* UInt64(byte)
+        var index = start
+        while let word = word(bytes, at: index) {
+            let hits = zeroBytes(word ^ pattern)
+            if hits != 0 { return index + hits.trailingZeroBitCount / 8 }
+            index += 8
+        }
+        while index < bytes.count {
+            if bytes[index] == byte { return index }
+            index += 1
+        }
+        return nil
+    }
+
+    /// The first index at or after `start` that ends a run of plain JSON string bytes: a quote, a backslash, or a byte below 0x20.
+    package static func endOfPlainString(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        var index = start
+        while let word = word(bytes, at: index) {
+            let quotes = zeroBytes(word ^ (ones &* 0x22))
+            let backslashes = zeroBytes(word ^ (ones &* 0x5C))
+            let controls = (word &- (ones &* 0x20)) & ~word & highBits
+            let hits = quotes | backslashes | controls
+            if hits != 0 { return index + hits.trailingZeroBitCount / 8 }
+            index += 8
+        }
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == 0x22 || byte == 0x5C || byte < 0x20 { return index }
+            index += 1
+        }
+        return index
+    }
+
+    /// Whether no byte has its high bit set.
+    package static func isASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var seen: UInt8 = 0
+        for index in 0..<bytes.count { seen |= bytes[index] }
+        return seen < 0x80
+    }
+
+    /// Marks the high bit of each zero byte; the lowest mark is exact, higher ones may be false after it.
+    @inline(__always)
+    private static func zeroBytes(_ word: UInt64) -> UInt64 {
+        (word &- ones) & ~word & highBits
+    }
+
+    @inline(__always)
+    private static func word(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt64? {
+        guard index + 8 <= bytes.count else { return nil }
+        return UInt64(littleEndian: UnsafeRawBufferPointer(bytes).loadUnaligned(fromByteOffset: index, as: UInt64.self))
+    }
+}

@@ -1,0 +1,38 @@
+/// A JSON value (RFC 8259); members keep their order, numbers their digits.
+package enum JSONValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case number(JSONNumber)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+
+    /// A number with exactly this value.
+    package static func integer(_ value: some BinaryInteger) -> JSONValue {
+        .number(JSONNumber(value))
+    }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    package init(stringLiteral value: String) {
+        self = .string(value)
+    }
+
+    package init(integerLiteral value: Int64) {
+        self = .integer(value)
+    }
+
+    package init(booleanLiteral value: Bool) {
+        self = .bool(value)
+    }
+
+    package init(arrayLiteral elements: JSONValue...) {
+        self = .array(elements)
+    }
+
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(JSONObject(elements))
+    }
+}

@@ -1,0 +1,4 @@
+import Commands
+import LabCommands
+
+await Program.run(AppStoreInboxLab.self)

@@ -1,0 +1,98 @@
+import AppStore
+import EndToEndTesting
+import Foundation
+import Postgres
+import StoreSimulator
+import Testing
+
+extension EndToEnd {
+    @Suite struct CrashTests {
+        @Test(arguments: ["transactions", "effects", "outcomes"])
+        func `a worker killed during a batch loses no event and applies none twice`(table: String) async throws {
+            var shop = try Shop()
+            let bodies = try shop.bodies(shop.purchases(30))
+            try await Installation.lend { installation in
+                let (books, ingest) = (installation.books, try await installation.startIngest())
+                _ = try await ingest.client.post(bodies)
+
+                try await books.withTransaction { transaction in
+                    try await transaction.execute("LOCK TABLE appstore.\(identifier: table) IN SHARE MODE")
+                    let worker = try await installation.startWorker(for: shop)
+                    try await eventually("the worker waits for \(table) inside its batch") {
+                        try await books.value(
+                            Bool.self,
+                            "SELECT EXISTS (SELECT FROM pg_catalog.pg_locks WHERE NOT granted AND relation = \("appstore." + table)::regclass)"
+                        )
+                    }
+                    let free = try await books.value(
+                        Int.self,
+                        "SELECT count(*) FROM (SELECT FROM appstore.inbox_queue FOR UPDATE SKIP LOCKED) AS free"
+                    )
+                    #expect(free < bodies.count, "the worker has claimed nothing")
+                    try await worker.kill()
+                    #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == bodies.count)
+                }
+
+                _ = try await installation.startWorker(for: shop)
+                let events = try await books.settled(bodies.count)
+                try await expectEachAppliedOnce(events, books)
+            }
+        }
+
+        @Test func `a worker killed repeatedly drains the inbox`() async throws {
+            var shop = try Shop()
+            let bodies = try shop.bodies(shop.purchases(240))
+            try await Installation.lend { installation in
+                let (books, ingest) = (installation.books, try await installation.startIngest())
+                _ = try await ingest.client.post(bodies)
+                for round in 1...5 {
+                    let worker = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_BATCH_SIZE": "4"])
+                    try await eventually("the worker has settled some more") {
+                        try await books.value(Int.self, "SELECT count(*) FROM appstore.outcomes") >= round * 30
+                    }
+                    try await worker.kill()
+                    try await books.expectEachEventAccountedFor()
+                }
+                _ = try await installation.startWorker(for: shop)
+                let events = try await books.settled(bodies.count)
+                try await expectEachAppliedOnce(events, books)
+            }
+        }
+
+        @Test func `an ingest killed under load has stored every body that it answered with 200`() async throws {
+            let shop = try Shop()
+            try await Installation.lend { installation in
+                let ingest = try await installation.startIngest()
+                let load = Load(shop: shop, clients: 3, port: ingest.client.port)
+                let accepted = try await load.run {
+                    try await eventually("the load has begun") {
+                        try await installation.books.value(Int.self, "SELECT count(*) FROM appstore.inbox") >= 60
+                    }
+                    try await ingest.daemon.kill()
+                }
+                #expect(accepted.bodies.count >= 50)
+                #expect(try await installation.books.missing(accepted.bodies) == 0)
+            }
+        }
+
+        @Test func `a daemon that receives SIGTERM as soon as it is ready ends with 0`() async throws {
+            let shop = try Shop()
+            try await Installation.lend { installation in
+                for _ in 1...10 {
+                    let worker = try await installation.startWorker(for: shop)
+                    #expect(try await worker.terminate() == .exit(0))
+                    let ingest = try await installation.startIngest()
+                    #expect(try await ingest.daemon.terminate() == .exit(0))
+                }
+            }
+        }
+
+        private func expectEachAppliedOnce(_ events: [EventStatus], _ books: Books) async throws {
+            #expect(events.allSatisfy { $0.outcome == "applied" && $0.attempts == 1 }, "\(events.filter { $0.outcome != "applied" })")
+            #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.transactions") == events.count)
+            #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.orders WHERE status = 'paid'") == events.count)
+            #expect(try await books.values("SELECT kind FROM appstore.effects") == events.map { _ in "granted" })
+            #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.outcome_history") == 0)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import AppStore
+import EndToEndTesting
+import Foundation
+import Postgres
+import StoreSimulator
+import Testing
+
+extension EndToEnd {
+    @Suite struct DuplicateTests {
+        /// Whether the copies arrive after the first is settled, or all are in one batch.
+        enum Arrival: CaseIterable {
+            case afterTheFirst, together
+        }
+
+        @Test(arguments: Arrival.allCases)
+        func `copies of a notification are applied once`(arrival: Arrival) async throws {
+            // With several batches in flight, a copy or a later state of the charge might be settled first.
+            let inOrder = ["APPSTORE_INBOX_CONCURRENCY": "1"]
+            var shop = try Shop()
+            let life = try shop.shortLife()
+            let once = try shop.bodies(life)
+            let resigned = try shop.bodies(life.map { $0.resigned(at: $0.signedDate.advanced(by: .seconds(3600))) })
+            try await Installation.lend { installation in
+                let ingest = try await installation.startIngest()
+                var expected: [String]?
+                if arrival == .afterTheFirst {
+                    _ = try await installation.startWorker(for: shop, inOrder)
+                    _ = try await ingest.client.post(once)
+                    try await installation.books.settled(once.count)
+                    expected = try await installation.books.digest()
+                    _ = try await ingest.client.post(once + once + resigned)
+                } else {
+                    _ = try await ingest.client.post(once + once + once + resigned)
+                    _ = try await installation.startWorker(for: shop, inOrder)
+                }
+                let events = try await installation.books.settled(4 * once.count)
+
+                for notification in life {
+                    let uuid = notification.notificationUUID.uuidString.lowercased()
+                    let outcomes = events.filter { $0.notificationUUID == uuid }.compactMap(\.outcome).sorted()
+                    #expect(outcomes == ["applied", "duplicate", "duplicate", "duplicate"], "\(notification.type)")
+                }
+                let books = try await installation.books.digest()
+                if let expected { #expect(difference(expected, books) == []) }
+                let effects = try await installation.books.values("SELECT kind FROM appstore.effects ORDER BY kind")
+                #expect(effects == ["granted", "granted", "refunded", "will_not_renew"])
+            }
+        }
+
+        @Test func `the same fact under another UUID changes nothing`() async throws {
+            var shop = try Shop()
+            var life = shop.makeCustomer()
+            let purchase = try life.subscribe()
+            let repeated = purchase.repeated(as: UUID(), at: purchase.signedDate.advanced(by: .seconds(60)))
+            try await Installation.lend { installation in
+                let ingest = try await installation.startIngest()
+                _ = try await installation.startWorker(for: shop)
+                _ = try await ingest.client.post(shop.body(purchase))
+                try await installation.books.settled(1)
+                let before = try await installation.books.digest()
+                _ = try await ingest.client.post(shop.body(repeated))
+                #expect(try await installation.books.settled(2).map(\.outcome) == ["applied", "superseded"])
+                let after = try await installation.books.digest().filter { !$0.hasPrefix("seen") }
+                #expect(difference(before.filter { !$0.hasPrefix("seen") }, after) == [])
+            }
+        }
+
+        @Test func `turning auto-renewal off a second time counts, although charge and type are the same`() async throws {
+            var shop = try Shop()
+            var life = shop.makeCustomer()
+            let events = [
+                try life.subscribe(), try life.turnAutoRenewOff(), try life.turnAutoRenewOn(), try life.turnAutoRenewOff(),
+            ]
+            try await Installation.lend { installation in
+                let ingest = try await installation.startIngest()
+                _ = try await ingest.client.post(shop.bodies(events))
+                _ = try await installation.startWorker(for: shop)
+                #expect(try await installation.books.settled(4).map(\.outcome) == ["applied", "applied", "applied", "applied"])
+                let effects = try await installation.books.values("SELECT kind FROM appstore.effects ORDER BY occurred_at, kind")
+                #expect(effects == ["granted", "will_not_renew", "will_renew", "will_not_renew"])
+                #expect(try await installation.books.value(Bool.self, "SELECT NOT will_renew FROM appstore.contracts"))
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import AppStore
+import EndToEndTesting
+import PostgresTesting
+import StoreSimulator
+
+extension Installation {
+    /// A worker's settings for the shop, for the commands that share them.
+    func workerSettings(for shop: Shop, _ settings: [String: String] = [:]) throws -> [String: String] {
+        [
+            "APPSTORE_INBOX_DATABASE_URL": database.url(user: "appstore_worker"), "APPSTORE_INBOX_APPS": shop.app.bundleID,
+            "APPSTORE_INBOX_EXTRA_ROOTS": "\(try rootPath(of: shop)):Production+Sandbox",
+        ].merging(settings) { $1 }
+    }
+
+    /// Runs `explain` in both formats, which must end alike.
+    func explain(_ event: Int64, for shop: Shop) async throws -> Explained {
+        let settings = try workerSettings(for: shop)
+        let json = try await Program.run(["explain", "\(event)", "--json"], settings: settings)
+        let text = try await Program.run(["explain", "\(event)"], settings: settings)
+        guard json.ending == .exit(0), text.ending == .exit(0) else {
+            throw ProgramFailure(what: "explain ended with \(json.ending) and \(text.ending)", log: json.errors + text.errors)
+        }
+        return Explained(json: try json.json(), text: text.output)
+    }
+}
+
+/// The output of `explain` for one event.
+struct Explained {
+    let json: JSONDocument
+    let text: String
+
+    /// The failed check, with its reason and its JWS.
+    var failure: String? {
+        for part in json.documents("verification") {
+            for check in part.documents("checks") where check.text("result") == "failed" {
+                return [part.text("location"), check.text("step"), check.text("reason")].compactMap(\.self).joined(separator: " ")
+            }
+        }
+        return nil
+    }
+
+    /// The number of checks by result.
+    var checks: [String: Int] {
+        let results = json.documents("verification").flatMap { $0.documents("checks") }.compactMap { $0.text("result") }
+        return Dictionary(results.map { ($0, 1) }, uniquingKeysWith: +)
+    }
+
+    /// The status of the charge's fact: `held`, `superseded` or `not_merged`.
+    var charge: JSONDocument? { json.document("facts")?.document("transaction") }
+
+    var renewal: JSONDocument? { json.document("facts")?.document("subscription") }
+
+    /// `kind event` of each effect.
+    var effects: [String] {
+        json.documents("effects").map { "\($0.text("kind") ?? "") \($0.number("event") ?? "none")" }
+    }
+
+    /// The outcome of each run.
+    var runs: [String] {
+        json.documents("runs").map { [$0.text("result"), $0.text("reason")].compactMap(\.self).joined(separator: " ") }
+    }
+}

@@ -1,0 +1,188 @@
+import EndToEndTesting
+import Foundation
+import Postgres
+import PostgresTesting
+import PrometheusTesting
+import StoreSimulator
+import Testing
+
+extension EndToEnd {
+    @Suite struct MetricsTests {
+        @Test func `both daemons count their work in metrics`() async throws {
+            var shop = try Shop()
+            let life = try shop.shortLife()
+            let bodies = try shop.bodies(life)
+            try await Installation.lend { installation in
+                let ingest = try await installation.startIngest()
+                let admin = HTTPClient(port: FreePort.find())
+                _ = try await installation.startWorker(
+                    for: shop,
+                    ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)", "APPSTORE_INBOX_CONCURRENCY": "1"]
+                )
+                #expect(try await ingest.client.post(bodies + [bodies[0]]).map(\.status) == [200, 200, 200, 200, 200])
+                #expect(try await ingest.client.post(Array("{}".utf8)).status == 400)
+                try await installation.books.settled(5)
+
+                let receiver = try ExposedMetrics(try await text(of: ingest.admin))
+                let route = ["route": HTTPClient.notifications]
+                #expect(receiver.value("appstore_inbox_ingest_accepted_total", route) == 5)
+                #expect(
+                    receiver.value("appstore_inbox_ingest_accepted_bytes_total", route)
+                        == Double((bodies + [bodies[0]]).reduce(0) { $0 + $1.count })
+                )
+                #expect(receiver.count("appstore_inbox_ingest_accept_seconds") == 5)
+                #expect(receiver.sum("appstore_inbox_ingest_batch_events") == 5)
+                #expect(receiver.value("appstore_inbox_ingest_reserved_bytes") == 0)
+                let refusal = ["listener": "notifications", "reason": "no-signed-payload", "status": "400"]
+                #expect(receiver.value("appstore_inbox_http_refused_total", refusal) == 1)
+                #expect(try #require(receiver.value("appstore_inbox_database_connections_opened_total", ["pool": "ingest"])) >= 1)
+                #expect(receiver.value("appstore_inbox_database_connections_lost_total", ["pool": "ingest"]) == 0)
+
+                // A worker counts an outcome just after the commit.
+                let worker = try await eventually("the worker has counted five outcomes") { () -> ExposedMetrics? in
+                    let metrics = try ExposedMetrics(try await text(of: admin))
+                    return metrics.count("appstore_inbox_worker_delay_seconds") == 5 ? metrics : nil
+                }
+                let outcomes = "appstore_inbox_worker_outcomes_total"
+                #expect(worker.value(outcomes, ["type": "DID_RENEW", "result": "applied"]) == 1)
+                #expect(worker.families[outcomes]?.samples.reduce(0) { $0 + $1.value } == 5)
+                #expect(worker.families[outcomes]?.samples.filter { $0.labels["result"] == "duplicate" }.reduce(0) { $0 + $1.value } == 1)
+                #expect(worker.sum("appstore_inbox_worker_batch_events") == 5)
+                #expect(worker.count("appstore_inbox_worker_verification_seconds") == 5)
+                #expect(try #require(worker.sum("appstore_inbox_worker_verification_seconds")) > 0)
+                #expect(worker.value("appstore_inbox_statistics_up") == 1)
+                #expect(try #require(worker.value("appstore_inbox_statistics_age_seconds")) < 60)
+                #expect(worker.value("appstore_inbox_database_connections_opened_total", ["pool": "markers"]) == 1)
+                let slots = { state in worker.value("appstore_inbox_database_connections", ["pool": "worker", "state": state]) ?? .nan }
+                #expect(slots("idle") + slots("lent") >= 1)
+                #expect(slots("unanswered") == 0)
+                let known = try #require(worker.value("appstore_inbox_worker_chain_cache_hits_total"))
+                let unknown = try #require(worker.value("appstore_inbox_worker_chain_cache_misses_total"))
+                #expect(known + unknown >= 10 && unknown >= 1)
+                #expect(try await admin.get("/readyz").status == 200)
+                #expect(try await admin.get("/livez").status == 200)
+            }
+        }
+
+        @Test(.enabled(if: Promtool.isInstalled, "promtool (Debian's package prometheus) is not installed"))
+        func `promtool reports no problem in the metrics of either daemon`() async throws {
+            var shop = try Shop()
+            let bodies = try shop.bodies(shop.shortLife())
+            try await Installation.lend { installation in
+                let ingest = try await installation.startIngest()
+                let admin = HTTPClient(port: FreePort.find())
+                _ = try await installation.startWorker(
+                    for: shop,
+                    ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)", "APPSTORE_INBOX_CONCURRENCY": "1"]
+                )
+                _ = try await ingest.client.post(bodies)
+                _ = try await ingest.client.post(Array("{}".utf8))
+                try await installation.books.settled(bodies.count)
+                for client in [ingest.admin, admin] {
+                    #expect(try await Promtool.problems(in: text(of: client)) == "")
+                }
+            }
+        }
+
+        @Test func `broken connections are counted, separately for each pool`() async throws {
+            var shop = try Shop()
+            let bodies = try shop.bodies(shop.shortLife())
+            try await Installation.lend { installation in
+                let ingest = try await installation.startIngest()
+                let admin = HTTPClient(port: FreePort.find())
+                _ = try await installation.startWorker(
+                    for: shop,
+                    ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)", "APPSTORE_INBOX_CONCURRENCY": "1"]
+                )
+                _ = try await ingest.client.post(bodies)
+                try await installation.books.settled(bodies.count)
+                try await installation.books.execute(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND usename IN ('appstore_ingest', 'appstore_worker')
+                    """
+                )
+                // The next use of a connection finds it broken and opens another one.
+                for body in bodies {
+                    try await eventually("the notification is stored") { try await ingest.client.post(body).status == 200 }
+                }
+                try await installation.books.settled(2 * bodies.count)
+                for (client, pool) in [(ingest.admin, "ingest"), (admin, "worker"), (admin, "markers")] {
+                    let labels = ["pool": pool]
+                    try await eventually("connections of \(pool) are lost and opened again") {
+                        let metrics = try ExposedMetrics(try await text(of: client))
+                        let lost = metrics.value("appstore_inbox_database_connections_lost_total", labels) ?? 0
+                        return lost >= 1 && metrics.value("appstore_inbox_database_connections_opened_total", labels) ?? 0 > lost
+                    }
+                }
+            }
+        }
+
+        @Test func `answers to the shop's backend are counted by operation and status`() async throws {
+            try await Installation.lend { installation in
+                let (ingest, api) = try await installation.startIngestWithAPI()
+                let backend = try await installation.makeBackend(api)
+                for user in ["ann", "bob"] { _ = try await backend.makeOrder(user: user, product: "pro.monthly") }
+                #expect(try await backend.send("GET", "/v1/users/ann/entitlements").status == 200)
+                let metrics = try ExposedMetrics(try await text(of: ingest.admin))
+                let orders = ["operation": "POST /v1/orders", "status": "201"]
+                #expect(metrics.value("appstore_inbox_api_answered_total", orders) == 2)
+                #expect(metrics.families["appstore_inbox_api_answered_total"]?.samples.reduce(0) { $0 + $1.value } == 3)
+                #expect(metrics.count("appstore_inbox_api_answer_seconds", ["operation": "POST /v1/orders"]) == 2)
+                #expect(try #require(metrics.sum("appstore_inbox_api_answer_seconds", ["operation": "POST /v1/orders"])) > 0)
+                #expect(try #require(metrics.value("appstore_inbox_database_connections_opened_total", ["pool": "api"])) >= 1)
+            }
+        }
+
+        @Test func `a worker whose admin address is in use reports it and ends`() async throws {
+            let shop = try Shop()
+            try await Installation.lend { installation in
+                let ingest = try await installation.startIngest()
+                let result = try await Program.run(
+                    ["worker"],
+                    settings: [
+                        "APPSTORE_INBOX_DATABASE_URL": installation.database.url(user: "appstore_worker"),
+                        "APPSTORE_INBOX_APPS": shop.app.bundleID,
+                        "APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(ingest.admin.port)",
+                    ]
+                )
+                #expect(result.ending == .exit(1))
+                #expect(result.errors.contains("cannot listen at 127.0.0.1:\(ingest.admin.port): the address is taken"))
+            }
+        }
+
+        private func text(of client: HTTPClient) async throws -> String {
+            let answer = try await client.get("/metrics")
+            #expect(answer.status == 200)
+            #expect(answer.fields["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+            return String(decoding: answer.body, as: UTF8.self)
+        }
+    }
+}
+
+/// Prometheus' checker of the text format and of names.
+private enum Promtool {
+    private static let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/promtool" }
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    static var isInstalled: Bool { path != nil }
+
+    /// The problems that promtool reports; empty when there are none.
+    static func problems(in metrics: String) async throws -> String {
+        let path = try #require(path)
+        return try await blocking {
+            let (process, input, output) = (Process(), Pipe(), Pipe())
+            process.executableURL = URL(filePath: path)
+            process.arguments = ["check", "metrics"]
+            process.standardInput = input
+            process.standardOutput = output
+            process.standardError = output
+            try process.run()
+            try input.fileHandleForWriting.write(contentsOf: Data(metrics.utf8))
+            try input.fileHandleForWriting.close()
+            let found = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            process.waitUntilExit()
+            return process.terminationStatus == 0 ? found : "promtool ended with \(process.terminationStatus): \(found)"
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import EndToEndTesting
+import Foundation
+import Postgres
+import PostgresTesting
+import Testing
+
+extension EndToEnd {
+    /// Daemons whose database has no schema, or that of another release.
+    @Suite struct SchemaWaitTests {
+        @Test func `daemons started on an empty database wait and work after migrate`() async throws {
+            var shop = try Shop()
+            try await Installation.lend { installation in
+                let database = try await TestCluster.shared.makeDatabase()
+                let adminPort = FreePort.find()
+                let ingest = try await installation.startIngest(["APPSTORE_INBOX_DATABASE_URL": database.url(user: "appstore_ingest")])
+                let worker = try await installation.startWorker(
+                    for: shop,
+                    [
+                        "APPSTORE_INBOX_DATABASE_URL": database.url(user: "appstore_worker"),
+                        "APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(adminPort)",
+                    ]
+                )
+                let admin = HTTPClient(port: adminPort)
+                for client in [ingest.admin, admin] {
+                    try await eventually("readyz says what to run") {
+                        let answer = try await client.get("/readyz")
+                        return answer.status == 503 && String(decoding: answer.body, as: UTF8.self).contains("run `appstore-inbox migrate`")
+                    }
+                }
+                #expect(worker.log.components(separatedBy: "the database cannot be used").count == 2, "\(worker.log)")
+
+                let result = try await Program.run(["migrate"], settings: ["APPSTORE_INBOX_DATABASE_URL": database.url()])
+                #expect(result.ending == .exit(0), "\(result.errors)")
+                for client in [ingest.admin, admin] {
+                    try await eventually("ready") { try await client.get("/readyz").status == 200 }
+                }
+                #expect(try await ingest.client.post(try shop.body(try shop.purchases(1)[0])).status == 200)
+                let books = try Books(url: database.url())
+                try await expectApplied(books)
+                await books.close()
+                #expect(try await worker.terminate() == .exit(0))
+                #expect(try await ingest.daemon.terminate() == .exit(0))
+            }
+        }
+
+        @Test func `a raised schema contract stops a running worker until the contract is supported again`() async throws {
+            var shop = try Shop()
+            try await Installation.lend { installation in
+                let books = installation.books
+                let adminPort = FreePort.find()
+                let worker = try await installation.startWorker(
+                    for: shop,
+                    ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(adminPort)"]
+                )
+                let admin = HTTPClient(port: adminPort)
+                try await eventually("ready") { try await admin.get("/readyz").status == 200 }
+
+                try await books.execute("UPDATE appstore.fence SET contract = contract + 1")
+                let body = try shop.body(try shop.purchases(1)[0])
+                try await books.execute("SELECT appstore.receive(\([body]))")
+                try await eventually("readyz says what to do") {
+                    let answer = try await admin.get("/readyz")
+                    return answer.status == 503 && String(decoding: answer.body, as: UTF8.self).contains("update the program")
+                }
+                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 1)
+                #expect(worker.isRunning)
+
+                try await books.execute("UPDATE appstore.fence SET contract = contract - 1")
+                try await expectApplied(books)
+                try await eventually("ready") { try await admin.get("/readyz").status == 200 }
+                #expect(try await worker.terminate() == .exit(0))
+            }
+        }
+
+        private func expectApplied(_ books: Books) async throws {
+            try await eventually("the event is applied") {
+                try await books.value(Int.self, "SELECT count(*) FROM appstore.outcomes WHERE result = 'applied'") == 1
+            }
+        }
+    }
+}

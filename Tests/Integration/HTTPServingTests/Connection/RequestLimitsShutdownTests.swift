@@ -1,0 +1,51 @@
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import HTTPServing
+
+struct RequestLimitsShutdownTests {
+    static let request = "POST / HTTP/1.1\r\nHost: inbox\r\nContent-Length: 5\r\n\r\nhello"
+
+    private func shutDown(_ connection: EmbeddedConnection) {
+        connection.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+    }
+
+    @Test func `an idle connection is closed at once`() throws {
+        let connection = try EmbeddedConnection()
+        shutDown(connection)
+        #expect(connection.isClosed)
+    }
+
+    @Test func `a request that has begun is received and answered before the connection is closed`() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send(String(Self.request.dropLast()))
+        shutDown(connection)
+        try connection.send("o")
+        #expect(try connection.requests() == ["hello"])
+        try connection.answer()
+        #expect(try connection.answers().contains("connection: close"))
+        #expect(connection.isClosed)
+    }
+
+    @Test func `the connection is closed when the grace period ends`() throws {
+        var limits = ConnectionLimits()
+        limits.shutdownGrace = .seconds(3)
+        let connection = try EmbeddedConnection(limits: limits)
+        try connection.send(Self.request)
+        shutDown(connection)
+        connection.advance(by: .milliseconds(2999))
+        #expect(!connection.isClosed)
+        connection.advance(by: .milliseconds(1))
+        #expect(connection.isClosed)
+    }
+
+    @Test func `a new request is refused after shutdown begins`() throws {
+        let connection = try EmbeddedConnection()
+        connection.admission.close()
+        try connection.send(Self.request)
+        let answer = try connection.answers()
+        #expect(answer.hasPrefix("HTTP/1.1 503 "))
+        #expect(answer.contains("retry-after: 1"))
+    }
+}

@@ -1,0 +1,155 @@
+import InboxQueue
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// Workers that die within a step of maintenance, whichever it is.
+@Suite(.timeLimit(.minutes(2)))
+struct MaintenanceInterruptionTests {
+    @Test(arguments: MaintenanceTask.allCases)
+    func `a step that a worker dies in has changed nothing, and the next one goes on to the same end`(task: MaintenanceTask) async throws {
+        let untroubled = try await makeDatabase(for: task)
+        let expected = try await MaintenanceBench.finish(task, in: untroubled)
+        try #require(expected.count > 1, "there is no step between the first and the last")
+
+        let database = try await makeDatabase(for: task)
+        var steps: [MaintenanceTask.Step] = []
+        // After the last one there is nothing to do.
+        for _ in 0...expected.count {
+            let before = try await state(of: database)
+            let lost = try await dieWithin(task, in: database)
+            let after = try await state(of: database)
+            #expect(after == before)
+            #expect(try await database.eventsNotExactlyOnce() == [])
+            let step = try await MaintenanceBench.step(task, in: database)
+            #expect(step == lost, "what was lost is done first")
+            if let step { steps.append(step) }
+        }
+        #expect(steps == expected)
+        let (end, expectedEnd) = (try await state(of: database), try await state(of: untroubled))
+        #expect(end == expectedEnd)
+        #expect(try await database.eventsNotExactlyOnce() == [])
+    }
+
+    /// Takes a step and dies before its commit; returns what the step would have done.
+    private func dieWithin(_ task: MaintenanceTask, in database: TestDatabase) async throws -> MaintenanceTask.Step? {
+        let lost = try await database.withConnection(user: "appstore_worker") { connection in
+            try await connection.execute("BEGIN")
+            let step = try await task.step(on: connection)
+            await #expect(throws: PostgresError.self) {
+                try await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+            }
+            return step
+        }
+        try await MaintenanceBench.awaitEndOfWorkers(database)
+        return lost
+    }
+
+    /// What a step of any task may change, but for times and for what comes of sequences, which do not go back.
+    private func state(of database: TestDatabase) async throws -> [String] {
+        try await database.lines(
+            """
+            SELECT concat_ws(' ', 'bodies', i.tableoid::regclass, count(*),
+                             md5(string_agg(i.source || encode(i.body, 'hex'), ',' ORDER BY i.source, i.body))) AS line
+            FROM appstore.inbox AS i GROUP BY i.tableoid
+            UNION ALL SELECT concat_ws(' ', 'waiting', count(*)) FROM appstore.inbox_queue
+            UNION ALL
+            SELECT concat_ws(' ', 'outcomes', count(*), md5(string_agg(o.event_id || '-' || o.run, ',' ORDER BY o.event_id)))
+            FROM appstore.outcomes AS o
+            UNION ALL
+            SELECT concat_ws(' ', 'history', count(*), md5(string_agg(h.event_id || '-' || h.run, ',' ORDER BY h.event_id, h.run)))
+            FROM appstore.outcome_history AS h
+            UNION ALL SELECT concat_ws(' ', 'contracts', count(*)) FROM appstore.event_contracts
+            UNION ALL SELECT concat_ws(' ', 'seen', count(*)) FROM appstore.seen_notifications
+            UNION ALL
+            SELECT concat_ws(' ', 'calls', c.state, c.reason, c.fallback_event_id IS NOT NULL, count(*)) FROM appstore.outbox AS c
+            GROUP BY c.state, c.reason, c.fallback_event_id IS NOT NULL
+            UNION ALL SELECT concat_ws(' ', 'partition', p.parent, p.partition, p.from_id, p.to_id, p.is_past) FROM appstore.inbox_partitions AS p
+            UNION ALL
+            SELECT concat_ws(' ', 'table', c.relname) FROM pg_class AS c WHERE c.relkind = 'r' AND c.relname LIKE 'aged\\_%'
+            UNION ALL SELECT concat_ws(' ', 'maintenance', m.task, m.event_id, m.kept) FROM appstore.maintenance_state AS m
+            UNION ALL SELECT concat_ws(' ', 'audit', a.action, a.details) FROM appstore.audit_log AS a
+            ORDER BY line
+            """
+        )
+    }
+
+    /// A database in which the task has work for more than one step.
+    private func makeDatabase(for task: MaintenanceTask) async throws -> TestDatabase {
+        let database = try await InboxDatabase.make()
+        try await MaintenanceBench.execute(
+            "UPDATE appstore.retention SET bodies = '30 days', outcomes = '30 days', partition_events = 1000",
+            in: database
+        )
+        switch task {
+        case .preparePartitions:
+            try await partition(database)
+            try await MaintenanceBench.settled(10, result: "applied", age: "5 days", in: database)
+        case .dropPartition:
+            try await partition(database)
+            try await MaintenanceBench.settled(1500, result: "applied", age: "40 days", in: database)
+            let young = "UPDATE appstore.outcomes SET settled_at = now() WHERE event_id IN (10000007, 10000500)"
+            try await MaintenanceBench.execute(young, in: database)
+        case .ageRejectedBodies:
+            try await MaintenanceBench.settled(700, result: "rejected", labels: false, age: "2 days", in: database)
+        case .ageDefaultBodies:
+            try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 90000000)", in: database)
+            try await MaintenanceBench.settled(700, result: "applied", age: "40 days", in: database)
+        case .ageRejectedOutcomes:
+            try await MaintenanceBench.settled(700, result: "rejected", labels: false, age: "40 days", in: database)
+            try await addRuns(database)
+        case .ageDefaultOutcomes:
+            try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 90000000)", in: database)
+            try await MaintenanceBench.settled(700, result: "applied", age: "40 days", in: database)
+            try await MaintenanceBench.execute("DELETE FROM appstore.inbox", in: database)
+            try await addRuns(database)
+        case .ageNotifications:
+            try await MaintenanceBench.seen(40_000, daysAgo: 300, in: database)
+        case .ageCalls:
+            try await addCalls(database)
+        }
+        return database
+    }
+
+    /// Partitions from 10,000,000 on.
+    private func partition(_ database: TestDatabase) async throws {
+        try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 9999999)", in: database)
+        _ = try await MaintenanceBench.finish(.preparePartitions, in: database)
+    }
+
+    /// Every event has run before, and was about a contract.
+    private func addRuns(_ database: TestDatabase) async throws {
+        try await MaintenanceBench.execute(
+            """
+            INSERT INTO appstore.outcome_history SELECT o.*, o.settled_at, 'by_test' FROM appstore.outcomes AS o;
+            UPDATE appstore.outcomes SET run = 2;
+            INSERT INTO appstore.event_contracts (environment, original_transaction_id, event_id)
+            SELECT 'Production', '1', event_id FROM appstore.outcomes;
+            """,
+            in: database
+        )
+    }
+
+    /// Calls that were settled long ago, calls whose deadline has passed, and two whose events are still needed.
+    private func addCalls(_ database: TestDatabase) async throws {
+        try await MaintenanceBench.settled(2, result: "no_effect", age: "2 minutes", in: database)
+        try await MaintenanceBench.execute(
+            """
+            UPDATE appstore.inbox SET source = 'client_receipt', body = convert_to('{"receiptData": "AA=="}', 'UTF8');
+            INSERT INTO appstore.outbox (kind, call_key, bundle_id, event_id, fallback_source, asked_at, deadline_at)
+            SELECT 'verify_receipt', 'awaited ' || event_id, 'b', event_id, 'unanswered_receipt', now() - interval '2 minutes',
+                   now() + interval '1 day'
+            FROM appstore.inbox;
+            INSERT INTO appstore.outbox (kind, call_key, bundle_id, payload, deadline_at, run_at)
+            SELECT 'verify_receipt', 'late ' || n, 'b', '\\x01', now() - interval '2 hours', now() - interval '2 hours'
+            FROM generate_series(1, 3) AS n;
+            INSERT INTO appstore.outbox (kind, call_key, bundle_id, payload, asked_at, deadline_at, state, reason, settled_at)
+            SELECT 'verify_receipt', 'settled ' || n, 'b', '\\x01', now() - interval '90 days', now() - interval '89 days', 'refused', 'x',
+                   now() - interval '40 days'
+            FROM generate_series(1, 700) AS n;
+            """,
+            in: database
+        )
+    }
+}

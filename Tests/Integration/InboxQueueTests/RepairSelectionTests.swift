@@ -1,0 +1,99 @@
+import InboxQueue
+import InboxTesting
+import Postgres
+import PostgresTesting
+import SQL
+import Testing
+
+/// Which events a repair takes.
+struct RepairSelectionTests {
+    /// Events 1 and 2, of which every condition fits only the first.
+    private func makePair() async throws -> TestDatabase {
+        let database = try await InboxDatabase.make()
+        try await MaintenanceBench.execute(
+            """
+            SELECT appstore.receive(ARRAY['\\x01', '\\x02']::bytea[]);
+            DELETE FROM appstore.inbox_queue;
+            INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, notification_type,
+                                           subtype, environment, bundle_id)
+            VALUES (1, 'notification_v2', '2024-03-02', '2024-03-03', 1, 1, 'failed', 'one', 'REFUND', 'A', 'Production', 'com.example.one'),
+                   (2, 'notification_v2', '2024-03-05', '2024-03-06', 1, 1, 'rejected', 'two', 'TEST', 'B', 'Sandbox', 'com.example.two');
+            """,
+            in: database
+        )
+        return database
+    }
+
+    @Test(arguments: [
+        ("result", "failed"), ("reason", "one"), ("notification_type", "REFUND"), ("subtype", "A"), ("environment", "Production"),
+        ("bundle_id", "com.example.one"), ("received_before", "2024-03-05"),
+    ])
+    func `each condition alone keeps what it does not fit`(condition: String, value: String) async throws {
+        let database = try await makePair()
+        let named = "\(condition) => '\(value)'"
+        #expect(
+            try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_events(\(unsafeRaw: named), dry_run => true)") == 1
+        )
+        #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_events(\(unsafeRaw: named))") == 1)
+        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue") == ["1"])
+        #expect(try await database.eventsNotExactlyOnce() == [])
+    }
+
+    @Test func `what was received from an instant on is taken, and not what came before`() async throws {
+        let database = try await makePair()
+        #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_events(received_from => '2024-03-05')") == 1)
+        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue") == ["2"])
+    }
+
+    @Test(arguments: [
+        #"{"result": "failed"}"#, #"{"reason": "one"}"#, #"{"notification_type": "REFUND"}"#, #"{"subtype": "A"}"#,
+        #"{"environment": "Production"}"#, #"{"bundle_id": "com.example.one"}"#, #"{"received_before": "2024-03-05"}"#,
+    ])
+    func `a step keeps to each condition, too`(filter: String) async throws {
+        for (action, question) in [
+            ("requeue", "SELECT string_agg(event_id::text, ',') FROM appstore.inbox_queue"),
+            ("discard", "SELECT string_agg(event_id::text, ',') FROM appstore.outcomes WHERE result = 'discarded'"),
+        ] {
+            let database = try await makePair()
+            let counted = try await database.withConnection(user: "appstore_operator") {
+                try await $0.query(Statement(.repairCount, ["action": action, "filter": JSONText(filter)]))[0].decode(0, as: Int64.self)
+            }
+            #expect(counted == 1)
+            #expect(try await RepairBench.finish(action, filter, in: database) == [1])
+            #expect(try await database.lines("\(unsafeRaw: question)") == ["1"])
+        }
+    }
+
+    @Test(arguments: ["result => 'rejected'", "reason => 'by_test'"])
+    func `older events that have lost their bodies do not hide the younger ones`(condition: String) async throws {
+        let database = try await InboxDatabase.make()
+        try await MaintenanceBench.settled(1200, result: "rejected", labels: false, age: "2 days", in: database)
+        try await MaintenanceBench.settled(5, result: "rejected", age: "1 hour", in: database)
+        _ = try await MaintenanceBench.finish(.ageRejectedBodies, in: database)
+        for limit in ["", ", max_events => 3", ", max_events => NULL"] {
+            let counted = try await MaintenanceBench.asOperator(
+                database,
+                "SELECT appstore.requeue_events(\(unsafeRaw: condition), dry_run => true\(unsafeRaw: limit))"
+            )
+            #expect(counted == (limit.contains("3") ? 3 : 5))
+        }
+        #expect(
+            try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_events(\(unsafeRaw: condition))") == 5
+        )
+        #expect(try await database.lines("SELECT min(event_id) || '-' || max(event_id) FROM appstore.inbox_queue") == ["1201-1205"])
+        // A discard needs no body.
+        #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.discard_events('junk', \(unsafeRaw: condition))") == 1000)
+        #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.discard_events('junk', \(unsafeRaw: condition))") == 200)
+        #expect(try await database.eventsNotExactlyOnce() == [])
+    }
+
+    @Test func `a step passes events that have lost their body`() async throws {
+        let database = try await InboxDatabase.make()
+        try await MaintenanceBench.settled(2500, result: "rejected", labels: false, age: "2 days", in: database)
+        _ = try await MaintenanceBench.finish(.ageRejectedBodies, in: database)
+        try await MaintenanceBench.settled(1100, result: "rejected", age: "1 hour", in: database)
+        #expect(try await RepairBench.finish("requeue", #"{"result": "rejected"}"#, in: database) == [1000, 1100])
+        #expect(try await database.lines("SELECT min(event_id)::text FROM appstore.inbox_queue") == ["2501"])
+        #expect(try await database.eventsNotExactlyOnce() == [])
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// Erasure requests: the name is removed, the amounts stay.
+struct ForgetTests {
+    private let order = ForgetScene.order
+    private let name = ForgetScene.name
+
+    private func amounts(_ ledger: TestLedger) async throws -> [String] {
+        try await ledger.lines(
+            """
+            SELECT concat_ws('|', environment, order_no, status, transaction_id, original_transaction_id, price, currency, paid_at) FROM appstore.orders ORDER BY 1
+            """
+        )
+    }
+
+    @Test func `the name is removed in both environments, and amounts stay`() async throws {
+        try await ForgetScene.with { ledger in
+            let before = try await amounts(ledger)
+            let places = try await ForgetScene.tables(in: ledger)
+            #expect(places == ["client_posts", "contracts", "effects", "inbox_first", "orders", "owner_links", "ownership_claims"])
+            let alias = try await ForgetScene.forget(name, in: ledger)
+            #expect(alias.hasPrefix("forgotten:"))
+            #expect(try await ForgetScene.tables(in: ledger) == [])
+            #expect(try await amounts(ledger) == before)
+            #expect(try await ledger.lines("SELECT count(*)::text FROM appstore.orders WHERE user_id = 'bob'") == ["1"])
+            #expect(
+                try await ledger.lines("SELECT DISTINCT environment::text FROM appstore.orders WHERE user_id = \(alias) ORDER BY 1") == [
+                    "Production", "Sandbox",
+                ]
+            )
+            #expect(
+                try await ledger.lines("SELECT string_agg(convert_from(body, 'UTF8'), ', ' ORDER BY event_id) FROM appstore.inbox") == [
+                    "about 2000, {\"user\":\"bob\"}, no JSON"
+                ]
+            )
+            #expect(
+                try await ledger.lines("SELECT result || '|' || reason FROM appstore.outcomes WHERE event_id = 5")
+                    == ["discarded|forgotten"]
+            )
+            #expect(
+                try await ledger.lines(
+                    "SELECT concat_ws('|', actor, event_ids, note, details ->> 'alias') FROM appstore.audit_log WHERE action = 'forget'"
+                )
+                    == ["appstore_operator|{1,3,5}|request 7 of the DPO|\(alias)"]
+            )
+            #expect(try await ledger.lines("SELECT DISTINCT coalesce(note, '') FROM appstore.owner_links WHERE user_id = \(alias)") == [""])
+            #expect(try await ledger.database.eventsNotExactlyOnce() == [])
+        }
+    }
+
+    @Test func `later notifications are merged into the contract without the name`() async throws {
+        try await ForgetScene.with { ledger in
+            let alias = try await ForgetScene.forget(name, in: ledger)
+            try await ledger.put(
+                Charge("1003", onDay: 60),
+                Charge("1000", onDay: 0, token: order).with {
+                    $0.signedDay = 61; $0.revocationDay = 61
+                },
+                Charge("1004", onDay: 90).with {
+                    $0.environment = "Sandbox"; $0.contract = "1002"
+                }
+            )
+            #expect(try await ForgetScene.tables(in: ledger) == [])
+            #expect(
+                try await ledger.lines(
+                    "SELECT concat_ws('|', user_id, current_transaction_id) FROM appstore.contracts WHERE original_transaction_id = '1000'"
+                )
+                    == ["\(alias)|1003"]
+            )
+            #expect(
+                try await ledger.lines("SELECT status FROM appstore.orders WHERE order_no = \(order) AND environment = 'Production'") == [
+                    "refunded"
+                ]
+            )
+            // Another user can still become the owner of the contract.
+            try await ledger.run("SELECT appstore.link_owner('Production', '1000', 'carol')", as: "appstore_operator")
+            #expect(try await ledger.lines("SELECT user_id FROM appstore.contracts WHERE original_transaction_id = '1000'") == ["carol"])
+            await #expect(throws: PostgresError.self) { try await ledger.makeOrder(order, user: name) }
+            #expect(try await ForgetScene.tables(in: ledger) == [])
+        }
+    }
+
+    @Test func `deriving the renamed ledger again changes nothing`() async throws {
+        try await ForgetScene.with { ledger in
+            _ = try await ForgetScene.forget(name, in: ledger)
+            let renamed = try await ledger.lines("SELECT appstore.state_digest('Production') || appstore.state_digest('Sandbox')")
+            for environment in ["Production", "Sandbox"] {
+                try await ledger.run(
+                    """
+                    SELECT appstore.derive_ledger(\(environment)::appstore.environment, ARRAY(SELECT transaction_id FROM appstore.transactions WHERE environment = \(environment)::appstore.environment),
+                                                 ARRAY(SELECT original_transaction_id FROM appstore.contracts WHERE environment = \(environment)::appstore.environment))
+                    """
+                )
+            }
+            #expect(try await ledger.lines("SELECT appstore.state_digest('Production') || appstore.state_digest('Sandbox')") == renamed)
+        }
+    }
+
+    @Test func `forgetting again, by name or alias, changes nothing`() async throws {
+        try await ForgetScene.with { ledger in
+            let alias = try await ForgetScene.forget(name, in: ledger)
+            let digest = try await ledger.lines("SELECT appstore.state_digest('Production')")
+            #expect(try await ForgetScene.forget(alias, in: ledger) == alias)
+            #expect(try await ForgetScene.forget(name, in: ledger) == "", "there is nothing of this name")
+            #expect(try await ledger.lines("SELECT appstore.state_digest('Production')") == digest)
+            #expect(try await ledger.lines("SELECT count(*)::text FROM appstore.inbox") == ["3"])
+        }
+    }
+
+    @Test func `a note that contains the user id is refused, and only an operator may forget`() async throws {
+        try await ForgetScene.with { ledger in
+            let error = await #expect(throws: PostgresError.self) {
+                try await ledger.run("SELECT appstore.forget(\(name), \("erasure for " + name))", as: "appstore_operator")
+            }
+            #expect(error?.sqlState?.rawValue == "22023")
+            for role in ["appstore_worker", "appstore_backend", "appstore_api", "appstore_viewer", "appstore_ingest"] {
+                await #expect(throws: PostgresError.self) { try await ledger.run("SELECT appstore.forget(\(name))", as: role) }
+            }
+        }
+    }
+}

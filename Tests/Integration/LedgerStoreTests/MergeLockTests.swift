@@ -1,0 +1,141 @@
+import AppStore
+import FoundationEssentials
+import InboxTesting
+import Ledger
+import LedgerStore
+import LedgerTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// Concurrent batches with common contracts.
+struct MergeLockTests {
+    /// Waits until `count` sessions of workers wait for a lock in this database.
+    private func awaitWaiting(_ count: Int, on connection: Connection) async throws {
+        let waiting: Statement = """
+            SELECT FROM pg_stat_activity
+            WHERE datname = current_database() AND usename = 'appstore_worker' AND wait_event_type = 'Lock'
+            """
+        while try await connection.query(waiting).count < count { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    /// Disables the lock timeout: a slow test must not look like a deadlock.
+    private func liftLockTimeout(_ ledger: LedgerFixture) async throws {
+        try await ledger.database.withConnection { connection in
+            try await connection.runScript(
+                """
+                DO $$ BEGIN
+                    EXECUTE format('ALTER ROLE appstore_worker IN DATABASE %I SET lock_timeout = 0', current_database());
+                END $$
+                """
+            )
+        }
+    }
+
+    /// Each batch moves an order from a charge that the other batch has locked.
+    @Test(.timeLimit(.minutes(1))) func `two batches about one contract do not deadlock`() async throws {
+        try await LedgerFixture.with { ledger in
+            try await liftLockTimeout(ledger)
+            let token = UUID()
+            let renewal = Facts.Charge("1001", onDay: 30, token: token)
+            let purchase = Facts.Charge("1002", onDay: 0, token: token)
+            try await ledger.createOrder(token, user: "anna")
+            try await ledger.merge(renewal, renewals: [Facts.subscription("1000", signedDate: Facts.day(30), status: .active)])
+
+            let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
+            let observer = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
+            try await holder.runScript("BEGIN; SELECT FROM appstore.orders WHERE order_no = '\(token.uuidString)' FOR UPDATE")
+            async let first: Void = ledger.merge(
+                purchase,
+                renewals: [Facts.subscription("1000", signedDate: Facts.day(1), status: .active)]
+            )
+            try await awaitWaiting(1, on: observer)
+            async let second: Void = ledger.merge(
+                renewal.with { ($0.signedDay, $0.revocationDay) = (40, 39) },
+                purchase.with { $0.signedDay = 41 },
+                renewals: [Facts.subscription("1000", signedDate: Facts.day(41), status: .active)]
+            )
+            try await awaitWaiting(2, on: observer)
+            try await holder.runScript("COMMIT")
+            // A deadlock would fail one of them.
+            _ = try await (first, second)
+            #expect(try await ledger.orders() == ["1001 anna refunded period", "1002 anna paid token"])
+            await holder.close()
+            await observer.close()
+        }
+    }
+
+    /// The lock of a contract serializes its batches. A batch that discovers late that it needs a contract which another one holds
+    /// does not wait: it rolls back, and is repeated.
+    @Test(.timeLimit(.minutes(1)), arguments: [("1000", false), ("2000", true)])
+    func `a batch that moves an order of a locked contract rolls back and is repeated`(contract: String, isRepeated: Bool) async throws {
+        try await LedgerFixture.with { ledger in
+            try await liftLockTimeout(ledger)
+            let token = UUID()
+            let renewal = Facts.Charge("1001", onDay: 30, token: token)
+            let purchase = Facts.Charge("1002", onDay: 0, token: token).with { $0.contract = contract }
+            try await ledger.createOrder(token, user: "anna")
+            try await ledger.merge(renewal)
+
+            let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
+            let observer = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
+            try await holder.runScript("BEGIN; SELECT FROM appstore.orders WHERE order_no = '\(token.uuidString)' FOR UPDATE")
+            async let first = ledger.mergeRepeating(purchase)
+            try await awaitWaiting(1, on: observer)
+            async let second = ledger.mergeRepeating(renewal.with { ($0.signedDay, $0.revocationDay) = (40, 39) })
+            try await awaitWaiting(2, on: observer)
+            try await holder.runScript("COMMIT")
+            let repeats = try await [first, second]
+            #expect((repeats[0] > 0, repeats[1]) == (isRepeated, 0))
+            let orders = try await ledger.orders()
+            // A purchase makes its user the owner of its own contract only.
+            #expect(orders == ["1001 \(isRepeated ? "-" : "anna") refunded period", "1002 anna paid token"])
+            await holder.close()
+            await observer.close()
+        }
+    }
+
+    /// The lock of a contract protects the orders that its own charges pay, and no others.
+    @Test(.timeLimit(.minutes(1))) func `a renewal waits for a batch that withdraws another contract's payment of its token`() async throws
+    {
+        try await LedgerFixture.with { ledger in
+            try await liftLockTimeout(ledger)
+            let token = UUID()
+            let payer = Facts.Charge("2000", onDay: 0, token: token).with { $0.contract = "2000" }
+            let known = Facts.subscription("1000", signedDate: Facts.day(0), status: .active)
+            try await ledger.createOrder(token, user: "anna")
+            try await ledger.merge(payer, Facts.Charge("1000", onDay: 0), renewals: [known])
+            let observer = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
+            let (starts, start) = AsyncStream.makeStream(of: Void.self)
+            async let renewal: Void = {
+                for await _ in starts { break }
+                let register = Facts.subscription("1000", signedDate: Facts.day(30), status: .active)
+                try await ledger.merge(Facts.Charge("1001", onDay: 30, token: token), renewals: [register])
+            }()
+            let shared = try ledger.events([payer.with { ($0.ownership, $0.signedDay) = (.familyShared, 40) }])
+            try await ledger.pool.withTransaction { transaction in
+                _ = try await LedgerMerger.merge(BatchFold(shared), in: transaction)
+                start.finish()
+                try await awaitWaiting(1, on: observer)
+            }
+            try await renewal
+            #expect(try await ledger.orders() == ["1000 anna paid period", "1001 anna paid token"])
+            await observer.close()
+        }
+    }
+}
+
+extension LedgerFixture {
+    /// Merges a charge as a batch of its own until it succeeds. Returns the number of repetitions after conflicts.
+    fileprivate func mergeRepeating(_ charge: Facts.Charge) async throws -> Int {
+        var repeats = 0
+        while true {
+            do {
+                try await merge(charge)
+                return repeats
+            } catch let error as PostgresError where error.sqlState == .deadlockDetected {
+                repeats += 1
+            }
+        }
+    }
+}

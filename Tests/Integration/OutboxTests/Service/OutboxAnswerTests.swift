@@ -1,0 +1,190 @@
+import AppStore
+import InboxTesting
+import Postgres
+import PostgresTesting
+import StoreSimulator
+import StoreSimulatorServer
+import StrictJSON
+import Synchronization
+import Testing
+
+@testable import Outbox
+
+/// Calls that a simulated verifyReceipt answers or ends over HTTP.
+@Suite(.timeLimit(.minutes(3)))
+struct OutboxAnswerTests {
+    @Test func `an answer becomes an event of the inbox, byte for byte`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        let call = try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call answered") }
+        #expect(try await scene.calls() == ["answered 1 f"])
+        #expect(try await scene.answers() == ["verify_receipt \(call) 1"])
+        var expected = try Simulated.answer()
+        expected.requestDate = Simulated.now
+        let body = JSONSerializer.serialize(expected.json)
+        let stored = try await scene.database.lines("SELECT encode(body, 'hex') FROM appstore.inbox WHERE source = 'verify_receipt'")
+        #expect(stored == [body.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()])
+        #expect(try scene.attempts("answered") == 1)
+        await scene.server.stop()
+    }
+
+    @Test func `a receipt of the sandbox is sent to the sandbox`() async throws {
+        let scene = try await OutboxScene(Simulated.store(.sandbox))
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call answered") }
+        #expect(scene.server.received.map(\.host) == [.production, .sandbox])
+        #expect(try await scene.calls() == ["answered 1 f"])
+        await scene.server.stop()
+    }
+
+    @Test func `hosts that name each other are asked once each`() async throws {
+        let scene = try await OutboxScene(Simulated.store(last: .otherHost))
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call refused") }
+        #expect(scene.server.received.map(\.host) == [.production, .sandbox])
+        #expect(try await scene.calls() == ["refused status_21008 1 f"])
+        await scene.server.stop()
+    }
+
+    @Test func `the secret that Apple knows is found among two`() async throws {
+        var scene = try await OutboxScene(Simulated.store(.sandbox, secrets: ["new"]))
+        scene.secrets = ["old", "new"]
+        try await scene.call()
+        try await scene.running { [scene] in await scene.log.lines(with: "call answered") }
+        #expect(scene.server.received.map(\.password) == ["old", "old", "new"])
+        #expect(try await scene.calls() == ["answered 1 f"])
+        await scene.server.stop()
+    }
+
+    @Test func `a final status ends a call with a warning that names the status`() async throws {
+        let scene = try await OutboxScene(Simulated.store(last: .status(.accountNotFound)))
+        let call = try await scene.call()
+        let lines = Captured()
+        try await scene.running { lines.set(await scene.log.lines(with: "call refused")) }
+        #expect(lines.value == ["warning: call refused outbox.call=\(call) outbox.kind=verify_receipt outbox.reason=status_21010"])
+        #expect(try await scene.calls() == ["refused status_21010 1 f"])
+        #expect(try await scene.answers() == [] && scene.attempts("refused") == 1)
+        await scene.server.stop()
+    }
+
+    @Test func `status 21002 is tried three times`() async throws {
+        let scene = try await OutboxScene(Simulated.store(last: .status(.malformedReceiptData)))
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call refused") }
+        #expect(scene.server.received.count == 3)
+        #expect(try await scene.calls() == ["refused status_21002 3 f"])
+        #expect(try scene.attempts("postponed") == 2)
+        await scene.server.stop()
+    }
+
+    @Test func `temporary failures are retried`() async throws {
+        let steps: [VerifyReceiptScript.Step] = [
+            .status(.temporarilyUnavailable), .status(.init(rawValue: 21150), isRetryable: true), .page(status: 503), .page(),
+            .busy(retryAfter: "0"), .redirect(to: "http://localhost:1/"), .answer.by(.cut(after: 20)), .answer.by(.reset),
+        ]
+        let scene = try await OutboxScene(Simulated.store(steps: steps))
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call answered") }
+        #expect(scene.server.received.count == steps.count + 1)
+        #expect(try await scene.calls() == ["answered \(steps.count + 1) f"])
+        let reasons = scene.log.lines.compactMap { $0.contains("call postponed") ? $0.split(separator: "=").last.map(String.init) : nil }
+        let expected = [
+            "status_21005", "status_21150", "http_503", "answer_malformed", "http_429", "http_302", "connection_failed",
+            "connection_failed",
+        ]
+        #expect(reasons == expected)
+        await scene.server.stop()
+    }
+
+    @Test func `an answer that the inbox cannot hold is refused`() async throws {
+        let scene = try await OutboxScene(Simulated.store(last: .large(5 * 1024 * 1024)))
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call refused") }
+        #expect(try await scene.calls() == ["refused answer_too_large 1 f"])
+        await scene.server.stop()
+    }
+
+    @Test func `an answer that the inbox does not accept is not retried`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        _ = try await scene.database.withConnection { connection in
+            try await connection.execute("ALTER TABLE appstore.inbox ADD CHECK (source <> 'verify_receipt')")
+        }
+        try await scene.call()
+        try await scene.running { await scene.log.lines(with: "call refused") }
+        #expect(scene.server.received.count == 1)
+        #expect(try await scene.calls() == ["refused answer_not_taken 1 f"])
+        #expect(await scene.log.lines(with: "error: the inbox does not accept an answer").count == 1)
+        await scene.server.stop()
+    }
+
+    @Test func `a call whose event has no body any more is refused without a request`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        _ = try await scene.open(key: "gone", event: 4711)
+        _ = try await scene.open(key: "none", event: nil, payload: [1])
+        try await scene.running { await scene.log.lines(with: "call refused", count: 2) }
+        #expect(scene.server.received == [])
+        #expect(try await scene.calls() == ["refused receipt_gone 1 f", "refused receipt_gone 1 f"])
+        await scene.server.stop()
+    }
+
+    @Test func `a call past its deadline is given up after one more attempt`() async throws {
+        let scene = try await OutboxScene(Simulated.store(last: .status(.temporarilyUnavailable)))
+        let call = try await scene.call(timeLimit: .zero)
+        let lines = Captured()
+        try await scene.running { lines.set(await scene.log.lines(with: "call given up")) }
+        #expect(lines.value == ["warning: call given up outbox.call=\(call) outbox.kind=verify_receipt outbox.reason=status_21005"])
+        #expect(scene.server.received.count == 1)
+        #expect(try await scene.calls() == ["given_up status_21005 1 f"])
+        #expect(try scene.attempts("given_up") == 1)
+        await scene.server.stop()
+    }
+
+    @Test func `an answer must have the kind of its call as source, and a body that fits the inbox`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        let webhook = try await scene.open("webhook", key: "1", payload: [1])
+        let call = try await scene.call()
+        let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
+        let store = OutboxStore(pool: pool)
+        let body = Array("{}".utf8)
+        let tooLarge = [UInt8](repeating: 0x20, count: 4 * 1024 * 1024 + 1)
+        func refused(_ call: LeasedCall, _ source: String, _ body: [UInt8]) async {
+            let error = await #expect(throws: PostgresError.self) { try await store.settle(call, .answer(source: source, body: body)) }
+            #expect(error?.code == .sql && error?.isRetryable == false)
+        }
+        let other = try #require(try await store.lease("webhook", of: [Simulated.bundleID], atMost: 1, for: .seconds(60)).first)
+        await refused(other, "webhook", body)
+        await refused(other, "verify_receipt", body)
+        let leased = try #require(try await store.lease("verify_receipt", of: [Simulated.bundleID], atMost: 1, for: .seconds(60)).first)
+        await refused(leased, "notification_v2", body)
+        await refused(leased, "verify_receipt", tooLarge)
+        #expect(other.callID == webhook && leased.callID == call)
+        #expect(try await scene.calls() == ["open 0 t", "open 0 t"])
+        #expect(try await scene.answers() == [])
+        // A call without a lease accepts no answer.
+        try await store.release(leased)
+        #expect(try await store.settle(leased, .answer(source: "verify_receipt", body: body)) == false)
+        await pool.close()
+        await scene.server.stop()
+    }
+
+    @Test func `an operator can repeat a call`() async throws {
+        let scene = try await OutboxScene(Simulated.store(steps: [.status(.notAuthenticated)]))
+        let call = try await scene.call()
+        try await scene.running {
+            await scene.log.lines(with: "call refused")
+            _ = try await scene.database.withConnection(user: "appstore_operator") { connection in
+                try await connection.execute("SELECT appstore.repeat_call(\(call), 'Apple was wrong')")
+            }
+            await scene.log.lines(with: "call answered")
+        }
+        #expect(try await scene.calls() == ["answered 1 f"])
+        await scene.server.stop()
+    }
+}
+
+/// Lines that a closure has found.
+private final class Captured: Sendable {
+    private let lines = Mutex<[String]>([])
+    var value: [String] { lines.withLock(\.self) }
+    func set(_ value: [String]) { lines.withLock { $0 = value } }
+}

@@ -1,0 +1,144 @@
+import InboxQueue
+import OpenSSL
+import Postgres
+import Testing
+
+/// Commands of the shop and of operators, and maintenance.
+extension PlanCase {
+    static let selling: [PlanCase] = [
+        .statement("create_order", as: "appstore_backend") { "SELECT appstore.create_order(\("user \($0)"), 'p')" },
+        .statement("create_order that a charge names", as: "appstore_backend") {
+            "SELECT appstore.create_order(\("user \($0)"), 'p', \(PlanScene.token($0 + PlanScene.unordered)))"
+        },
+        .statement("link_owner", as: "appstore_backend") {
+            "SELECT appstore.link_owner('Production', \("\($0)"), \("new user \($0)"))"
+        },
+        .statement("consumption_answered", as: "appstore_backend") { "SELECT appstore.consumption_answered('Production', \("\($0)"))" },
+        .statement("api_create_order", as: "appstore_api") {
+            "SELECT result FROM appstore.api_create_order(\(keyHash($0)), \("user \($0)"), 'p', NULL::uuid, NULL::text)"
+        },
+        .statement("api_link_owner", as: "appstore_api") {
+            "SELECT appstore.api_link_owner(\(keyHash($0)), 'Production', \("\($0)"), \("newer user \($0)"))"
+        },
+    ]
+
+    static let asking: [PlanCase] = [
+        .statement("api_key", as: "appstore_api") { "SELECT key_id FROM appstore.api_key(\(keyHash($0)))" },
+        .statement("api_event", as: "appstore_api") { "SELECT result FROM appstore.api_event(\(keyHash($0)), \(Int64($0)), false)" },
+        .statement("api_event with its submission", as: "appstore_api") {
+            "SELECT submission FROM appstore.api_event(\(keyHash($0)), \(Int64($0)), true)"
+        },
+        .statement("api_entitlements", as: "appstore_api") {
+            "SELECT active FROM appstore.api_entitlements(\(keyHash($0)), 'Production', \("user \($0)"))"
+        },
+        .statement("api_subscription", as: "appstore_api") {
+            "SELECT active FROM appstore.api_subscription(\(keyHash($0)), 'Production', \("\($0)"))"
+        },
+        .statement("api_receipt_charges", as: "appstore_api") {
+            "SELECT owner FROM appstore.api_receipt_charges(\(keyHash($0)), 'Production', \(["\($0)"]), \("user \($0)"))"
+        },
+        .statement("api_receipt_question", as: "appstore_api") {
+            "SELECT is_open FROM appstore.api_receipt_question(\(keyHash($0)), \("2 \($0)"))"
+        },
+        .statement("entitlements of a user", as: "appstore_backend") {
+            "SELECT active FROM appstore.entitlements WHERE environment = 'Production' AND user_id = \("user \($0)")"
+        },
+        .statement("timeline", as: "appstore_viewer") { "SELECT what FROM appstore.timeline('Production', \("\($0)"))" },
+        .statement("inbox_status of an event", as: "appstore_viewer") {
+            "SELECT state FROM appstore.inbox_status WHERE event_id = \(Int64($0))"
+        },
+    ]
+
+    static let repairing: [PlanCase] = [
+        .statement("requeue of an event", as: "appstore_operator") { "SELECT appstore.requeue_event(\(Int64($0)))" },
+        .statement("discard of an event", as: "appstore_operator") {
+            "SELECT appstore.discard_event(\(Int64(PlanScene.waiting + $0)), 'by test')"
+        },
+        PlanCase("requeue step", as: "appstore_operator", of: 1000, entries: 8, pages: 20, warmUps: 0) { pool, _ in
+            try await take(1000, by: step("requeue", note: nil), in: pool)
+        },
+        PlanCase("discard step", as: "appstore_operator", of: 1000, entries: 8, pages: 20, warmUps: 0) { pool, _ in
+            try await take(1000, by: step("discard", note: "by test"), in: pool)
+        },
+        // An incident: the wanted events arrived last.
+        PlanCase("requeue by result", as: "appstore_operator", of: 1000, entries: 8, pages: 20, before: incident(1), warmUps: 0) {
+            pool,
+            _ in
+            try await take(1000, by: "SELECT appstore.requeue_events(result => 'unhandled')", in: pool)
+        },
+        PlanCase("count by outcome", as: "appstore_operator", of: 1000, entries: 8, pages: 20, before: incident(2), warmUps: 0) {
+            pool,
+            _ in
+            try await take(1000, by: "SELECT appstore.requeue_events(result => 'unhandled', dry_run => true)", in: pool)
+        },
+        PlanCase("discard by outcome", as: "appstore_operator", of: 1000, entries: 8, pages: 40, warmUps: 0) { pool, _ in
+            try await take(1000, by: "SELECT appstore.discard_events('by test', result => 'unhandled')", in: pool)
+        },
+        // Counts up to ten thousand rows of a kind.
+        PlanCase(
+            "inbox_statistics",
+            as: "appstore_worker",
+            entries: 31_000,
+            pages: 10_000,
+            before: "VACUUM appstore.inbox_queue"
+        ) { pool, _ in
+            _ = try await pool.withConnection { try await $0.query("SELECT ready FROM appstore.inbox_statistics()") }
+        },
+        .statement("forget", as: "appstore_operator") { "SELECT alias FROM appstore.forget(\("user \($0)"))" },
+    ]
+
+    /// The hash of a customer's key, which permits everything.
+    static func keyHash(_ customer: Int) -> [UInt8] { Digest.sha256(Array("\(customer)".utf8)) }
+
+    /// The next thousand failed events.
+    private static func step(_ action: String, note: String?) -> Statement {
+        """
+        SELECT s.events FROM appstore.repair_step(
+            \(action), jsonb_populate_record(NULL::appstore.repair_filter, '{"result": "failed"}'), \(note)) AS s
+        """
+    }
+
+    /// Expects a repair to change, or count, this many events.
+    private static func take(_ count: Int64, by statement: Statement, in pool: ConnectionPool) async throws {
+        let taken = try await pool.withConnection { try await $0.query(statement).first?.decode(0, as: Int64.self) }
+        #expect(taken == count, "\(statement.sql)")
+    }
+
+    /// Makes the nth thousand of events from the end unhandled.
+    private static func incident(_ nth: Int) -> String {
+        """
+        UPDATE appstore.outcomes SET result = 'unhandled', reason = 'by_test', settled_at = now()
+        WHERE event_id > \(1_000_020_000 - nth * 1000) AND event_id <= \(1_000_021_000 - nth * 1000);
+        """
+    }
+
+    static let ageing: [PlanCase] = [
+        PlanCase("age rejected bodies", as: "appstore_worker", of: 500, entries: 10) { pool, _ in
+            try await take(.ageRejectedBodies, in: pool)
+        },
+        PlanCase("age rejected outcomes", as: "appstore_worker", of: 500, entries: 10) { pool, _ in
+            try await take(.ageRejectedOutcomes, in: pool)
+        },
+        PlanCase("age bodies in the net", as: "appstore_worker", of: 500, entries: 10) { pool, _ in
+            try await take(.ageDefaultBodies, in: pool)
+        },
+        PlanCase("age outcomes", as: "appstore_worker", of: 500, entries: 10) { pool, _ in try await take(.ageDefaultOutcomes, in: pool) },
+        PlanCase("prepare partitions", as: "appstore_worker") { pool, _ in try await take(.preparePartitions, in: pool) },
+        // The last case: it drops the bodies of all customers.
+        PlanCase(
+            "drop a partition",
+            as: "appstore_worker",
+            of: 20_000,
+            entries: 3,
+            pages: 5,
+            before: "UPDATE appstore.retention SET bodies = '30 days'",
+            warmUps: 0
+        ) { pool, _ in
+            try await take(.dropPartition, in: pool)
+        },
+    ]
+
+    private static func take(_ task: MaintenanceTask, in pool: ConnectionPool) async throws {
+        _ = try await pool.withConnection { try await task.step(on: $0) }
+    }
+}

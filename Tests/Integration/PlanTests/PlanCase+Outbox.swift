@@ -1,0 +1,82 @@
+import InboxQueue
+import LedgerStore
+import Postgres
+
+@testable import Outbox
+
+/// Settling calls while many others wait.
+extension PlanCase {
+    static let calling: [PlanCase] = [
+        settlement("answer_call", by: .answer(source: "verify_receipt", body: Array("an answer".utf8))),
+        settlement("end_call", by: .refuse(reason: "by_test")),
+        settlement("postpone_call", by: .postpone(reason: "by_test", by: .seconds(3600))),
+        PlanCase("release_call", as: "appstore_worker", of: 10, pages: 200, before: longDue) { pool, keys in
+            let store = OutboxStore(pool: pool)
+            for call in try await lease(keys.count, from: store) { try await store.release(call) }
+        },
+        PlanCase("expire_calls", as: "appstore_worker", of: 50, before: aged) { pool, _ in
+            let rows = try await pool.withConnection { try await MaintenanceTask.ageCalls.step(on: $0)?.rows } ?? 0
+            guard rows >= 3 else { throw WrongCount(found: rows) }
+        },
+        // Counts up to ten thousand rows.
+        PlanCase("outbox_statistics", as: "appstore_worker", entries: 11_500, pages: 11_500) { pool, _ in
+            _ = try await pool.withConnection { try await $0.query(OutboxStatistics.statement) }
+        },
+        PlanCase("fallback from answers", as: "appstore_worker", of: 10, pages: 200, before: answered) { pool, keys in
+            let answers = keys.map { firstAnswer + Int64($0) }
+            try await pool.withTransaction { try await OutboundFallback.fallBack(from: answers, in: $0) }
+            let used = try await pool.withConnection { connection in
+                try await connection.query(
+                    "SELECT call_id FROM appstore.outbox WHERE answer_event_id = ANY (\(answers)) AND fallback_event_id IS NOT NULL"
+                )
+            }
+            guard used.count == keys.count else { throw WrongCount(found: used.count) }
+        },
+    ]
+
+    /// Leases ten calls and settles each with this verdict.
+    private static func settlement(_ name: String, by verdict: CallRules.Verdict) -> PlanCase {
+        PlanCase(name, as: "appstore_worker", of: 10, pages: 200, before: longDue) { pool, keys in
+            let store = OutboxStore(pool: pool)
+            for call in try await lease(keys.count, from: store) {
+                guard try await store.settle(call, verdict) else { throw WrongCount(found: 0) }
+            }
+        }
+    }
+
+    private static func lease(_ count: Int, from store: OutboxStore) async throws -> [LeasedCall] {
+        let calls = try await store.lease("verify_receipt", of: ["a", "b"], atMost: count, for: .seconds(120))
+        guard calls.count == count else { throw WrongCount(found: calls.count) }
+        return calls
+    }
+
+    /// Makes ten calls, with an unused fallback, due for longer than any other. Bodies of the first hundred may be gone.
+    private static let longDue = """
+        UPDATE appstore.outbox
+        SET run_at = now() - interval '1 day', is_leased = false, fallback_source = 'unanswered_receipt'
+        WHERE call_id = ANY (ARRAY(
+            SELECT call_id FROM appstore.outbox WHERE state = 'open' AND fallback_event_id IS NULL
+            ORDER BY event_id <= 100, call_id LIMIT 10));
+        """
+
+    /// Three calls whose fallback is to be used, three to be given up and three to be deleted.
+    private static let aged = """
+        UPDATE appstore.outbox SET asked_at = now() - interval '1 hour', fallback_source = 'unanswered_receipt'
+        WHERE call_id = ANY (ARRAY(
+            SELECT call_id FROM appstore.outbox WHERE state = 'open' AND fallback_event_id IS NULL
+            ORDER BY event_id <= 100, call_id LIMIT 3));
+        UPDATE appstore.outbox SET deadline_at = now() - interval '2 hours', run_at = now() - interval '2 hours'
+        WHERE call_id = ANY (ARRAY(SELECT call_id FROM appstore.outbox WHERE state = 'open' ORDER BY call_id DESC LIMIT 3));
+        UPDATE appstore.outbox SET settled_at = now() - interval '31 days'
+        WHERE call_id = ANY (ARRAY(SELECT call_id FROM appstore.outbox WHERE state = 'answered' ORDER BY call_id DESC LIMIT 3));
+        """
+
+    /// The answer about customer 7 is the seventh event after this one.
+    private static let firstAnswer: Int64 = 5_000_000_000
+
+    /// Every answered call has its answer, and an unused fallback.
+    private static let answered = """
+        UPDATE appstore.outbox SET answer_event_id = \(firstAnswer) + event_id, fallback_source = 'unanswered_receipt'
+        WHERE state = 'answered' AND answer_event_id IS NULL;
+        """
+}

@@ -1,0 +1,111 @@
+import Foundation
+import InboxTesting
+import Postgres
+import PostgresTesting
+
+/// A database with many customers. Customer 7 has contract, charge, event, order and user 7, and so on.
+enum PlanScene {
+    /// Added to the number of orders that a charge names and the shop did not make.
+    static let unordered = 1_000_000
+    /// Added to the ids of events that wait for another attempt; added twice to the ids of waiting events of which some are due.
+    static let waiting = 2_000_000_000
+
+    /// The order number that ``fill(_:in:)`` gives a customer.
+    static func token(_ customer: Int) -> UUID {
+        let digits = String(customer)
+        return UUID(uuidString: "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits) ?? UUID()
+    }
+
+    /// A database without customers, whose partitions are ready and whose first partition gets no more events.
+    static func make() async throws -> TestDatabase {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection { connection in
+            try await connection.runScript(
+                """
+                UPDATE appstore.retention SET bodies = '30 days', outcomes = '60 days';
+                SELECT setval('appstore.inbox_event_id', 10000001);
+                """
+            )
+        }
+        return database
+    }
+
+    /// Inserts customers with these numbers.
+    static func fill(_ customers: ClosedRange<Int>, in database: TestDatabase) async throws {
+        let script = script.replacing("customers(n)", with: "generate_series(\(customers.lowerBound), \(customers.upperBound)) AS c(n)")
+        try await database.withConnection { try await $0.runScript(script) }
+    }
+
+    private static let script = """
+        INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
+            purchase_date, expires_date, signed_date, payload_hash, first_signed_date, first_token, app_account_token, period_no,
+            is_subscription, order_no)
+        SELECT 'Production', n::text, n::text, 'b', 'p', 'Auto-Renewable Subscription', '2026-01-02', '2026-02-01', '2026-01-02', '\\x01',
+               '2026-01-02', no(n + 1000000), no(n + 1000000), no(n + 2000000), true, no(n + 1000000)
+        FROM customers(n);
+        INSERT INTO appstore.orders (environment, order_no, user_id, product_id, ordered_at)
+        SELECT 'Production', no(n), 'user ' || n, 'pro.monthly', '2026-01-01' FROM customers(n);
+        INSERT INTO appstore.orders (environment, order_no, status, period_no, transaction_id, original_transaction_id, paid_at)
+        SELECT 'Production', no(n + 1000000), 'paid', no(n + 2000000), n::text, n::text, '2026-01-02' FROM customers(n);
+        INSERT INTO appstore.contracts (environment, original_transaction_id, user_id, bundle_id, product_id, product_type, status, will_renew,
+            current_transaction_id, current_period_start, current_period_end, access_until, renewal_status, auto_renew_status,
+            renewal_signed_date, renewal_hash)
+        SELECT 'Production', n::text, 'user ' || n, 'b', 'p', 'Auto-Renewable Subscription', 1, true, n::text, '2026-01-02', '2026-02-01',
+               '2026-02-01', 1, 1, '2026-01-01', '\\x01'
+        FROM customers(n);
+        INSERT INTO appstore.ownership_claims (environment, original_transaction_id, kind, source_id, user_id, effective_at)
+        SELECT 'Production', n::text, 'client', n::text, 'user ' || n, '2026-01-02' FROM customers(n);
+        INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor)
+        SELECT 'Production', n::text, '2026-01-02', 'user ' || n, 'by_test' FROM customers(n);
+        INSERT INTO appstore.client_posts (environment, original_transaction_id, user_id, is_receipt, transaction_id, received_at, event_id)
+        SELECT 'Production', n::text, 'user ' || n, k = 1, CASE k WHEN 0 THEN n::text END, '2026-01-02', n
+        FROM customers(n), generate_series(0, 1) AS k;
+        INSERT INTO appstore.refund_requests (environment, notification_uuid, kind, transaction_id, original_transaction_id, signed_date)
+        SELECT 'Production', gen_random_uuid(), 'asked', n::text, n::text, '2026-01-03' FROM customers(n);
+        INSERT INTO appstore.consumption_obligations (environment, transaction_id, original_transaction_id, asked_at, due_at)
+        SELECT 'Production', n::text, n::text, '2026-01-03', '2026-01-03 12:00' FROM customers(n);
+        INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id, user_id)
+        SELECT gen_random_uuid(), 'Production', 'granted', n::text, n, '2026-01-02', n::text, n::text, 'user ' || n FROM customers(n);
+        INSERT INTO appstore.v1_renewals (environment, original_transaction_id, bundle_id, provenance, auto_renew_status, stated_at,
+                                              fact_hash)
+        SELECT 'Production', n::text, 'b', 'v1', 1, '2026-01-01', '\\x01' FROM customers(n);
+        INSERT INTO appstore.event_contracts (environment, original_transaction_id, event_id)
+        SELECT 'Production', n::text, n FROM customers(n);
+        INSERT INTO appstore.outbox (kind, call_key, bundle_id, event_id, deadline_at, run_at, state, settled_at)
+        SELECT 'verify_receipt', k || ' ' || n, 'b', n, now() + interval '1 day', now() + interval '1 hour',
+               CASE k WHEN 1 THEN 'open' ELSE 'answered' END, CASE k WHEN 2 THEN now() END
+        FROM customers(n), generate_series(1, 2) AS k;
+        INSERT INTO appstore.seen_notifications (environment, notification_uuid, first_event_id)
+        SELECT 'Production', gen_random_uuid(), n FROM customers(n);
+
+        INSERT INTO appstore.inbox (event_id, source, received_at, body)
+        SELECT n + k * 2000000000, CASE WHEN k = 0 THEN 'client_transaction' ELSE 'notification_v2' END, now() - interval '90 days',
+               convert_to('{"user": "user ' || n || '"}', 'UTF8')
+        FROM customers(n), generate_series(0::bigint, 2) AS k
+        UNION ALL
+        SELECT 1000000000 + n, 'notification_v2', now() - interval '90 days', '\\x01' FROM customers(n);
+        INSERT INTO appstore.inbox_queue (event_id, run_at, attempts, bytes)
+        SELECT n + k * 2000000000, now() + CASE WHEN k = 2 AND n % 100 = 0 THEN interval '0' ELSE interval '1 day' END, 1, 20
+        FROM customers(n), generate_series(1::bigint, 2) AS k;
+        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, environment,
+                                       original_transaction_id)
+        SELECT n, 'client_transaction', now() - interval '90 days', now() - interval '90 days' + n * interval '1 second', 2, 1,
+               (CASE n % 2 WHEN 0 THEN 'rejected' ELSE 'failed' END)::appstore.result, 'by_test',
+               CASE n % 2 WHEN 0 THEN NULL ELSE 'Production' END, CASE n % 2 WHEN 0 THEN NULL ELSE n::text END
+        FROM customers(n)
+        UNION ALL
+        SELECT e + n, 'notification_v2', now() - interval '90 days', now() - interval '90 days', 1, 1, 'applied', NULL, 'Production', NULL
+        FROM customers(n), (VALUES (3000000), (1000000000)) AS t (e);
+        INSERT INTO appstore.outcome_history
+        SELECT o.event_id, o.source, o.received_at, o.settled_at, 1, 1, 'failed', 'by_test', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+               now() - interval '90 days', 'by_test'
+        FROM appstore.outcomes AS o WHERE o.run = 2 AND o.event_id IN (SELECT n FROM customers(n));
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids) SELECT now(), 'by_test', 'requeue', ARRAY[n] FROM customers(n);
+        INSERT INTO appstore.api_keys (name, key_hash, environments, verbs)
+        SELECT 'k', sha256(convert_to(n::text, 'UTF8')), '{Production}',
+               '{orders:create,transactions:submit,receipts:submit,events:read,entitlements:read,subscriptions:read,contracts:link}'
+        FROM customers(n);
+        """.replacing(#/no\(n( \+ [0-9]+)?\)/#) { match in
+            "('00000000-0000-4000-8000-' || lpad((n\(match.output.1 ?? ""))::text, 12, '0'))::uuid"
+        }
+}

@@ -1,0 +1,150 @@
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// Each role connects and can use only its own privileges.
+struct RoleTests {
+    /// One statement for each kind of action.
+    enum Action: String, CaseIterable, Sendable {
+        case receive = "SELECT appstore.receive('{}')"
+        case readBodies = "SELECT body FROM appstore.inbox"
+        case storeBody = "INSERT INTO appstore.inbox (source, received_at, body) VALUES ('notification_v2', now(), '\\x01')"
+        case changeBody = "UPDATE appstore.inbox SET body = '\\x02'"
+        case dropBody = "DELETE FROM appstore.inbox"
+        case claim = "SELECT FROM appstore.inbox_queue FOR UPDATE SKIP LOCKED"
+        case emptyQueue = "DELETE FROM appstore.inbox_queue"
+        case changeRun = "UPDATE appstore.inbox_queue SET run = 7"
+        case settle =
+            "SELECT appstore.settle('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
+        case writeOutcome =
+            "INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result) VALUES (1, 's', now(), now(), 1, 1, 'applied')"
+        case unsettle = "DELETE FROM appstore.outcomes"
+        case readOutcomes = "SELECT FROM appstore.outcomes"
+        case readStatus = "SELECT FROM appstore.inbox_status"
+        case readLedger = "SELECT FROM appstore.orders"
+        case answerCall = "UPDATE appstore.outbox SET state = 'answered'"
+        case forgetNotifications = "DELETE FROM appstore.seen_notifications"
+        case changeLedger = "UPDATE appstore.transactions SET price = 0"
+        case forgetEffects = "DELETE FROM appstore.effects"
+        case changeAudit = "DELETE FROM appstore.audit_log"
+        case requeue = "SELECT appstore.requeue_events(result => 'failed')"
+        case repairInside = "SELECT appstore.repair_outcomes('requeue', '{}', now(), '0', NULL, NULL)"
+        case createOrder = "SELECT appstore.create_order('user', 'product')"
+        case derive = "SELECT appstore.derive_ledger('Production', '{}', '{}')"
+        case timeline = "SELECT appstore.timeline('Production', '1')"
+        case readEntitlements = "SELECT FROM appstore.entitlements"
+        case readRequests = "SELECT FROM appstore.consumption_requests"
+        case readUnmatched = "SELECT FROM appstore.unmatched"
+        // The privilege is checked before the first row.
+        case answerRequest = "SELECT appstore.consumption_answered('Production', '1') WHERE false"
+        case digest = "SELECT appstore.state_digest('Production')"
+        case repairInSteps = "SELECT appstore.repair_step('discard', ROW('failed', NULL, NULL, NULL, NULL, NULL, NULL, NULL), 'x')"
+        case repairAll = "CALL appstore.requeue_all(result => 'failed')"
+        case age = "SELECT appstore.expire('rejected_bodies')"
+        case ageNotifications = "SELECT appstore.expire_notifications()"
+        case dropPartition = "SELECT appstore.drop_aged_partition()"
+        case preparePartitions = "SELECT appstore.prepare_partitions()"
+        case storeAnySource = "SELECT appstore.store('verify_receipt', '{}')"
+        case changeAges = "UPDATE appstore.retention SET bodies = '90 days'"
+        case readMaintenance = "SELECT FROM appstore.maintenance_state"
+        case forget = "SELECT appstore.forget('nobody')"
+        case makeTable = "CREATE TABLE appstore.mine ()"
+        case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
+        case makeTemporary = "CREATE TABLE public.mine ()"
+    }
+
+    static let allowed: [(role: String, actions: Set<Action>)] = [
+        ("appstore_ingest", [.receive]),
+        (
+            "appstore_worker",
+            [
+                .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readLedger, .changeLedger, .readUnmatched,
+                .age, .ageNotifications, .dropPartition, .preparePartitions,
+            ]
+        ),
+        (
+            "appstore_operator",
+            [
+                .readOutcomes, .readStatus, .readLedger, .requeue, .timeline, .readEntitlements, .readRequests, .readUnmatched,
+                .answerRequest, .repairInSteps, .repairAll, .changeAges, .readMaintenance, .forget, .digest,
+            ]
+        ),
+        (
+            "appstore_viewer",
+            [
+                .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .digest,
+                .readMaintenance,
+            ]
+        ),
+        ("appstore_backend", [.createOrder, .readEntitlements, .readRequests, .answerRequest]),
+    ]
+
+    @Test(arguments: allowed)
+    func `a role can do only what it was granted`(role: String, actions: Set<Action>) async throws {
+        let database = try await InboxDatabase.make()
+        for action in Action.allCases {
+            let refusal = try await database.withConnection(user: role) { connection -> PostgresError? in
+                do {
+                    try await connection.execute("\(unsafeRaw: action.rawValue)")
+                    return nil
+                } catch let error as PostgresError {
+                    return error
+                }
+            }
+            if actions.contains(action) {
+                #expect(refusal == nil, "\(role) may \(action)")
+            } else {
+                // 42501 insufficient_privilege; 25006 where the role is read-only.
+                let states = ["42501", "25006"]
+                #expect(states.contains(refusal?.sqlState?.rawValue ?? "was allowed"), "\(role) must not \(action)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("appstore_ingest", "statement_timeout", "5s"), ("appstore_ingest", "idle_in_transaction_session_timeout", "5s"),
+        ("appstore_worker", "statement_timeout", "30s"), ("appstore_worker", "lock_timeout", "2s"),
+        ("appstore_backend", "statement_timeout", "5s"), ("appstore_viewer", "default_transaction_read_only", "on"),
+    ])
+    func `timeouts belong to the role`(role: String, parameter: String, value: String) async throws {
+        let database = try await InboxDatabase.make()
+        let found = try await database.withConnection(user: role) { connection in
+            try await connection.query("SELECT current_setting(\(parameter)) AS value").first?.decode("value", as: String.self)
+        }
+        #expect(found == value)
+    }
+
+    @Test(arguments: ["appstore_ingest", "appstore_worker", "appstore_operator", "appstore_backend", "appstore_api"])
+    func `each role runs at READ COMMITTED, whatever the database's default is`(role: String) async throws {
+        let database = try await InboxDatabase.make()
+        let name = try await database.lines("SELECT quote_ident(current_database())")[0]
+        try await database.withConnection {
+            try await $0.runScript("ALTER DATABASE \(name) SET default_transaction_isolation = 'repeatable read'")
+        }
+        let level = try await database.withConnection(user: role) { connection in
+            try await connection.query("SELECT current_setting('transaction_isolation')")[0].decode(0, as: String.self)
+        }
+        #expect(level == "read committed")
+    }
+
+    @Test func `a worker has a TCP user timeout of 30 seconds`() async throws {
+        let database = try await InboxDatabase.make()
+        let connection = try await Connection.open(ConnectionOptions(database.tcpURL(user: "appstore_worker")), logger: .silent)
+        let rows = try await connection.query("SELECT current_setting('tcp_user_timeout') AS value")
+        let found = try rows.first?.decode("value", as: String.self)
+        await connection.close()
+        // In milliseconds, the kernel's unit.
+        #expect(found == "30000")
+    }
+
+    @Test func `only notifications can be received, whatever source the caller names`() async throws {
+        let database = try await InboxDatabase.make()
+        await #expect(throws: PostgresError.self) {
+            try await database.withConnection(user: "appstore_ingest") { connection in
+                try await connection.execute("SELECT appstore.receive(\([[UInt8]]([[1]])), 'api_answer')")
+            }
+        }
+        #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox") == ["0"])
+    }
+}

@@ -1,0 +1,112 @@
+import InboxTesting
+import Postgres
+import PostgresTesting
+import SQL
+import Schema
+import Testing
+
+/// Functions, views and privileges, which are replaced when they differ.
+struct SchemaDefinitionTests {
+    private static func answer(_ value: Int) -> String {
+        "CREATE FUNCTION appstore.answer() RETURNS integer LANGUAGE sql AS 'SELECT \(value)';"
+    }
+
+    @Test func `a changed file is applied, and objects that no file creates are dropped`() async throws {
+        let database = try await InboxDatabase.make()
+        let manifest = SchemaManifest()
+        #expect(try await database.migrate(manifest.defining(Self.answer(1))).isRedefined)
+        #expect(try await database.lines("SELECT appstore.answer()::text") == ["1"])
+        // The result has another type, which CREATE OR REPLACE does not permit.
+        let other = "CREATE FUNCTION appstore.answer() RETURNS text LANGUAGE sql AS $$SELECT 'two'$$;"
+        #expect(try await database.migrate(manifest.defining(other)).isRedefined)
+        #expect(try await database.lines("SELECT appstore.answer()") == ["two"])
+        #expect(try await database.migrate(manifest).isRedefined)
+        #expect(try await database.lines("SELECT to_regprocedure('appstore.answer()') IS NULL || ''") == ["true"])
+        #expect(try await database.differences().isEmpty)
+    }
+
+    @Test func `functions and views may name objects of later files`() async throws {
+        let database = try await InboxDatabase.make()
+        let early = "CREATE FUNCTION appstore.early() RETURNS integer LANGUAGE sql AS 'SELECT v.answer FROM appstore.test_view AS v';"
+        var manifest = SchemaManifest().defining(early, name: "functions/test/early").defining(Self.answer(3))
+        manifest.views.append(SchemaFile(name: "views/test", text: "CREATE VIEW appstore.test_view AS SELECT appstore.answer() AS answer;"))
+        try await database.migrate(manifest)
+        #expect(try await database.lines("SELECT appstore.early()::text") == ["3"])
+        try await database.migrate()
+        #expect(try await database.differences().isEmpty)
+    }
+
+    @Test(arguments: [
+        "CREATE FUNCTION appstore.wrong() RETURNS integer LANGUAGE sql AS 'SELECT nothing FROM appstore.nowhere';",
+        "CREATE FUNCTION appstore.wrong() RETURNS integer LANGUAGE plpgsql AS 'BEGIN RETURN; END';",
+    ])
+    func `a function with an invalid body is refused by name, and nothing changes`(text: String) async throws {
+        let database = try await InboxDatabase.make()
+        let error = await #expect(throws: PostgresError.self) { try await database.migrate(SchemaManifest().defining(text)) }
+        #expect(error?.message.contains("appstore.wrong()") == true, "\(error.map(String.init(describing:)) ?? "")")
+        #expect(try await database.differences().isEmpty)
+        #expect(try await database.migrate().isEmpty)
+    }
+
+    @Test func `a file with an error is named`() async throws {
+        let database = try await InboxDatabase.make()
+        let error = await #expect(throws: SchemaError.self) { try await database.migrate(SchemaManifest().defining("CREATE NONSENSE")) }
+        #expect(error?.code == .fileFailed)
+        #expect(error?.description.hasPrefix("functions/test/mine: ") == true)
+    }
+
+    @Test(arguments: [
+        ("DROP FUNCTION appstore.admits", "missing: function appstore.admits(integer)"),
+        ("DROP FUNCTION appstore.schema_fingerprint", "missing: function appstore.schema_fingerprint()"),
+        ("ALTER FUNCTION appstore.admits RESET search_path", "different: function appstore.admits(integer)"),
+        ("GRANT DELETE ON appstore.inbox TO appstore_viewer", "different: privileges of appstore_viewer"),
+        ("GRANT EXECUTE ON FUNCTION appstore.admits TO PUBLIC", "unknown: privileges of PUBLIC"),
+        ("ALTER VIEW appstore.failed SET (security_barrier = true)", "different: view appstore.failed"),
+    ])
+    func `a manual change is reported and undone`(script: String, line: String) async throws {
+        let database = try await InboxDatabase.make()
+        try await database.run(script)
+        let differences = try await database.differences()
+        #expect(differences.contains(line), "\(differences)")
+        #expect(try await database.migrate().isRedefined)
+        #expect(try await database.differences().isEmpty)
+    }
+
+    @Test(arguments: [
+        ("DROP INDEX appstore.audit_log_by_event", "missing: index appstore.audit_log_by_event"),
+        ("ALTER TABLE appstore.audit_log ALTER COLUMN note SET NOT NULL", "different: table appstore.audit_log"),
+        ("CREATE INDEX mine ON appstore.audit_log (note)", "unknown: index appstore.mine"),
+    ])
+    func `a manual change of a table is reported and left alone`(script: String, line: String) async throws {
+        let database = try await InboxDatabase.make()
+        try await database.run(script)
+        #expect(try await database.differences() == [line])
+        #expect(try await database.migrate().isEmpty)
+        #expect(try await database.differences() == [line])
+    }
+
+    @Test func `a foreign view on the schema is named before anything is dropped`() async throws {
+        let database = try await InboxDatabase.make()
+        try await database.run("CREATE VIEW public.my_report AS SELECT event_id FROM appstore.failed")
+        let manifest = SchemaManifest().defining(Self.answer(1))
+        let error = await #expect(throws: SchemaError.self) { try await database.migrate(manifest) }
+        #expect(error?.code == .hasDependents)
+        #expect(error?.description.contains("public.my_report") == true, "\(error?.description ?? "")")
+        #expect(try await database.differences().isEmpty)
+    }
+
+    @Test func `prepared statements still work after all definitions are replaced`() async throws {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection(user: "appstore_ingest") { ingest in
+            let store: Statement = "SELECT event_id FROM appstore.receive(\([[UInt8]]([[1]]))) AS event_id"
+            for round in 1...3 {
+                // PostgreSQL keeps the plan from the sixth time on.
+                for _ in 1...6 { try await ingest.execute(store) }
+                let changes = try await database.migrate(SchemaManifest().defining(Self.answer(round)))
+                #expect(changes.isRedefined)
+            }
+            try await ingest.execute(store)
+        }
+        #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox") == ["19"])
+    }
+}

@@ -1,0 +1,103 @@
+import AppStore
+import FoundationEssentials
+import HTTPServingTesting
+import InboxTesting
+import Postgres
+import PostgresTesting
+import StrictJSON
+import Testing
+
+@testable import ShopAPI
+
+/// Entitlements, subscriptions and owners.
+@Suite(.timeLimit(.minutes(2)))
+struct ContractTests {
+    @Test func `a contract is returned, with its owner once linked`() async throws {
+        try await RunningAPI.run { api in
+            let key = try await api.makeKey()
+            try await api.database.addCharge("70")
+            let before = try await api.exchange("GET", "/v1/subscriptions/70", key: key).json()
+            #expect((before["user"], before["product"]?.text) == (.null, "pro.monthly"))
+            #expect((before["active"], before["environment"]?.text) == (.bool(true), "Production"))
+            #expect(before["until"]?.text?.hasSuffix("Z") == true)
+            let link = try await api.exchange("PUT", "/v1/contracts/70/owner", key: key, json: #"{"user":"ann"}"#)
+            #expect(link.status == 200)
+            #expect(try link.json()["user"]?.text == "ann")
+            #expect(try await api.exchange("GET", "/v1/subscriptions/70", key: key).json()["user"]?.text == "ann")
+            let links = try await api.database.lines("SELECT user_id || ' ' || actor || ' ' || note FROM appstore.owner_links")
+            #expect(links == ["ann appstore_api key \(key.id)"])
+        }
+    }
+
+    @Test(arguments: ["71", "70%00", "%20"])
+    func `an unknown contract is not found`(contract: String) async throws {
+        try await RunningAPI.run { api in
+            let key = try await api.makeKey()
+            try await api.database.addCharge("70")
+            #expect(try await api.exchange("GET", "/v1/subscriptions/\(contract)", key: key).problem == "no-such-contract")
+            let link = try await api.exchange("PUT", "/v1/contracts/\(contract)/owner", key: key, json: #"{"user":"ann"}"#)
+            #expect((link.status, link.problem) == (404, "no-such-contract"))
+            #expect(try await api.exchange("GET", "/v1/subscriptions/70?environment=Sandbox", key: key).status == 404)
+        }
+    }
+
+    @Test(arguments: ["ann", "a/b", "a%2Fb", "Zoë", "a+b c", "%", "日本", String(repeating: "x", count: 255)])
+    func `a user in the path is decoded once`(user: String) async throws {
+        try await RunningAPI.run { api in
+            let key = try await api.makeKey()
+            try await api.database.addCharge("70")
+            try await api.database.change("SELECT appstore.link_owner('Production', '70', \(user))")
+            let encoded = user.utf8.map { byte in
+                let digits = String(byte, radix: 16)
+                return "%" + (digits.count == 1 ? "0" : "") + digits
+            }.joined()
+            let json = try await api.exchange("GET", "/v1/users/\(encoded)/entitlements", key: key).json()
+            #expect(json["user"]?.text == user)
+            #expect(json["entitlements"]?.elements.count == 1)
+        }
+    }
+
+    @Test func `an invalid user is refused`() async throws {
+        try await RunningAPI.run { api in
+            let key = try await api.makeKey()
+            for user in [String(repeating: "x", count: 256), "a%00b"] {
+                let answer = try await api.exchange("GET", "/v1/users/\(user)/entitlements", key: key)
+                #expect((answer.status, answer.problem) == (400, "invalid-parameter"))
+                #expect(try answer.json()["parameter"]?.text == "user")
+            }
+            for user in ["%", "%f", "%zz", "%ff", "a%c3"] {
+                let answer = try await api.exchange("GET", "/v1/users/\(user)/entitlements", key: key)
+                #expect((answer.status, answer.problem) == (400, "malformed-path"), "\(user)")
+            }
+            #expect(try await api.exchange("GET", "/v1/users//entitlements", key: key).problem == "not-found")
+        }
+    }
+
+    @Test func `an unknown user has no entitlements`() async throws {
+        try await RunningAPI.run { api in
+            let answer = try await api.exchange("GET", "/v1/users/unknown/entitlements", key: try await api.makeKey())
+            #expect(answer.status == 200)
+            #expect(try answer.json()["entitlements"] == .array([]))
+            #expect(answer.headers["cache-control"] == "no-store")
+        }
+    }
+
+    @Test func `a purchase that does not expire has no end`() async throws {
+        try await RunningAPI.run { api in
+            let key = try await api.makeKey()
+            try await api.database.addCharge("70")
+            try await api.database.withConnection { connection in
+                try await connection.execute(
+                    "UPDATE appstore.transactions SET product_type = 'Non-Consumable', is_subscription = false, expires_date = NULL"
+                )
+                try await connection.execute("SELECT appstore.derive_ledger('Production', ARRAY['70'], ARRAY['70'])")
+                try await connection.execute("SELECT appstore.link_owner('Production', '70', 'ann')")
+            }
+            let json = try await api.exchange("GET", "/v1/users/ann/entitlements", key: key).json()
+            #expect(json["entitlements"]?.elements.map { $0["active"] } == [.bool(true)])
+            #expect(json["entitlements"]?.elements.map { $0["until"] } == [.null])
+            let contract = try await api.exchange("GET", "/v1/subscriptions/70", key: key).json()
+            #expect((contract["active"], contract["until"]) == (.bool(true), .null))
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import AppStore
+import InboxTesting
+import OpenSSL
+import Postgres
+import PostgresTesting
+import Testing
+
+@testable import ShopAPI
+
+struct KeyTests {
+    private func makeKey() -> APIKey {
+        var generator = SystemRandomNumberGenerator()
+        return APIKey(using: &generator)
+    }
+
+    @Test func `a key has 256 random bits and a prefix for secret scanners`() throws {
+        let keys = (0..<100).map { _ in makeKey() }
+        #expect(Set(keys.map(\.text)).count == 100)
+        for key in keys {
+            #expect(key.text.hasPrefix("asinbox_"))
+            #expect(Base64URL.decode(Array(key.text.utf8.dropFirst(8)))?.count == 32)
+            #expect(APIKey(key.text)?.hash == Digest.sha256(Array(key.text.utf8)))
+        }
+    }
+
+    @Test(arguments: ["", "asinbox_", "asinbox_AAAA", "asinbox_" + String(repeating: "A", count: 44), String(repeating: "A", count: 43)])
+    func `malformed text is not a key`(text: String) {
+        #expect(APIKey(text) == nil)
+    }
+
+    @Test func `the description of a key does not contain it`() {
+        let key = makeKey()
+        #expect(!"\(key) \([key])".contains(key.text))
+    }
+
+    @Test func `the register stores only the hash and does not return it`() async throws {
+        let (database, key) = (try await InboxDatabase.make(), makeKey())
+        try await database.withConnection(user: "appstore_operator") { connection in
+            let register = KeyRegister(connection)
+            let keyID = try await register.add(
+                key,
+                name: "shop",
+                bundleIDs: ["com.example.a"],
+                environments: [.production],
+                verbs: [.createOrders, .readEvents]
+            )
+            let entry = try #require(try await register.entries().first)
+            #expect((entry.keyID, entry.name) == (keyID, "shop"))
+            #expect((entry.bundleIDs, entry.environments) == (["com.example.a"], ["Production"]))
+            #expect(entry.verbs == ["orders:create", "events:read"])
+            #expect((entry.lastUsedAt, entry.revokedAt) == (nil, nil))
+            await #expect(throws: PostgresError.self) { try await connection.query("SELECT key_hash FROM appstore.api_keys") }
+        }
+        let kept = try await database.lines("SELECT encode(key_hash, 'hex') FROM appstore.api_keys")
+        #expect(kept == [key.hash.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()])
+        let audit = try await database.lines("SELECT action || ' ' || note || ' ' || details::text || actor FROM appstore.audit_log")
+        #expect(audit.count == 1)
+        #expect(audit.first?.hasPrefix("make_api_key shop ") == true)
+    }
+
+    @Test func `a key is revoked once, and an unknown number is named in the error`() async throws {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection(user: "appstore_operator") { connection in
+            let register = KeyRegister(connection)
+            let keyID = try await register.add(makeKey(), name: "a", bundleIDs: nil, environments: [.sandbox], verbs: [.readEvents])
+            #expect(try await register.revoke(keyID))
+            #expect(try await !register.revoke(keyID))
+            #expect(try await register.entries().first?.revokedAt != nil)
+            let error = await #expect(throws: PostgresError.self) { try await register.revoke(keyID + 1) }
+            #expect(error?.message == "there is no key \(keyID + 1)")
+        }
+        #expect(try await database.lines("SELECT count(*)::text FROM appstore.audit_log WHERE action = 'revoke_api_key'") == ["1"])
+    }
+
+    @Test(arguments: ["appstore_api", "appstore_ingest", "appstore_worker", "appstore_viewer", "appstore_backend"])
+    func `only an operator makes or revokes keys`(role: String) async throws {
+        let (database, key) = (try await InboxDatabase.make(), makeKey())
+        try await database.withConnection(user: role) { connection in
+            let register = KeyRegister(connection)
+            await #expect(throws: PostgresError.self) {
+                try await register.add(key, name: "a", bundleIDs: nil, environments: [.sandbox], verbs: [.readEvents])
+            }
+            await #expect(throws: PostgresError.self) { try await register.revoke(1) }
+        }
+    }
+
+    @Test func `the table has the verbs of the program`() async throws {
+        let database = try await InboxDatabase.make()
+        let check = try await database.lines(
+            "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'api_keys_verbs_are_known'"
+        )
+        let text = try #require(check.first)
+        for verb in Verb.allCases { #expect(text.contains("'\(verb.rawValue)'::text")) }
+        #expect(text.split(separator: "::text,").count == Verb.allCases.count)
+    }
+
+    @Test func `the role of the API may call its functions and nothing else`() async throws {
+        let database = try await InboxDatabase.make()
+        let functions = try await database.lines(
+            """
+            SELECT p.proname::text FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+            WHERE n.nspname = 'appstore' AND has_function_privilege('appstore_api', p.oid, 'EXECUTE') ORDER BY p.proname::text COLLATE "C"
+            """
+        )
+        let own = [
+            "admits", "api_create_order", "api_entitlements", "api_event", "api_key", "api_link_owner", "api_receipt_charges",
+            "api_receipt_question", "api_submit_receipt", "api_submit_transaction", "api_subscription",
+        ]
+        #expect(functions == own)
+        let readable = try await database.lines(
+            """
+            SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+            WHERE n.nspname = 'appstore' AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
+              AND (CASE WHEN c.relkind = 'S' THEN has_sequence_privilege('appstore_api', c.oid, 'USAGE, SELECT, UPDATE')
+                        ELSE has_table_privilege('appstore_api', c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE')
+                          OR has_any_column_privilege('appstore_api', c.oid, 'SELECT, INSERT, UPDATE') END)
+            ORDER BY c.relname
+            """
+        )
+        // The schema checks of a daemon.
+        #expect(readable == ["fence", "schema_history"])
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import InboxTesting
+import Ledger
+import Postgres
+import PostgresTesting
+import Testing
+
+/// A rule of the ledger that is broken on purpose.
+struct Mutation: Sendable, CustomTestStringConvertible {
+    /// The change that breaks the rule.
+    enum Change: Sendable {
+        /// Replaces text in an SQL function.
+        case function(String, says: String, insteadOf: String)
+        /// A trigger that changes each updated row of the transactions' register.
+        case trigger(String)
+        /// A trigger that changes each row inserted into the named table.
+        case insertion(String, String)
+        /// Changes the facts of an event before the merge.
+        case facts(@Sendable (inout EventFacts) -> Void)
+        /// Forged receipts count as genuine.
+        case forgedReceipts
+    }
+
+    /// The rule as it should be.
+    let rule: String
+    let change: Change
+
+    var testDescription: String { rule }
+
+    /// The function does not contain the text: the mutation must be updated.
+    struct TextNotFound: Error {
+        let function: String
+        let text: String
+    }
+
+    func apply(to database: TestDatabase) async throws {
+        try await database.withConnection { connection in
+            switch change {
+            case .function(let name, let wrong, let right):
+                let rows = try await connection.query(
+                    """
+                    SELECT pg_get_functiondef(p.oid) FROM pg_catalog.pg_proc AS p
+                    WHERE p.pronamespace = 'appstore'::regnamespace AND p.proname = \(name)
+                    """
+                )
+                let definition = try #require(rows.first).decode(0, as: String.self)
+                guard definition.contains(right) else { throw TextNotFound(function: name, text: right) }
+                try await connection.runScript(definition.replacingOccurrences(of: right, with: wrong))
+            case .trigger(let body):
+                try await connection.runScript(
+                    """
+                    CREATE FUNCTION public.corrupt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \(body); RETURN new; END $$;
+                    CREATE TRIGGER corrupt BEFORE UPDATE ON appstore.transactions FOR EACH ROW EXECUTE FUNCTION public.corrupt();
+                    """
+                )
+            case .insertion(let table, let body):
+                try await connection.runScript(
+                    """
+                    CREATE FUNCTION public.corrupt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \(body); RETURN new; END $$;
+                    CREATE TRIGGER corrupt BEFORE INSERT ON appstore.\(table) FOR EACH ROW EXECUTE FUNCTION public.corrupt();
+                    """
+                )
+            case .facts, .forgedReceipts: break
+            }
+        }
+    }
+
+    var acceptsForgedReceipts: Bool {
+        guard case .forgedReceipts = change else { return false }
+        return true
+    }
+
+    /// The step with the facts of the broken rule.
+    func corrupt(_ step: LedgerFixture.Step) -> LedgerFixture.Step {
+        guard case .facts(let corrupt) = change, case .event(var facts) = step else { return step }
+        corrupt(&facts)
+        return .event(facts)
+    }
+}

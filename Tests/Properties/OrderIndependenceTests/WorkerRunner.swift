@@ -1,0 +1,118 @@
+import AppStoreVerification
+import Foundation
+import Glibc
+import InboxQueue
+import InboxTesting
+import Interpretation
+import LivesTesting
+import Logging
+import Postgres
+import PostgresTesting
+import Randomness
+import Worker
+
+/// Runs real workers until the inbox is empty.
+struct WorkerRunner {
+    let ledger: LedgerFixture
+    let verifier: Verifier
+    let receipts: ReceiptVerifier
+    let logger: Logger
+
+    /// Runs one service without faults, and the commands beside it.
+    func work(batchesAtOnce: Int, while commands: [LifeCommand]) async throws {
+        try await withService(batchesAtOnce: batchesAtOnce, batchEvents: 25) {
+            for command in commands { try await ledger.retrying { try await ledger.run(command) } }
+            try await untilEmpty {}
+        }
+    }
+
+    /// Runs services that are cancelled at work and whose connections the server terminates. Returns how many connections were terminated
+    /// in a
+    /// batch.
+    func work(batchesAtOnce: Int, while commands: [LifeCommand], crashing generator: inout SeededGenerator) async throws -> Int {
+        var crashes = 0
+        let pieces = Shuffling.batches(of: commands, upTo: max(1, commands.count / 4), using: &generator)
+        for piece in pieces {
+            let batchEvents = Int.random(in: 1...20, using: &generator)
+            try await withService(batchesAtOnce: batchesAtOnce, batchEvents: batchEvents) {
+                for command in piece {
+                    try await ledger.retrying { try await ledger.run(command) }
+                    crashes += try await terminateConnections()
+                }
+            }
+        }
+        try await withService(batchesAtOnce: batchesAtOnce, batchEvents: 30) {
+            var rounds = 0
+            try await untilEmpty {
+                rounds += 1
+                if rounds < 20 { crashes += try await terminateConnections() }
+            }
+        }
+        return crashes
+    }
+
+    /// Runs a service with its own pool while `body` runs, then cancels it.
+    private func withService(batchesAtOnce: Int, batchEvents: Int, _ body: () async throws -> Void) async throws {
+        let pool = try ledger.database.pool(user: "appstore_worker")
+        let processor = EventProcessor(verifier: verifier, receipts: receipts, legacy: .lives)
+        var configuration = EventQueue<EventProcessor.Prepared>.Configuration()
+        configuration.batchEvents = batchEvents
+        let queue = EventQueue(
+            pool: pool,
+            configuration: configuration,
+            logger: logger,
+            prepare: processor.prepare,
+            merge: processor.merge
+        )
+        let service = WorkerService(
+            queue: queue,
+            configuration: .init(concurrency: batchesAtOnce),
+            logger: logger,
+            heartbeat: .init(beat: { _ in }, finish: { _ in })
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await service.run() }
+            do {
+                try await body()
+            } catch {
+                group.cancelAll()
+                throw error
+            }
+            group.cancelAll()
+        }
+        await pool.close()
+    }
+
+    /// Terminates the workers' busy connections.
+    private func terminateConnections() async throws -> Int {
+        try await ledger.database.lines(
+            """
+            SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
+            WHERE datname = current_database() AND usename = 'appstore_worker' AND state <> 'idle'
+            """
+        ).count
+    }
+
+    /// Polls until every event has its outcome.
+    private func untilEmpty(_ meanwhile: () async throws -> Void) async throws {
+        let deadline = ContinuousClock.now + .seconds(120)
+        while try await ledger.shop.withConnection({ try await $0.query("SELECT FROM appstore.inbox_queue LIMIT 1") }).count > 0 {
+            guard ContinuousClock.now < deadline else { throw DrainTimeout() }
+            try await meanwhile()
+            await pauseBriefly()
+        }
+    }
+
+    /// Pauses before the next probe.
+    private func pauseBriefly() async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                _ = poll(nil, 0, 20)
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// The inbox was not empty within two minutes.
+struct DrainTimeout: Error {}

@@ -1,0 +1,56 @@
+import Foundation
+import Glibc
+
+/// Runs commands of the built program to their end.
+package enum Program {
+    /// The result of a command.
+    package struct Result: Sendable {
+        package let ending: ChildProcess.Ending
+        package let output: String
+        package let errors: String
+
+        /// The JSON object on standard output.
+        package func json() throws -> JSONDocument { try JSONDocument(output) }
+    }
+
+    /// Runs one command.
+    ///
+    /// - Parameters:
+    ///   - program: another build of the program than the one beside the tests.
+    ///   - body: runs beside the command.
+    package static func run(
+        _ arguments: [String],
+        settings: [String: String] = [:],
+        input: [UInt8]? = nil,
+        program: String? = nil,
+        within duration: Duration = .seconds(30),
+        beside body: (ChildProcess) async throws -> Void = { _ in }
+    ) async throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "appstore-inbox-run-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (output, errors) = (folder.appending(path: "output"), folder.appending(path: "errors"))
+        let inputFile = folder.appending(path: "input")
+        if let input { try Data(input).write(to: inputFile) }
+        let child = try await ChildProcess.start(
+            ChildCommand(
+                arguments: [BuiltProgram.path(orThatOf: program)] + arguments,
+                environment: BuiltProgram.environment(settings),
+                inputPath: input == nil ? "/dev/null" : inputFile.path,
+                outputPath: output.path,
+                errorPath: errors.path
+            )
+        )
+        try await body(child)
+        let ending = try await child.ending(within: duration)
+        if ending == nil {
+            child.signal(SIGKILL)
+            _ = try await child.ending(within: .seconds(10))
+        }
+        let written = try String(contentsOf: errors, encoding: .utf8)
+        guard let ending else {
+            throw ProgramFailure(what: "\(arguments.first ?? BuiltProgram.name) did not end within \(duration)", log: written)
+        }
+        return Result(ending: ending, output: try String(contentsOf: output, encoding: .utf8), errors: written)
+    }
+}

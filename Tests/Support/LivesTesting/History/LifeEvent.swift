@@ -1,0 +1,110 @@
+package import AppStore
+package import StoreSimulator
+package import StrictJSON
+
+/// An event of the inbox. Content and time of receipt are fixed; only the order of processing varies.
+package struct LifeEvent: Sendable {
+    /// What was received.
+    package enum Content: Sendable {
+        /// A notification V2.
+        case notification(SimulatedNotification)
+        /// A transaction posted by a client.
+        case post(ClientPost)
+        /// A notification V1.
+        case legacy(LegacyNotification)
+        /// A receipt posted by a client of StoreKit 1.
+        case receipt(ReceiptPost)
+        /// A posted receipt for which Apple gave no answer.
+        case unanswered(LifeReceipt, SimulatedApp)
+        /// Apple's answer about a receipt.
+        case answer(AnsweredReceipt)
+    }
+
+    /// The event's number in the inbox.
+    package let id: Int64
+    package let receivedAt: Timestamp
+    package let content: Content
+    /// The payload of its transaction.
+    package let transaction: Payload?
+    /// The payload of its renewal info.
+    package let renewalInfo: Payload?
+
+    package init(id: Int64, receivedAt: Timestamp, content: Content) {
+        self.id = id
+        self.receivedAt = receivedAt
+        self.content = content.received(at: receivedAt)
+        switch content {
+        case .notification(let notification):
+            let (app, shape) = (notification.app, notification.shape)
+            transaction = notification.state?.transaction.map {
+                Payload($0.value.payload(of: app, signedDate: $0.signedDate, shape: shape), signedDate: $0.signedDate)
+            }
+            renewalInfo = notification.state?.renewalInfo.map {
+                Payload($0.value.payload(of: app, signedDate: $0.signedDate, shape: shape), signedDate: $0.signedDate)
+            }
+        case .post(let post):
+            transaction = Payload(post.transaction.payload(of: post.app, signedDate: post.signedDate), signedDate: post.signedDate)
+            renewalInfo = nil
+        case .legacy, .receipt, .unanswered, .answer:
+            (transaction, renewalInfo) = (nil, nil)
+        }
+    }
+
+    /// Creates another event with the same transaction and renewal info, such as a retry; the content must not differ in them.
+    init(id: Int64, receivedAt: Timestamp, content: Content, payloadsOf other: LifeEvent) {
+        self.id = id
+        self.receivedAt = receivedAt
+        self.content = content
+        transaction = other.transaction
+        renewalInfo = other.renewalInfo
+    }
+
+    /// The app that the event is about.
+    package var app: SimulatedApp {
+        switch content {
+        case .notification(let notification): notification.app
+        case .post(let post): post.app
+        case .legacy(let notification): notification.app
+        case .receipt(let post): post.app
+        case .unanswered(_, let app): app
+        case .answer(let answer): answer.app
+        }
+    }
+
+    /// A payload before signing. Computed once, because it takes most of the time of a history.
+    package struct Payload: Sendable {
+        package let json: JSONObject
+        package let bytes: [UInt8]
+        package let signedDate: Timestamp
+
+        init(_ json: JSONObject, signedDate: Timestamp) {
+            self.json = json
+            bytes = JSONSerializer.serialize(json)
+            self.signedDate = signedDate
+        }
+    }
+}
+
+extension LifeEvent.Content {
+    /// Notifications V1 need the time of receipt, because their dates in the future do not count.
+    fileprivate func received(at instant: Timestamp) -> LifeEvent.Content {
+        guard case .legacy(var notification) = self else { return self }
+        notification.receivedAt = instant
+        return .legacy(notification)
+    }
+}
+
+/// A transaction's JWS that a client posts, with the user who claims it; nil without a claim.
+package struct ClientPost: Hashable, Sendable {
+    package var transaction: SimulatedTransaction
+    package var signedDate: Timestamp
+    package var app: SimulatedApp
+    package var user: String?
+
+    package init(transaction: SimulatedTransaction, signedDate: Timestamp, app: SimulatedApp, user: String?) {
+        self.transaction = transaction
+        self.signedDate = signedDate
+        self.app = app
+        self.user = user
+    }
+}

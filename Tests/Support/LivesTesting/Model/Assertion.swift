@@ -1,0 +1,86 @@
+import AppStore
+import OpenSSL
+import StrictJSON
+
+/// The statement of one signed payload or of one receipt entry. Statements about one thing are ordered by date, then by hash.
+struct Assertion {
+    /// The source of a statement about a charge.
+    enum Half {
+        case jws, receipt
+    }
+
+    var half: Half
+    var environment: String
+    /// The members, with Apple's names in JWS.
+    var json: JSONObject
+    /// Milliseconds since 1970.
+    var signed: Int64
+    var status: Status?
+    var hash: [UInt8]
+    /// Whether the charge is a family member's.
+    var isOfFamily: Bool
+
+    init(half: Half, environment: String, json: JSONObject, signed: Int64, hash: [UInt8]) {
+        self.half = half
+        self.environment = environment
+        self.json = json
+        self.signed = signed
+        self.hash = hash
+        isOfFamily = json["inAppOwnershipType"] == "FAMILY_SHARED"
+    }
+
+    /// The statement of a transaction's payload.
+    init(_ payload: LifeEvent.Payload, environment: AppStoreEnvironment) {
+        self.init(
+            half: .jws,
+            environment: environment.rawValue,
+            json: payload.json,
+            signed: payload.signedDate.millisecondsSince1970,
+            hash: Digest.sha256(payload.bytes)
+        )
+    }
+
+    /// The joint statement of a renewal info's payload and the status beside it.
+    init(_ payload: LifeEvent.Payload, environment: AppStoreEnvironment, status: Status?) {
+        self.init(payload, environment: environment)
+        self.status = status
+        hash += withUnsafeBytes(of: (status?.rawValue ?? 0).bigEndian) { Array($0) }
+    }
+
+    static func older(_ left: Assertion, _ right: Assertion) -> Bool {
+        left.signed != right.signed ? left.signed < right.signed : left.hash.lexicographicallyPrecedes(right.hash)
+    }
+
+    /// For equal dates, a JWS counts more than a receipt.
+    static func countsLess(_ left: Assertion, _ right: Assertion) -> Bool {
+        if left.signed != right.signed { return left.signed < right.signed }
+        return left.half != right.half ? right.half == .jws : older(left, right)
+    }
+
+    func text(_ member: String) -> String? { json[member]?.text }
+    func number(_ member: String) -> Int64? { json[member]?.text.flatMap(Int64.init) }
+
+    /// Whether the token can be an order's number. Version 5 UUIDs are the numbers of paid periods.
+    var namesOrder: Bool {
+        guard let token = text("appAccountToken") else { return false }
+        return token.dropFirst(14).first != "5"
+    }
+
+    /// Whether the charge belongs to a subscription. Without a type, members that only subscriptions have decide.
+    var saysSubscription: Bool {
+        if let type = text("type") { return type == "Auto-Renewable Subscription" }
+        return text("webOrderLineItemId") != nil || (half == .receipt && text("expiresDate") != nil)
+    }
+}
+
+extension JSONValue {
+    /// The value as PostgreSQL writes it as text.
+    fileprivate var text: String? {
+        switch self {
+        case .string(let value): value
+        case .number(let value): value.int64.map(String.init)
+        case .bool(let value): value ? "true" : "false"
+        case .null, .array, .object: nil
+        }
+    }
+}

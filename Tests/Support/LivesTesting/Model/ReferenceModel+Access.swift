@@ -1,0 +1,67 @@
+import AppStore
+
+/// The end of a contract's access.
+extension ReferenceModel {
+    /// An instant in milliseconds since 1970, or no end.
+    enum Until: Equatable {
+        case instant(Int64)
+        case forever
+    }
+
+    /// The current charge: the one bought last.
+    func current(of charges: [Charge]) -> Charge? {
+        charges.max { left, right in
+            if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
+            let ends = (left.expiresDate ?? .min, right.expiresDate ?? .min)
+            return ends.0 != ends.1 ? ends.0 < ends.1 : Charge.hasLowerNumber(left, right)
+        }
+    }
+
+    func accessUntil(_ current: Charge, among charges: [Charge]) -> Until? {
+        guard !current.isSubscription else { return subscriptionUntil(current, among: charges).map(Until.instant) }
+        return switch current.type {
+        case "Non-Consumable": current.revocationDate.map(Until.instant) ?? .forever
+        case "Non-Renewing Subscription": current.revocationDate.map(Until.instant)
+        default: nil
+        }
+    }
+
+    private func subscriptionUntil(_ current: Charge, among charges: [Charge]) -> Int64? {
+        let rule = [rule(current, renewals[current.key]), legacyGrace(current)].compactMap { $0 }.max()
+        guard current.revocationDate != nil else { return rule }
+        // Earlier paid periods stay paid when a later one is revoked.
+        let kept = charges.filter { $0.revocationDate == nil }.compactMap(\.expiresDate).filter { $0 <= current.purchaseDate }
+        return [rule, kept.max()].compactMap { $0 }.max()
+    }
+
+    private func rule(_ current: Charge, _ renewal: Assertion?) -> Int64? {
+        let end = current.revocationDate ?? current.expiresDate
+        guard let renewal else { return end }
+        if current.revocationDate != nil, current.lastSigned > renewal.signed { return end }
+        // A renewal older than the charge does not cover it.
+        guard renewal.signed >= current.firstSigned else { return end }
+        switch renewal.status {
+        case .some(.active): return [current.expiresDate, renewal.number("renewalDate")].compactMap { $0 }.max()
+        case .some(.billingGracePeriod): return renewal.number("gracePeriodExpiresDate") ?? end
+        case .some(.expired), .some(.billingRetry), .some(.revoked): return end.map { min($0, renewal.signed) }
+        default: return end
+        }
+    }
+
+    /// A grace period reported by notifications V1 or answers: given unless a newer statement signed by Apple exists or the charge was
+    /// revoked.
+    private func legacyGrace(_ current: Charge) -> Int64? {
+        guard let legacy = legacyRenewal(thatCountsFor: current), legacy.isInBillingRetry, current.revocationDate == nil,
+            let grace = legacy.grace, let end = current.expiresDate, grace <= end + 30 * 86_400_000
+        else { return nil }
+        if let renewal = renewals[current.key], renewal.status == .revoked, renewal.signed >= current.firstSigned { return nil }
+        return grace
+    }
+
+    /// The latest renewal state from notifications V1 and answers of the charge's app, if no signed one is as new.
+    func legacyRenewal(thatCountsFor current: Charge) -> V1Renewal? {
+        guard let legacy = legacyRenewals[V1Renewal.Name(contract: current.key, bundle: current.bundle)] else { return nil }
+        guard let renewal = renewals[current.key] else { return legacy }
+        return legacy.statedAt > renewal.signed ? legacy : nil
+    }
+}

@@ -1,0 +1,119 @@
+import AppStore
+
+/// Evidence that a user owns a contract from an instant on.
+struct Claim {
+    let contract: Key
+    let user: String
+    /// Microseconds since 1970.
+    let effectiveAt: Int64
+    let evidence: String
+
+    /// Compares by date, then by the bytes of the evidence.
+    static func isWeaker(_ left: Claim, _ right: Claim) -> Bool {
+        left.effectiveAt != right.effectiveAt
+            ? left.effectiveAt < right.effectiveAt : left.evidence.utf8.lexicographicallyPrecedes(right.evidence.utf8)
+    }
+}
+
+/// The owners of contracts.
+extension ReferenceModel {
+    /// Three days: the time after a purchase in which a post claims it.
+    private static let postingWindow: Int64 = 72 * 3_600_000
+
+    func makeClaims(_ orders: Orders) -> [Key: [Claim]] {
+        let stated = orderClaims(orders) + tokenClaims() + links.map(claim) + charges.compactMap(receiptClaim)
+        var claims = Dictionary(grouping: stated, by: \.contract)
+        let posted = postClaims(against: claims) + restoredClaims(against: claims)
+        for (contract, posted) in Dictionary(grouping: posted, by: \.claim.contract) {
+            // Of the posts without stronger earlier evidence, the one received first counts.
+            let first = posted.min { ($0.receivedAt, $0.eventID) < ($1.receivedAt, $1.eventID) }
+            if let first { claims[contract, default: []].append(first.claim) }
+        }
+        return claims
+    }
+
+    /// The user of a paid order owns the contract that paid it.
+    private func orderClaims(_ orders: Orders) -> [Claim] {
+        orders.payers.compactMap { order, payer in
+            guard let user = shopOrders[order.id]?.user, let trade = orders.trade(of: payer.period) else { return nil }
+            return Claim(contract: payer.key, user: user, effectiveAt: trade.purchaseDate * 1000, evidence: "order:\(order.id)")
+        }
+    }
+
+    /// A later token of a charge pays no order, but the user of its order owns the contract.
+    private func tokenClaims() -> [Claim] {
+        charges.compactMap { charge in
+            guard charge.isPurchased, let token = charge.token, token != charge.firstToken else { return nil }
+            guard let user = shopOrders[token]?.user else { return nil }
+            return Claim(contract: charge.key, user: user, effectiveAt: charge.purchaseDate * 1000, evidence: "token:\(charge.id)")
+        }
+    }
+
+    private func claim(of link: OwnerLink) -> Claim {
+        let digits = String(link.linkedAt)
+        return Claim(
+            contract: Key(link.environment.rawValue, link.contract),
+            user: link.user,
+            effectiveAt: link.linkedAt,
+            evidence: "link:" + String(repeating: "0", count: 20 - digits.count) + digits
+        )
+    }
+
+    /// The first user whose app named the purchase within the window owns the contract from then on. A renewal proves nothing: its JWS
+    /// says so,
+    /// or it begins in the second in which another period ends.
+    private func receiptClaim(on charge: Charge) -> Claim? {
+        let posts = receiptPosts.filter { post in
+            post.contract == charge.key && post.named == charge.id && post.receivedAt <= charge.purchaseDate + Self.postingWindow
+        }
+        guard let first = posts.min(by: PostedContract.isEarlier), charge.firstToken == nil,
+            charge.constant.text("transactionReason") != "RENEWAL"
+        else { return nil }
+        let isRenewal = charges.contains { other in
+            other.key == charge.key && other.id != charge.id && other.expiresDate.map { $0 / 1000 == charge.purchaseDate / 1000 } ?? false
+        }
+        guard !isRenewal else { return nil }
+        return Claim(contract: charge.key, user: first.user, effectiveAt: charge.purchaseDate * 1000, evidence: "receipt:\(charge.id)")
+    }
+
+    /// A claim that yields to stronger evidence.
+    private struct PostedClaim {
+        let claim: Claim
+        let receivedAt: Int64
+        let eventID: Int64
+    }
+
+    /// The user who posted a purchase without token within the window may own it, unless stronger evidence dates from before the
+    /// purchase.
+    private func postClaims(against stated: [Key: [Claim]]) -> [PostedClaim] {
+        posts.compactMap { post in
+            guard let charge = charges.first(where: { $0.environment == post.charge.environment && $0.id == post.charge.id }),
+                charge.firstToken == nil, post.receivedAt <= charge.purchaseDate + Self.postingWindow,
+                !(stated[post.contract] ?? []).contains(where: { $0.effectiveAt <= charge.purchaseDate * 1000 })
+            else { return nil }
+            let effectiveAt = charge.purchaseDate * 1000
+            let claim = Claim(contract: post.contract, user: post.user, effectiveAt: effectiveAt, evidence: "client:\(charge.id)")
+            return PostedClaim(claim: claim, receivedAt: post.receivedAt, eventID: post.eventID)
+        }
+    }
+
+    /// The user whose app posted a receipt with the contract may own it from then on, unless stronger evidence is older.
+    private func restoredClaims(against stated: [Key: [Claim]]) -> [PostedClaim] {
+        receiptPosts.compactMap { post in
+            let effectiveAt = post.receivedAt * 1000
+            guard !(stated[post.contract] ?? []).contains(where: { $0.effectiveAt <= effectiveAt }) else { return nil }
+            let evidence = "restored:\(post.contract.id)"
+            let claim = Claim(contract: post.contract, user: post.user, effectiveAt: effectiveAt, evidence: evidence)
+            return PostedClaim(claim: claim, receivedAt: post.receivedAt, eventID: post.eventID)
+        }
+    }
+
+    /// The contract's owner: the user of the newest claim.
+    func owner(_ claims: [Claim]) -> String? { claims.max(by: Claim.isWeaker)?.user }
+
+    /// The user of a period without token: the owner at its purchase, else the first owner.
+    func user(_ claims: [Claim], at purchaseDate: Int64) -> String? {
+        let then = claims.filter { $0.effectiveAt <= purchaseDate * 1000 }
+        return (then.max(by: Claim.isWeaker) ?? claims.min(by: Claim.isWeaker))?.user
+    }
+}

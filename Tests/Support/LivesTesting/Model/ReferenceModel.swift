@@ -1,0 +1,114 @@
+import AppStore
+import StoreSimulator
+
+/// The expected ledger, computed from the set of all events and commands: the design's rules in their simplest form.
+///
+/// It shares with the ledger only the order numbers (``OrderNumber``) and the hashes that order statements of one instant. It has no
+/// state
+/// between events: it always looks at all of them.
+package struct ReferenceModel {
+    let charges: [Charge]
+    /// Renewal info and status of each contract.
+    let renewals: [Key: Assertion]
+    /// The renewal state of each contract from notifications V1 and answers, separate for each app.
+    let legacyRenewals: [V1Renewal.Name: V1Renewal]
+    /// The shop's orders by number.
+    let shopOrders: [String: ShopOrder]
+    let links: [OwnerLink]
+    /// The first post of each charge by each user.
+    let posts: [Post]
+    /// The first post of a receipt for each contract, user and named purchase.
+    let receiptPosts: [PostedContract]
+    let notifications: [SimulatedNotification]
+    let legacyNotifications: [LegacyNotification]
+    /// The contracts of each event with several.
+    let eventContracts: [EventContracts]
+
+    package init(_ histories: [History]) {
+        self.init(events: histories.flatMap(\.events), commands: histories.flatMap(\.commands))
+    }
+
+    package init(events: [LifeEvent], commands: [LifeCommand]) {
+        var statements = Statements()
+        for event in events { statements.take(event) }
+        charges = statements.charges.compactMap { Charge(id: $0.id, assertions: $1) }
+        renewals = statements.renewals.compactMapValues { $0.max(by: Assertion.older) }
+        legacyRenewals = statements.legacyRenewals.compactMapValues { $0.max(by: V1Renewal.older) }
+        posts = Post.first(of: statements.posts)
+        receiptPosts = PostedContract.first(of: statements.receiptPosts)
+        notifications = statements.notifications
+        legacyNotifications = statements.legacyNotifications
+        eventContracts = events.compactMap(EventContracts.init)
+        var shopOrders: [String: ShopOrder] = [:]
+        var links: [OwnerLink] = []
+        for command in commands {
+            switch command {
+            case .createOrder(let order): shopOrders[order.no] = order
+            case .linkOwner(let link): links.append(link)
+            }
+        }
+        self.shopOrders = shopOrders
+        self.links = links
+    }
+
+    /// The charges of each known contract.
+    func chargesByContract() -> [Key: [Charge]] {
+        var contracts = Dictionary(grouping: charges, by: \.key)
+        for key in Array(renewals.keys) + legacyRenewals.keys.map(\.contract) + Array(linked) { contracts[key, default: []] += [] }
+        return contracts
+    }
+
+    /// The contracts in links and posts.
+    var linked: Set<Key> {
+        Set(links.map { Key($0.environment.rawValue, $0.contract) } + posts.map(\.contract) + receiptPosts.map(\.contract))
+    }
+}
+
+/// The statements of all events by subject.
+private struct Statements {
+    var charges: [Key: [Assertion]] = [:]
+    var renewals: [Key: [Assertion]] = [:]
+    var legacyRenewals: [V1Renewal.Name: [V1Renewal]] = [:]
+    var posts: [Post] = []
+    var receiptPosts: [PostedContract] = []
+    var notifications: [SimulatedNotification] = []
+    var legacyNotifications: [LegacyNotification] = []
+
+    mutating func take(_ event: LifeEvent) {
+        // Old payloads lack the environment; the notification has it.
+        if let payload = event.transaction { take([Assertion(payload, environment: event.app.environment)]) }
+        switch event.content {
+        case .notification(let notification):
+            notifications.append(notification)
+            guard let payload = event.renewalInfo else { return }
+            let assertion = Assertion(payload, environment: event.app.environment, status: notification.status)
+            let key = Key(assertion.environment, assertion.text("originalTransactionId") ?? "")
+            renewals[key, default: []].append(assertion)
+        case .post(let post):
+            if let user = post.user { posts.append(Post(of: post, by: user, in: event)) }
+        case .legacy(let notification):
+            guard notification.isAccepted else { return }
+            legacyNotifications.append(notification)
+            take(notification.receiptAssertions)
+            take(notification.legacyRenewals)
+        case .receipt(let post):
+            if !post.needsAppleAnswer { take(post.receipt.entries.assertions(of: post.app, statedAt: post.receipt.madeAt)) }
+            receiptPosts += PostedContract.all(of: post, in: event)
+        case .unanswered(let receipt, let app):
+            take(receipt.entries.assertions(of: app, statedAt: receipt.madeAt))
+        case .answer(let answer):
+            take(answer.assertions)
+            take(answer.legacyRenewals)
+        }
+    }
+
+    private mutating func take(_ assertions: [Assertion]) {
+        for assertion in assertions {
+            charges[Key(assertion.environment, assertion.text("transactionId") ?? ""), default: []].append(assertion)
+        }
+    }
+
+    private mutating func take(_ renewals: [V1Renewal]) {
+        for renewal in renewals { legacyRenewals[renewal.name, default: []].append(renewal) }
+    }
+}

@@ -1,0 +1,53 @@
+import AppStore
+import Foundation
+import StrictJSON
+import Testing
+
+/// Decodes payloads that Apple signed, from a folder outside the repository.
+struct AppleSamplesTests {
+    static let folder = ProcessInfo.processInfo.environment["APPSTORE_INBOX_SAMPLES"].map { URL(filePath: $0, directoryHint: .isDirectory) }
+
+    // Skipped unless APPSTORE_INBOX_SAMPLES names a folder of samples.
+    @Test(.enabled(if: folder != nil))
+    func `every member of Apple's payloads is decoded`() throws {
+        let folder = try #require(Self.folder)
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).filter {
+            $0.pathExtension == "jws"
+        }
+        #expect(!files.isEmpty)
+        for file in files {
+            let text = try Array(Data(contentsOf: file)).filter { $0 != UInt8(ascii: "\n") }
+            try expectComplete(text, source: file.lastPathComponent)
+            let body = Array(#"{"signedPayload":""#.utf8) + text + Array("\"}".utf8)
+            #expect(try NotificationBody.signedPayload(in: body) == text[...], "\(file.lastPathComponent)")
+        }
+    }
+
+    private func expectComplete(_ text: [UInt8], source: String) throws {
+        let jws = try CompactJWS(text)
+        let header = try jws.decodeHeader()
+        #expect(header.alg == "ES256", "\(source)")
+        #expect(header.x5c.count == 3, "\(source)")
+        #expect(jws.signature.count == 64, "\(source)")
+        let json = try JSONParser().parseObject(jws.payload)
+        // Neither Apple nor the serializer writes white space, so the round trip restores the bytes.
+        #expect(JSONSerializer.serialize(json) == jws.payload, "\(source)")
+        let kind = try #require(SignedPayloadKind.of(json), "\(source)")
+        let payload = try decode(json, as: kind)
+        #expect(PayloadCoverage.unconsumedMembers(of: json, in: payload) == [], "\(source)")
+        guard let notification = payload as? ResponseBodyV2DecodedPayload else { return }
+        #expect(NotificationMatrix.contains(try #require(notification.notificationType), notification.subtype), "\(source)")
+        for nested in [notification.data?.signedTransactionInfo, notification.data?.signedRenewalInfo].compactMap({ $0 }) {
+            try expectComplete(Array(nested.utf8), source: "\(source), nested")
+        }
+    }
+
+    private func decode(_ json: JSONObject, as kind: SignedPayloadKind) throws -> any PayloadObject {
+        switch kind {
+        case .notification: try ResponseBodyV2DecodedPayload(json)
+        case .transaction: try JWSTransactionDecodedPayload(json)
+        case .renewalInfo: try JWSRenewalInfoDecodedPayload(json)
+        case .appTransaction: try AppTransaction(json)
+        }
+    }
+}

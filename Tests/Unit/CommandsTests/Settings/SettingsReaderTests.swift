@@ -1,0 +1,136 @@
+import AppStoreVerification
+import Foundation
+import HTTPServing
+import ShopAPI
+import Testing
+
+@testable import Commands
+
+@Suite struct SettingsReaderTests {
+    private let database = ["APPSTORE_INBOX_DATABASE_URL": "postgresql:///shop"]
+
+    @Test func `a flag overrides the environment, which overrides the file, which overrides the default`() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("inbox.json", #"{"listen": "127.0.0.1:3", "admin-listen": "127.0.0.1:3", "body-limit": 65536}"#)
+        var environment = database
+        environment["APPSTORE_INBOX_CONFIG"] = file
+        environment["APPSTORE_INBOX_LISTEN"] = "127.0.0.1:2"
+        environment["APPSTORE_INBOX_ADMIN_LISTEN"] = "127.0.0.1:2"
+        let settings = try IngestSettings(SettingsReader(flags: ["listen": "127.0.0.1:1"], environment: environment))
+        #expect("\(settings.listen)" == "127.0.0.1:1")
+        #expect("\(settings.adminListen)" == "127.0.0.1:2")
+        #expect(settings.bodyLimit == 65536)
+        #expect(settings.requestTimeout == .seconds(10))
+    }
+
+    @Test func `the file may hold lists, numbers and booleans as JSON values`() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            "inbox.json",
+            #"{"apps": ["com.example.a", "com.example.b:42"], "concurrency": 3, "prepared": false, "database-url": "host=/tmp"}"#
+        )
+        let settings = try WorkerSettings(SettingsReader(flags: [:], configPath: file, environment: [:]))
+        #expect(settings.apps.map(\.bundleID) == ["com.example.a", "com.example.b"])
+        #expect(settings.apps.map(\.appAppleID) == [nil, 42])
+        #expect(settings.concurrency == 3)
+        #expect(!settings.database.isPrepared)
+        #expect(settings.database.url == "host=/tmp")
+    }
+
+    @Test(arguments: [
+        (#"{"lissten": "127.0.0.1:1"}"#, "lissten is not a setting"),
+        (#"{"listen": {"host": "a"}}"#, "listen must be text"),
+        (#"{"listen": "#, "is not JSON"),
+        (#"[]"#, "must hold one JSON object"),
+    ])
+    func `an invalid file is named with the problem`(text: String, problem: String) throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("inbox.json", text)
+        let error = #expect(throws: SettingsError.self) { try SettingsReader(flags: [:], configPath: file, environment: [:]) }
+        #expect(try #require(error).description.contains("\(file): \(problem)"))
+    }
+
+    @Test func `a missing file is named`() throws {
+        let error = #expect(throws: SettingsError.self) {
+            try SettingsReader(flags: [:], configPath: "/nonexistent.json", environment: [:])
+        }
+        #expect(error?.description == "/nonexistent.json: cannot be read")
+    }
+
+    @Test func `every problem is reported at once, each with its source`() throws {
+        let environment = database.merging(["APPSTORE_INBOX_BODY_LIMIT": "lots", "APPSTORE_INBOX_LOG_LEVEL": "loud"]) { $1 }
+        let reader = try SettingsReader(flags: ["listen": "8080"], environment: environment)
+        let error = try #require(throws: SettingsError.self) { try IngestSettings(reader) }
+        #expect(error.problems.count == 3)
+        #expect(error.description.contains(#"--listen: listen address "8080": it has no port"#))
+        #expect(error.description.contains(#"APPSTORE_INBOX_BODY_LIMIT: must be a whole number from 16384 to 4194304, not "lots""#))
+        #expect(error.description.contains("APPSTORE_INBOX_LOG_LEVEL: must be one of trace, debug"))
+    }
+
+    @Test func `a missing setting is named with its variable and flag`() throws {
+        let error = try #require(throws: SettingsError.self) { try WorkerSettings(SettingsReader(flags: [:], environment: [:])) }
+        #expect(error.problems.count == 2)
+        #expect(error.description.contains("database-url is missing: set APPSTORE_INBOX_DATABASE_URL or --database-url"))
+        #expect(error.description.contains("apps is missing"))
+    }
+
+    @Test func `limits that contradict each other are refused`() throws {
+        let flags = ["body-limit": "4194304", "memory-limit": "1048576"]
+        let reader = try SettingsReader(flags: flags, environment: database)
+        #expect(throws: SettingsError.self) { try IngestSettings(reader) }
+    }
+
+    @Test func `the API is served only where its address is set, with its own connection string`() throws {
+        #expect(try IngestSettings(SettingsReader(flags: [:], environment: database)).api == nil)
+        let missing = try SettingsReader(flags: ["api-listen": "127.0.0.1:1"], environment: database)
+        let error = try #require(throws: SettingsError.self) { try IngestSettings(missing) }
+        #expect(error.description.contains("api-database-url is missing: set APPSTORE_INBOX_API_DATABASE_URL or --api-database-url"))
+
+        let folder = try TemporaryFolder()
+        _ = try folder.write("api-database-url", "host=/api\n")
+        var environment = database
+        environment["CREDENTIALS_DIRECTORY"] = folder.url.path
+        let reader = try SettingsReader(flags: ["api-listen": "127.0.0.1:1", "prepared": "off"], environment: environment)
+        let settings = try IngestSettings(reader)
+        #expect((settings.api?.database.url, settings.database.url) == ("host=/api", "postgresql:///shop"))
+        #expect(settings.api?.database.isPrepared == false)
+        #expect(try !reader.report(.ingest).contains("host=/api"))
+    }
+
+    @Test(arguments: [
+        ([:], 262_144, 4_128_768, 16_777_216), (["memory-limit": "4194304"], 262_144, 4_128_768, 8_257_536),
+        (["legacy-body-limit": "16384", "memory-limit": "1048576"], 262_144, 16_384, 524_288),
+        (["body-limit": "4194304"], 1_048_576, 4_128_768, 16_777_216),
+    ])
+    func `the API has its own memory limit`(flags: [String: String], usual: Int, receipt: Int, memory: Int) throws {
+        let api = ["api-listen": "127.0.0.1:1", "api-database-url": "host=/api"]
+        let settings = try IngestSettings(SettingsReader(flags: flags.merging(api) { $1 }, environment: database))
+        let configuration = APIServer.Configuration(try #require(settings.api), settings)
+        #expect(configuration.limits.maximumBodyBytes == usual && configuration.receiptBytes == receipt)
+        #expect(configuration.limits.maximumBytesInMemory == memory)
+    }
+
+    @Test(arguments: ["127.0.0.1:8080", "127.0.0.1:9090"])
+    func `two listeners with one address are refused`(address: String) throws {
+        let reader = try SettingsReader(flags: ["api-listen": address, "api-database-url": "host=/api"], environment: database)
+        let error = try #require(throws: SettingsError.self) { try IngestSettings(reader) }
+        #expect(error.description == "api-listen: \(address) is also another listener's address")
+    }
+
+    @Test func `a misspelt variable is reported, other programs' variables are not`() throws {
+        let environment = ["APPSTORE_INBOX_APSS": "x", "APPSTORE_INBOX_APPS": "y", "APPSTORE_INBOX_SAMPLES": "z", "PATH": "/bin"]
+        #expect(try SettingsReader(flags: [:], environment: environment).unknownVariables == ["APPSTORE_INBOX_APSS"])
+    }
+
+    @Test func `the report shows values and their sources but no secret`() throws {
+        let environment = ["APPSTORE_INBOX_DATABASE_URL": "postgresql://shop:hunter2@db/shop", "APPSTORE_INBOX_APPS": "com.example.a"]
+        let report = try SettingsReader(flags: ["batch-size": "7"], environment: environment).report(.worker)
+        #expect(!report.contains("hunter2"))
+        #expect(!report.contains("postgresql:"))
+        let lines = report.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") }
+        #expect(lines.contains("database-url (secret) APPSTORE_INBOX_DATABASE_URL"))
+        #expect(lines.contains("batch-size 7 --batch-size"))
+        #expect(lines.contains("apps com.example.a APPSTORE_INBOX_APPS"))
+        #expect(lines.contains("extra-roots (none) default"))
+    }
+}

@@ -1,0 +1,79 @@
+import Glibc
+import Logging
+import Synchronization
+import Testing
+
+@testable import Systemd
+
+@Suite struct ServiceNotifierTests {
+    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    @Test(arguments: [NotificationListener.path(), NotificationListener.abstractName()])
+    func `every state reaches the socket that systemd named`(address: String) throws {
+        let systemd = try NotificationListener(address: address)
+        let notifier = ServiceNotifier(environment: ["NOTIFY_SOCKET": address], logger: logger)
+
+        notifier.ready(status: "listening on 127.0.0.1:8080")
+        #expect(try systemd.receive() == "READY=1\nSTATUS=listening on 127.0.0.1:8080")
+        notifier.status("waiting for the database")
+        #expect(try systemd.receive() == "STATUS=waiting for the database")
+        notifier.watchdog()
+        #expect(try systemd.receive() == "WATCHDOG=1")
+        notifier.stopping(status: "draining")
+        #expect(try systemd.receive() == "STOPPING=1\nSTATUS=draining")
+    }
+
+    @Test func `a newline in a status cannot begin another assignment`() throws {
+        let systemd = try NotificationListener(address: NotificationListener.path())
+        let notifier = ServiceNotifier(environment: ["NOTIFY_SOCKET": systemd.address], logger: logger)
+        notifier.status("a\nMAINPID=1\r\nREADY=1")
+        #expect(try systemd.receive() == "STATUS=a MAINPID=1 READY=1")
+    }
+
+    @Test func `the notifier does nothing outside systemd`() {
+        let notifier = ServiceNotifier(environment: [:], logger: logger)
+        notifier.ready(status: "up")
+        notifier.stopping(status: "down")
+        #expect(notifier.watchdogInterval == nil)
+    }
+
+    @Test(arguments: ["/nonexistent/folder/notify", "vsock:2:1234", "/" + String(repeating: "x", count: 200)])
+    func `an unreachable socket is reported once, and the service continues`(address: String) {
+        let log = CountingLog()
+        let notifier = ServiceNotifier(environment: ["NOTIFY_SOCKET": address], logger: Logger(label: "test") { _ in log })
+        notifier.ready(status: "up")
+        notifier.status("still up")
+        notifier.watchdog()
+        #expect(log.count == 1)
+    }
+
+    @Test func `the watchdog counts only for the process that systemd watches`() {
+        let interval = { ServiceNotifier.watchdogInterval(in: $0, processID: 42) }
+        #expect(interval(["WATCHDOG_USEC": "30000000"]) == .seconds(30))
+        #expect(interval(["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "42"]) == .seconds(30))
+        #expect(interval(["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "43"]) == nil)
+        #expect(interval(["WATCHDOG_USEC": "0"]) == nil)
+        #expect(interval(["WATCHDOG_USEC": "soon"]) == nil)
+        #expect(interval([:]) == nil)
+    }
+}
+
+/// Counts log events.
+private final class CountingLog: LogHandler {
+    private let records = Mutex(0)
+    var count: Int { records.withLock { $0 } }
+
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    var logLevel: Logger.Level {
+        get { .trace }
+        set {}
+    }
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+    func log(event: LogEvent) { records.withLock { $0 += 1 } }
+}
