@@ -23,15 +23,15 @@ struct DrainRun: Sendable {
     ) async throws -> DrainRun {
         try await cluster.withConnection(to: database) { connection in
             let poller = BacklogPoller(connection: connection)
-            let target = try await poller.target()
+            let ready = try await poller.ready()
             let postgresBefore = try cluster.processorTime()
             let start = try await poller.now()
             let (times, peak) = try await Daemon.withWorker(program: program, settings: settings) { worker in
-                try await poller.awaitSettled(target, by: worker, within: BacklogPoller.timeout(for: events))
+                try await poller.awaitSettled(ready.last, by: worker, within: BacklogPoller.timeout(for: events))
                 let postgresTime = try cluster.processorTime() - postgresBefore
                 return ((worker: try worker.processorTime(), postgres: postgresTime), try worker.peakMemory())
             }
-            let (end, results) = try await poller.outcomes(since: start)
+            let (end, results) = try await poller.outcomes(since: start, from: ready.first)
             let settled = results.values.reduce(0, +)
             let refused = (results["failed"] ?? 0) + (results["rejected"] ?? 0)
             guard settled == events, refused == 0 else {

@@ -64,12 +64,12 @@ package struct MemoryBenchmark: Sendable {
         return try await cluster.withConnection(to: database) { connection in
             let poller = BacklogPoller(connection: connection)
             let start = try await poller.now()
-            let target = try await poller.target()
+            let ready = try await poller.ready()
             let peak = try await Daemon.withWorker(program: environment.program, settings: settings) { worker in
-                try await poller.awaitSettled(target, by: worker, atMost: .seconds(seconds))
+                try await poller.awaitSettled(ready.last, by: worker, atMost: .seconds(seconds))
                 return try worker.peakMemory()
             }
-            let results = try await poller.outcomes(since: start).results
+            let results = try await poller.outcomes(since: start, from: ready.first).results
             guard let applied = results["applied"], applied > 0 || events == 0 else {
                 throw BenchmarkError(.wrongResult, "the worker has applied no event: \(results)")
             }

@@ -4,10 +4,15 @@ import Postgres
 struct BacklogPoller: Sendable {
     let connection: Connection
 
-    /// The greatest event id that is ready now: the event that is settled last or nearly last.
-    func target() async throws -> Int64 {
-        let rows = try await connection.query("SELECT max(event_id) AS last FROM appstore.inbox_queue WHERE run_at <= clock_timestamp()")
-        return try rows.first?.decode("last", as: Int64?.self) ?? 0
+    /// The least and the greatest event id that are ready now. The greatest is settled last or nearly last.
+    func ready() async throws -> (first: Int64, last: Int64) {
+        let row = try await connection.query(
+            """
+            SELECT coalesce(min(event_id), 0) AS first, coalesce(max(event_id), 0) AS last
+            FROM appstore.inbox_queue WHERE run_at <= clock_timestamp()
+            """
+        )[0]
+        return (try row.decode("first"), try row.decode("last"))
     }
 
     /// The database's clock, in microseconds.
@@ -48,12 +53,12 @@ struct BacklogPoller: Sendable {
         try await !exists("SELECT EXISTS (SELECT FROM appstore.inbox_queue WHERE event_id <= \(target)) AS found")
     }
 
-    /// The outcomes recorded since an instant: the time of the last one, and the count of each result.
-    func outcomes(since start: Int64) async throws -> (end: Int64, results: [String: Int]) {
+    /// The outcomes of the events from `first` on that were recorded since an instant: the time of the last one, and the count of each result.
+    func outcomes(since start: Int64, from first: Int64) async throws -> (end: Int64, results: [String: Int]) {
         let rows = try await connection.query(
             """
-            SELECT result, count(*) AS events, max(settled_at) AS last
-            FROM appstore.outcomes WHERE settled_at >= \(PostgresTimestamp(microsecondsSince2000: start)) GROUP BY result
+            SELECT result, count(*) AS events, max(settled_at) AS last FROM appstore.outcomes
+            WHERE event_id >= \(first) AND settled_at >= \(PostgresTimestamp(microsecondsSince2000: start)) GROUP BY result
             """
         )
         var (end, results) = (start, [String: Int]())

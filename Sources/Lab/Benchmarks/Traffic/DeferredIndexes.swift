@@ -11,7 +11,8 @@ enum DeferredIndexes {
             FROM pg_constraint AS c
             WHERE c.contype IN ('p', 'u') AND c.conrelid = ANY (\(tables)::text[]::regclass[])
             UNION ALL
-            SELECT format('DROP INDEX %s', i.indexrelid::regclass), pg_get_indexdef(i.indexrelid)
+            -- PostgreSQL describes the index of a partitioned table with ONLY, which would leave its partitions without theirs.
+            SELECT format('DROP INDEX %s', i.indexrelid::regclass), replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ')
             FROM pg_index AS i
             WHERE i.indrelid = ANY (\(tables)::text[]::regclass[])
               AND NOT EXISTS (SELECT FROM pg_constraint AS c WHERE c.conindid = i.indexrelid AND c.contype IN ('p', 'u'))
