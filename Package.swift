@@ -114,9 +114,7 @@ let package = Package(
         .target(
             name: "Worker",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "InboxQueue", "Ledger", "LedgerStore", "Postgres",
-                logging, metrics,
-                serviceLifecycle,
+                "AppStore", "Interpretation", "InboxQueue", "Ledger", "LedgerStore", "Postgres", logging, metrics, serviceLifecycle,
             ]
         ),
         .target(name: "Systemd", dependencies: [logging]),
@@ -327,8 +325,8 @@ let package = Package(
             name: "PgBouncerTests",
             dependencies: [
                 "AppStore", "StrictJSON", "EndToEndTesting", "HTTPServing", "HTTPServingTesting", "GroupCommit", "InboxQueue",
-                "InboxTesting", "Postgres", "PostgresTesting",
-                "TemporaryPostgres", "ShopAPI", "SignedTesting", "StoreSimulator", "Worker", "appstore-inbox", logging, serviceLifecycle,
+                "InboxTesting", "Interpretation", "Postgres", "PostgresTesting", "TemporaryPostgres", "ShopAPI", "SignedTesting",
+                "StoreSimulator", "Worker", "appstore-inbox", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/PgBouncerTests"
         ),

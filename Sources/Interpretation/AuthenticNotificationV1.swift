@@ -5,9 +5,6 @@ import Ledger
 
 /// A notification V1 of a configured app. A shared secret vouches for its body, and Apple's signature for the receipt in it.
 package struct AuthenticNotificationV1: Sendable {
-    /// The source of such events in the inbox. The ingest server stores them only after it has checked the shared secret.
-    package static let source = "notification_v1"
-
     package let body: ResponseBodyV1
     package let receipt: EnclosedReceipt
     package let environment: AppStoreEnvironment

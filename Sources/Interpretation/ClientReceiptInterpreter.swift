@@ -62,3 +62,15 @@ package enum ClientReceiptInterpreter {
         }
     }
 }
+
+extension ClientReceiptInterpreter: EventInterpreter {
+    static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
+        let (event, reader) = (reading.event, reading.reader)
+        let post = try reading.decoded { () throws(ClientReceipt.Malformed) in try ClientReceipt(body: event.body) }
+        let receipt = try reading.accepted(reader.receipts.verify(post.receiptData, receivedAt: event.readAt))
+        if let reason = refusal(of: receipt, in: post) { throw EventRefusal(reason.rawValue) }
+        let facts = facts(of: receipt, in: post, eventID: event.id, receivedAt: event.receivedAt, settings: reader.legacy)
+        reading.labels.name(facts)
+        return facts
+    }
+}

@@ -35,3 +35,14 @@ package enum ClientTransactionInterpreter {
         return facts
     }
 }
+
+extension ClientTransactionInterpreter: EventInterpreter {
+    static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
+        let (event, verifier) = (reading.event, reading.reader.verifier)
+        let submission = try reading.decoded { () throws(ClientSubmission.Malformed) in try ClientSubmission(body: event.body) }
+        let jws = Array(submission.signedTransaction.utf8)
+        let transaction = try reading.accepted(verifier.verifyTransaction(jws, receivedAt: event.readAt))
+        if let reason = refusal(of: transaction, in: submission) { throw EventRefusal(reason.rawValue) }
+        return facts(of: transaction, in: submission, eventID: event.id, receivedAt: event.receivedAt)
+    }
+}

@@ -55,6 +55,15 @@ package enum NotificationInterpreter {
     }
 }
 
+extension NotificationInterpreter: EventInterpreter {
+    static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
+        let (event, verifier) = (reading.event, reading.reader.verifier)
+        let jws = try reading.decoded { () throws(NotificationBody.Refusal) in try NotificationBody.signedPayload(in: event.body) }
+        let notification = try reading.accepted(verifier.verifyNotification(jws, receivedAt: event.readAt))
+        return facts(of: notification, eventID: event.id)
+    }
+}
+
 extension VerifiedNotification {
     /// The originalTransactionId, on which transaction and renewal info agree.
     package var contract: String? {

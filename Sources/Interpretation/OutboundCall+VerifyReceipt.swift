@@ -9,7 +9,7 @@ extension OutboundCall {
             receipt.bundleID,
             ContentDigest.hexadecimal(receipt.contentHash),
             eventID,
-            fallback: UnansweredReceipt.source
+            fallback: EventSource.unansweredReceipt.rawValue
         )
     }
 
@@ -22,7 +22,7 @@ extension OutboundCall {
 
     private static func verifyReceipt(_ bundleID: String, _ contentHash: String, _ eventID: Int64, fallback: String?) -> OutboundCall {
         OutboundCall(
-            kind: VerifyReceiptInterpreter.source,
+            kind: EventSource.verifyReceipt.rawValue,
             key: verifyReceiptKey(bundleID, contentHash),
             bundleID: bundleID,
             eventID: eventID,

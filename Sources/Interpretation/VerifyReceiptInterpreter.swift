@@ -4,9 +4,6 @@ package import Ledger
 
 /// Turns Apple's answer about a receipt into facts. Pure.
 package enum VerifyReceiptInterpreter {
-    /// The source of such events in the inbox, and the kind of the calls that they answer.
-    package static let source = "verify_receipt"
-
     /// - Parameter latest: `latest_receipt`, when it is genuine. Only this part of the answer has the products' types.
     package static func facts(of answer: ReceiptAnswer, latest: VerifiedReceipt?, eventID: Int64) -> EventFacts {
         let (response, environment) = (answer.response, answer.environment)
@@ -52,5 +49,28 @@ package enum VerifyReceiptInterpreter {
             // Only these entries mark upgrades and family sharing.
             classifiedBy: answer.response.latestReceiptInfo
         )
+    }
+}
+
+extension VerifyReceiptInterpreter: EventInterpreter {
+    static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
+        let (event, receipts) = (reading.event, reading.reader.receipts)
+        let (_, response) = try reading.document { json throws(MalformedPayload) in try VerifyReceiptResponse(json) }
+        reading.labels = EventLabels(response)
+        let answer = try reading.decoded { () throws(ReceiptAnswer.Refusal) in
+            try ReceiptAnswer(response, receivedAt: event.receivedAt, policy: receipts.policy)
+        }
+        var latest: VerifiedReceipt?
+        if let data = response.latestReceipt {
+            switch receipts.verify(data, receivedAt: event.readAt) {
+            case .invalid(let rejection) where rejection.isRetryable: throw EventRefusal(rejection)
+            case .valid(let receipt) where !receipt.containsNUL: latest = receipt
+            // The rest of the answer has the same charges.
+            case .invalid, .valid: break
+            }
+        }
+        let facts = facts(of: answer, latest: latest, eventID: event.id)
+        reading.labels.name(facts)
+        return facts
     }
 }

@@ -1,31 +1,17 @@
 import AppStore
-package import AppStoreVerification
 package import InboxQueue
 package import Interpretation
 package import Ledger
 import LedgerStore
 package import Postgres
-import StrictJSON
 
-/// Verifies, interprets and merges claimed events of every source.
+/// Reads claimed events, and merges what they say.
 package struct EventProcessor: Sendable {
-    /// Verifies JWS.
-    package let verifier: Verifier
-    /// Verifies app receipts.
-    package let receipts: ReceiptVerifier
-    let legacy: LegacySettings
+    package let reader: EventReader
     private let metrics: VerificationMetrics
 
-    /// - Parameter receipts: nil accepts receipts below Apple's root, of the apps and environments of `verifier`.
-    package init(
-        verifier: Verifier,
-        receipts: ReceiptVerifier? = nil,
-        legacy: LegacySettings = .local,
-        metrics: VerificationMetrics = VerificationMetrics()
-    ) {
-        self.verifier = verifier
-        self.receipts = receipts ?? ReceiptVerifier(policy: ReceiptPolicy(verifier.policy))
-        self.legacy = legacy
+    package init(_ reader: EventReader, metrics: VerificationMetrics = VerificationMetrics()) {
+        self.reader = reader
         self.metrics = metrics
     }
 
@@ -42,73 +28,9 @@ package struct EventProcessor: Sendable {
     /// Verifies an event. Errors are part of the result.
     package func prepare(_ event: ClaimedEvent) -> Prepared {
         metrics.measure {
-            switch event.source {
-            case "notification_v2": prepareNotification(event)
-            case ClientSubmission.source: prepareClientTransaction(event)
-            case AuthenticNotificationV1.source: prepareNotificationV1(event)
-            case ClientReceipt.source: prepareClientReceipt(event)
-            case VerifyReceiptInterpreter.source: prepareReceiptAnswer(event)
-            case UnansweredReceipt.source: prepareUnansweredReceipt(event)
-            default: .settled(.outcome(Outcome(.unhandled, reason: "unknown_source")))
-            }
+            let event = InboxEvent(event)
+            return Prepared(reader.read(event), of: event)
         }
-    }
-
-    private func prepareNotification(_ event: ClaimedEvent) -> Prepared {
-        let jws: ArraySlice<UInt8>
-        do throws(NotificationBody.Refusal) {
-            jws = try NotificationBody.signedPayload(in: event.body)
-        } catch {
-            return .rejected(error.rawValue)
-        }
-        switch verifier.verifyNotification(jws, receivedAt: event.verificationTime) {
-        case .invalid(let rejection):
-            return .settled(settlement(of: rejection))
-        case .valid(let notification):
-            let labels = OutcomeLabels(notification)
-            guard !notification.containsNUL else { return .rejected("nul_in_payload", labels) }
-            return .facts(NotificationInterpreter.facts(of: notification, eventID: event.eventID), labels)
-        }
-    }
-
-    private func prepareClientTransaction(_ event: ClaimedEvent) -> Prepared {
-        let submission: ClientSubmission
-        do {
-            submission = try ClientSubmission(body: event.body)
-        } catch {
-            return .rejected(error.rawValue)
-        }
-        switch verifier.verifyTransaction(Array(submission.signedTransaction.utf8), receivedAt: event.verificationTime) {
-        case .invalid(let rejection):
-            return .settled(settlement(of: rejection))
-        case .valid(let transaction):
-            let labels = OutcomeLabels(transaction.value)
-            guard !JSONParser.containsNUL(in: transaction.payloadBytes) else { return .rejected("nul_in_payload", labels) }
-            if let reason = ClientTransactionInterpreter.refusal(of: transaction, in: submission) {
-                return .rejected(reason.rawValue, labels)
-            }
-            return .facts(
-                ClientTransactionInterpreter.facts(
-                    of: transaction,
-                    in: submission,
-                    eventID: event.eventID,
-                    receivedAt: event.arrivalTime
-                ),
-                labels
-            )
-        }
-    }
-
-    private func settlement(of rejection: Rejection) -> Settlement {
-        let labels = OutcomeLabels(rejection)
-        if rejection.isRetryable {
-            return .retry(
-                reason: rejection.reason.rawValue,
-                error: "\(rejection.reason.rawValue) in \(rejection.location)",
-                labels: labels
-            )
-        }
-        return .outcome(Outcome(.rejected, reason: rejection.reason.rawValue, labels: labels))
     }
 
     /// The contracts that the merge of an event may lock.
@@ -153,17 +75,49 @@ package struct EventProcessor: Sendable {
 }
 
 extension EventProcessor.Prepared {
-    static func rejected(_ reason: String, _ labels: OutcomeLabels = OutcomeLabels()) -> Self {
-        .settled(.outcome(Outcome(.rejected, reason: reason, labels: labels)))
+    init(_ reading: EventReading, of event: InboxEvent) {
+        let labels = OutcomeLabels(reading.labels)
+        switch reading.result {
+        case .success(let facts):
+            self = .facts(facts, labels)
+        case .failure(let refusal):
+            let result: Outcome.Result
+            switch refusal.kind {
+            case .rejected: result = .rejected
+            case .unhandled: result = .unhandled
+            case .retryable(let error):
+                self = .settled(.retry(reason: refusal.reason, error: error, labels: labels))
+                return
+            }
+            let outcome = Outcome(result, reason: refusal.reason, labels: labels)
+            self = event.source == .verifyReceipt ? .unusableAnswer(eventID: event.id, outcome) : .settled(.outcome(outcome))
+        }
     }
 }
 
-extension ClaimedEvent {
-    /// The time of this attempt: a signature too far in the future for the last attempt may be acceptable now.
-    var verificationTime: Timestamp { Timestamp(millisecondsSince1970: claimedAt.millisecondsSince1970) }
+extension InboxEvent {
+    init(_ event: ClaimedEvent) {
+        self.init(
+            id: event.eventID,
+            source: EventSource(rawValue: event.source),
+            body: event.body,
+            receivedAt: Timestamp(millisecondsSince1970: event.receivedAt.millisecondsSince1970),
+            readAt: Timestamp(millisecondsSince1970: event.claimedAt.millisecondsSince1970)
+        )
+    }
+}
 
-    /// When the event came in, the same for every attempt.
-    var arrivalTime: Timestamp { Timestamp(millisecondsSince1970: receivedAt.millisecondsSince1970) }
+extension OutcomeLabels {
+    init(_ labels: EventLabels) {
+        self.init()
+        notificationType = labels.notificationType
+        subtype = labels.subtype
+        notificationUUID = labels.notificationUUID
+        environment = labels.environment
+        bundleID = labels.bundleID
+        transactionID = labels.transactionID
+        originalTransactionID = labels.originalTransactionID
+    }
 }
 
 extension Outcome.Result {

@@ -103,11 +103,11 @@ extension Explanation {
     /// Nil when nothing says what the event is.
     var meaning: EventMeaning? {
         switch record.source {
-        case ClientSubmission.source: return .clientTransaction
-        case ClientReceipt.source: return .clientReceipt
-        case VerifyReceiptInterpreter.source: return .receiptAnswer
-        case UnansweredReceipt.source: return .unansweredReceipt
-        case AuthenticNotificationV1.source:
+        case EventSource.clientTransaction.rawValue: return .clientTransaction
+        case EventSource.clientReceipt.rawValue: return .clientReceipt
+        case EventSource.verifyReceipt.rawValue: return .receiptAnswer
+        case EventSource.unansweredReceipt.rawValue: return .unansweredReceipt
+        case EventSource.notificationV1.rawValue:
             let labels = record.outcome ?? record.history.last
             let type = reading?.document.map { $0.word("notification_type") } ?? labels?.word("notification_type")
             return EventMeaning(legacyType: type, facts: reading?.facts)

@@ -40,12 +40,12 @@ struct EventReading {
         let now = Timestamp(millisecondsSince1970: event.claimedAt.millisecondsSince1970)
         do {
             switch event.source {
-            case ClientSubmission.source: try readSubmission(event.body, processor.verifier, now)
-            case "notification_v2": try readNotification(event.body, processor.verifier, now)
-            case ClientReceipt.source: try readPost(event.body, processor.receipts, now)
-            case UnansweredReceipt.source: try readUnanswered(event.body, processor.receipts, now)
-            case AuthenticNotificationV1.source, VerifyReceiptInterpreter.source:
-                try readDocument(event.body, of: event.source, processor.receipts, now)
+            case EventSource.clientTransaction.rawValue: try readSubmission(event.body, processor.reader.verifier, now)
+            case EventSource.notificationV2.rawValue: try readNotification(event.body, processor.reader.verifier, now)
+            case EventSource.clientReceipt.rawValue: try readPost(event.body, processor.reader.receipts, now)
+            case EventSource.unansweredReceipt.rawValue: try readUnanswered(event.body, processor.reader.receipts, now)
+            case EventSource.notificationV1.rawValue, EventSource.verifyReceipt.rawValue:
+                try readDocument(event.body, of: event.source, processor.reader.receipts, now)
             default: break
             }
         } catch {
@@ -83,7 +83,8 @@ struct EventReading {
         let json = try JSONParser().parseObject(body)
         document = json
         let data =
-            source == AuthenticNotificationV1.source ? try ResponseBodyV1(json).receiptData : try VerifyReceiptResponse(json).latestReceipt
+            source == EventSource.notificationV1.rawValue
+            ? try ResponseBodyV1(json).receiptData : try VerifyReceiptResponse(json).latestReceipt
         receipt = data.map { ReceiptPart(location: "latest_receipt", verdict: verifier.verify($0, receivedAt: now)) }
     }
 

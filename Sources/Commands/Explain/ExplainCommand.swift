@@ -34,11 +34,7 @@ struct ExplainCommand: AsyncParsableCommand {
         let reader = try service.reader(worker, database)
         if service.checkConfig { return print(try reader.report(.worker)) }
         let settings = try WorkerSettings(reader)
-        let processor = EventProcessor(
-            verifier: try settings.verifier(),
-            receipts: try settings.receiptVerifier(),
-            legacy: settings.legacy
-        )
+        let processor = EventProcessor(try settings.eventReader())
         let connection = try await Connection.open(
             try ConnectionOptions(settings.database, command: "explain", role: "appstore_worker"),
             logger: try Logger.service("explain", reader)

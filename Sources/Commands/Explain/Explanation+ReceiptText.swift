@@ -15,7 +15,7 @@ extension Explanation {
         }
         if let document = reading?.document {
             let authority =
-                record.source == AuthenticNotificationV1.source
+                record.source == EventSource.notificationV1.rawValue
                 ? "a shared secret vouches for it, no signature" : "an answer over TLS, without a signature"
             lines.append("\(VerifyReport.bodyLocation): \(record.source), \(authority)")
             lines.append(JSONValue.object(document.withoutReceipts).pretty())

@@ -1,5 +1,4 @@
 import AppStore
-import Interpretation
 import Postgres
 import SQL
 
@@ -63,11 +62,9 @@ struct EventBodies: ReplayBodies {
 
     /// Only notifications V2 can be posted again. Client posts need a key, and the inbox does not store the secret of a notification V1.
     private static func content(_ event: Int64, _ source: String, _ row: Row) throws -> ReplayItem.Content {
-        let instead = "use SELECT appstore.requeue_event(\(event))"
-        switch source {
-        case "notification_v2": return .body(try row.decode("body"), as: .notificationV2)
-        case AuthenticNotificationV1.source: return .none(reason: "is a \(source), whose shared secret is not kept: \(instead)")
-        default: return .none(reason: "is a \(source), which cannot be posted again: \(instead)")
+        guard EventSource(rawValue: source) == .notificationV2 else {
+            return .none(reason: "is a \(source), which cannot be posted again: use SELECT appstore.requeue_event(\(event))")
         }
+        return .body(try row.decode("body"), as: .notificationV2)
     }
 }

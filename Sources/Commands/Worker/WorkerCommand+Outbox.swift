@@ -1,3 +1,4 @@
+import AppStore
 import AppStoreVerification
 import Interpretation
 import Logging

@@ -3,6 +3,7 @@ import AppStoreVerification
 import ArgumentParser
 import FoundationEssentials
 import InboxQueue
+import Interpretation
 import Logging
 import Outbox
 import Postgres
@@ -77,14 +78,9 @@ struct WorkerCommand: DaemonCommand {
         registry: MetricRegistry,
         logger: Logger
     ) throws -> EventQueue<EventProcessor.Prepared> {
-        let verifier = try settings.verifier()
-        registry.observe(verifier)
-        let processor = EventProcessor(
-            verifier: verifier,
-            receipts: try settings.receiptVerifier(),
-            legacy: settings.legacy,
-            metrics: VerificationMetrics(factory: registry)
-        )
+        let reader = try settings.eventReader()
+        registry.observe(reader.verifier)
+        let processor = EventProcessor(reader, metrics: VerificationMetrics(factory: registry))
         var configuration = EventQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = settings.batchSize
         configuration.retry = RetryPolicy(maximumAttempts: settings.maximumAttempts)

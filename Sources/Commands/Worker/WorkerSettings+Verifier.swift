@@ -2,6 +2,13 @@ import AppStoreVerification
 import Interpretation
 
 extension WorkerSettings {
+    /// The reader of events, with everything that decides about them.
+    ///
+    /// - Throws: ``SettingsError`` when the file of a root cannot be used.
+    func eventReader() throws(SettingsError) -> EventReader {
+        EventReader(verifier: try verifier(), receipts: try receiptVerifier(), legacy: legacy)
+    }
+
     /// The verifier of JWS for the settings' roots, apps and environments.
     ///
     /// - Throws: ``SettingsError`` when the file of a root cannot be used.

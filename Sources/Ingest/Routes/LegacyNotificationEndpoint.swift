@@ -10,8 +10,6 @@ import NIOHTTP1
 /// No secret reaches the database or outlives the call.
 struct LegacyNotificationEndpoint: Sendable {
     static let path = "/apple/v1/notifications"
-    /// The source of such events in the inbox. An event with this source had a valid secret; the worker cannot check it again.
-    static let source = "notification_v1"
 
     private let secrets: SharedSecrets
     private let store: NotificationStore
@@ -32,7 +30,7 @@ struct LegacyNotificationEndpoint: Sendable {
     @Sendable func callAsFunction(_ fields: HTTPHeaders, _ body: ByteBuffer, _ answer: @escaping EventLoopEndpoint.Answer) {
         let start = ContinuousClock.now
         let notification: NotificationV1Body
-        let source: String
+        let source: EventSource
         do throws(Problem) {
             try JSONRequestBody.check(fields)
             notification = try body.withUnsafeReadableBytes { bytes throws(Problem) in try Self.read(bytes) }
@@ -40,7 +38,7 @@ struct LegacyNotificationEndpoint: Sendable {
         } catch {
             return answer(error)
         }
-        store.store(notification.bytes, source: source, since: start, answer: answer)
+        store.store(notification.bytes, source: source.rawValue, since: start, answer: answer)
     }
 
     private static func read(_ body: UnsafeRawBufferPointer) throws(Problem) -> NotificationV1Body {
@@ -54,7 +52,7 @@ struct LegacyNotificationEndpoint: Sendable {
     /// Checks a notification and returns its source.
     ///
     /// - Parameter bytes: the length as received. Replacing a secret that is not a string may make the body longer.
-    private func check(_ notification: NotificationV1Body, bytes: Int) throws(Problem) -> String {
+    private func check(_ notification: NotificationV1Body, bytes: Int) throws(Problem) -> EventSource {
         let bytes = max(bytes, notification.bytes.count)
         switch notification.kind {
         case .notificationV2:
@@ -62,11 +60,11 @@ struct LegacyNotificationEndpoint: Sendable {
             try notification.bytes.withUnsafeBufferPointer { bytes throws(Problem) in
                 try NotificationEndpoint.check(UnsafeRawBufferPointer(bytes))
             }
-            return NotificationEndpoint.source
+            return .notificationV2
         case .notificationV1:
             guard bytes <= maximumBytes else { throw .contentTooLarge(limit: maximumBytes) }
             switch secrets.authenticate(notification) {
-            case .authentic: return Self.source
+            case .authentic: return .notificationV1
             case .wrong: throw .wrongSharedSecret
             case .notConfigured: throw .noSharedSecret
             }

@@ -6,8 +6,6 @@ import NIOHTTP1
 /// Accepts Apple's notifications V2: checks the form of the body, stores its bytes, and answers after the commit.
 struct NotificationEndpoint: Sendable {
     static let path = "/apple/v2/notifications"
-    /// The source of such events in the inbox.
-    static let source = "notification_v2"
 
     private let store: NotificationStore
 
@@ -24,7 +22,7 @@ struct NotificationEndpoint: Sendable {
         } catch {
             return answer(error)
         }
-        store.store(Array(buffer: body), source: Self.source, since: start, answer: answer)
+        store.store(Array(buffer: body), source: EventSource.notificationV2.rawValue, since: start, answer: answer)
     }
 
     /// Throws when the bytes cannot be a notification V2.

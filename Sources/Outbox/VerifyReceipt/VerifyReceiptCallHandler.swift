@@ -1,7 +1,9 @@
+import AppStore
+
 /// Asks Apple's verifyReceipt about receipts in the inbox.
 package struct VerifyReceiptCallHandler: CallHandler {
     /// The kind of such calls, and the source of their answers in the inbox.
-    package static let kind = "verify_receipt"
+    package static let kind = EventSource.verifyReceipt.rawValue
 
     package var kind: String { Self.kind }
     package let slots: Int

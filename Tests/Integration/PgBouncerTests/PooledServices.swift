@@ -4,6 +4,7 @@ import HTTPServing
 import HTTPServingTesting
 import InboxQueue
 import InboxTesting
+import Interpretation
 import Logging
 import Postgres
 import PostgresTesting
@@ -51,7 +52,7 @@ struct PooledServices {
     }
 
     private static func worker(_ pool: ConnectionPool) throws -> WorkerService {
-        let processor = EventProcessor(verifier: try SignedScene.verifier())
+        let processor = EventProcessor(EventReader(verifier: try SignedScene.verifier()))
         var configuration = EventQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = 20
         let queue = EventQueue(

@@ -1,5 +1,4 @@
 import AppStore
-import Interpretation
 import SignedTesting
 import StoreSimulator
 
@@ -47,7 +46,7 @@ extension WorkerScene {
     /// Puts a client's post into the inbox.
     @discardableResult
     func receive(client body: [UInt8], at instant: Timestamp = SignedScene.now) async throws -> Int64 {
-        try await receive(body, source: ClientSubmission.source, at: instant)
+        try await receive(body, source: EventSource.clientTransaction.rawValue, at: instant)
     }
 }
 

@@ -18,7 +18,9 @@ struct WorkerScene {
     static func with(legacy: LegacySettings = .local, _ body: (WorkerScene) async throws -> Void) async throws {
         let database = try await InboxDatabase.make()
         let pool = try database.pool(user: "appstore_worker")
-        let processor = EventProcessor(verifier: try SignedScene.verifier(), receipts: try SignedScene.receiptVerifier(), legacy: legacy)
+        let processor = EventProcessor(
+            EventReader(verifier: try SignedScene.verifier(), receipts: try SignedScene.receiptVerifier(), legacy: legacy)
+        )
         var configuration = EventQueue<EventProcessor.Prepared>.Configuration()
         // No event is retried during a test.
         configuration.retry = RetryPolicy(baseDelay: .seconds(3600))

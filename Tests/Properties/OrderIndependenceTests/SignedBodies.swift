@@ -96,7 +96,7 @@ struct SignedBodies {
         case .notification(let notification):
             stored.body = try signer.sign(notification).body
         case .post(let post):
-            stored.source = ClientSubmission.source
+            stored.source = EventSource.clientTransaction.rawValue
             stored.body = try ClientSubmission(
                 signedTransaction: String(
                     decoding: signer.sign(post.transaction, of: post.app, signedDate: post.signedDate),
@@ -107,10 +107,10 @@ struct SignedBodies {
                 bundleIDs: [post.app.bundleID]
             ).body
         case .legacy(let notification):
-            stored.source = AuthenticNotificationV1.source
+            stored.source = EventSource.notificationV1.rawValue
             stored.body = notification.bytes
         case .receipt(let post):
-            stored.source = ClientReceipt.source
+            stored.source = EventSource.clientReceipt.rawValue
             stored.body = try ClientReceipt(
                 receiptData: post.receipt.text,
                 user: post.user,
@@ -119,11 +119,11 @@ struct SignedBodies {
                 bundleIDs: [post.app.bundleID]
             ).body
         case .unanswered(let receipt, _):
-            stored.source = UnansweredReceipt.source
+            stored.source = EventSource.unansweredReceipt.rawValue
             let body: JSONObject = ["receiptData": .string(receipt.text)]
             stored.body = JSONSerializer.serialize(body)
         case .answer(let answer):
-            stored.source = VerifyReceiptInterpreter.source
+            stored.source = EventSource.verifyReceipt.rawValue
             stored.body = JSONSerializer.serialize(answer.json)
         }
         return stored

@@ -42,7 +42,7 @@ enum UnsignedFacts {
         case .receipt(let post):
             post.receipt.isGenuine ? try facts(of: post, in: event, settings) : nil
         case .unanswered(let receipt, let app):
-            receipt.isGenuine ? UnansweredReceipt.facts(of: verified(receipt, app), eventID: event.id) : nil
+            receipt.isGenuine ? UnansweredReceiptInterpreter.facts(of: verified(receipt, app), eventID: event.id) : nil
         case .answer(let answer):
             VerifyReceiptInterpreter.facts(
                 of: try ReceiptAnswer(VerifyReceiptResponse(answer.json), receivedAt: event.receivedAt, policy: policy),

@@ -54,7 +54,7 @@ struct WorkerRunner {
     /// Runs a service with its own pool while `body` runs, then cancels it.
     private func withService(batchesAtOnce: Int, batchEvents: Int, _ body: () async throws -> Void) async throws {
         let pool = try ledger.database.pool(user: "appstore_worker")
-        let processor = EventProcessor(verifier: verifier, receipts: receipts, legacy: .lives)
+        let processor = EventProcessor(EventReader(verifier: verifier, receipts: receipts, legacy: .lives))
         var configuration = EventQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = batchEvents
         let queue = EventQueue(

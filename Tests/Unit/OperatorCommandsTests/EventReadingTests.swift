@@ -15,9 +15,11 @@ import Worker
 struct EventReadingTests {
     private static func explanation(_ body: [UInt8], source: String) throws -> Explanation {
         let processor = EventProcessor(
-            verifier: try SignedScene.verifier(),
-            receipts: try SignedScene.receiptVerifier(),
-            legacy: LegacySettings(mode: .apple, appsWithSecret: [SignedScene.app.bundleID])
+            EventReader(
+                verifier: try SignedScene.verifier(),
+                receipts: try SignedScene.receiptVerifier(),
+                legacy: LegacySettings(mode: .apple, appsWithSecret: [SignedScene.app.bundleID])
+            )
         )
         let now = PostgresTimestamp(millisecondsSince1970: SignedScene.now.millisecondsSince1970)
         let event = ClaimedEvent(eventID: 1, source: source, receivedAt: now, claimedAt: now, attempts: 0, body: body)

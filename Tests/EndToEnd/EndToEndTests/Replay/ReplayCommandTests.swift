@@ -165,7 +165,7 @@ extension EndToEnd {
                 )
                 #expect(again.ending == .exit(1))
                 let reason =
-                    "not posted: is a notification_v1, whose shared secret is not kept: use SELECT appstore.requeue_event(\(event))"
+                    "not posted: is a notification_v1, which cannot be posted again: use SELECT appstore.requeue_event(\(event))"
                 #expect(again.output.contains("event \(event): \(reason)"), "\(again.output)\(again.errors)")
                 #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 2)
             }

@@ -17,9 +17,7 @@ struct ReceiptScene {
     /// - Parameter claimedAt: the time of the attempt.
     init(_ body: [UInt8], source: String, legacy: LegacySettings = .local, claimedAt: Timestamp = SignedScene.now) throws {
         let processor = EventProcessor(
-            verifier: try SignedScene.verifier(),
-            receipts: try SignedScene.receiptVerifier(),
-            legacy: legacy
+            EventReader(verifier: try SignedScene.verifier(), receipts: try SignedScene.receiptVerifier(), legacy: legacy)
         )
         let event = ClaimedEvent(
             eventID: 1,

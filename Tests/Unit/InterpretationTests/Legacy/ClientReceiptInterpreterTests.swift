@@ -1,10 +1,11 @@
 import AppStore
 import AppStoreVerification
-import Interpretation
 import Ledger
 import SignedTesting
 import StoreSimulator
 import Testing
+
+@testable import Interpretation
 
 /// The facts, posts and calls of a posted receipt.
 struct ClientReceiptInterpreterTests {
@@ -87,7 +88,7 @@ struct ClientReceiptInterpreterTests {
         #expect(asking.posts == local.posts)
         #expect(asking.remark == "verify_receipt_asked")
         #expect(try Self.facts(fixture, naming: "666", settings: SignedScene.asking).remark == "transaction_not_in_receipt")
-        let unanswered = UnansweredReceipt.facts(of: try fixture.verified(), eventID: 10)
+        let unanswered = UnansweredReceiptInterpreter.facts(of: try fixture.verified(), eventID: 10)
         #expect(unanswered.receipts.map(\.key) == local.receipts.map(\.key) && unanswered.effects.map(\.key) == local.effects.map(\.key))
         #expect(unanswered.posts.isEmpty && unanswered.calls.isEmpty)
     }

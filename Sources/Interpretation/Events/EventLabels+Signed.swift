@@ -1,12 +1,9 @@
 import AppStore
 import AppStoreVerification
 import FoundationEssentials
-import InboxQueue
-import Interpretation
 import Ledger
-import StrictJSON
 
-extension OutcomeLabels {
+extension EventLabels {
     init(_ verified: VerifiedNotification) {
         self.init(verified.notification.value)
         environment = verified.environment.rawValue.storable
@@ -52,12 +49,4 @@ extension String {
     /// The text; nil when it contains U+0000, or is too long for an index, so that recording an outcome never fails. Apple's own texts are
     /// far below a hundred bytes.
     var storable: String? { utf8.contains(0) || utf8.count > 1000 ? nil : self }
-}
-
-extension VerifiedNotification {
-    /// Whether a string in it contains U+0000, which PostgreSQL cannot store.
-    var containsNUL: Bool {
-        let payloads = [notification.payloadBytes, transaction?.payloadBytes, renewalInfo?.payloadBytes, appTransaction?.payloadBytes]
-        return payloads.contains { $0.map(JSONParser.containsNUL(in:)) ?? false }
-    }
 }

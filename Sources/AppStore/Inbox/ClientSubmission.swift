@@ -1,4 +1,3 @@
-package import AppStore
 import StrictJSON
 
 /// What a client posts after a purchase: the transaction as StoreKit signed it and optionally the user who claims it.
@@ -6,9 +5,6 @@ import StrictJSON
 /// The body of an inbox event of source `client_transaction`; written by the shop's API, read by the worker. Nothing in it is verified.
 /// User, environment and bundles come from a caller with a valid key.
 package struct ClientSubmission: Hashable, Sendable {
-    /// The source of such events in the inbox.
-    package static let source = "client_transaction"
-
     /// A compact JWS.
     package let signedTransaction: String
     /// The user who claims the purchase, 1 to 255 bytes; nil when no user does.

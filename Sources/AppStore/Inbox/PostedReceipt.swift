@@ -1,4 +1,3 @@
-import AppStore
 import StrictJSON
 
 /// The receipt in an event's body, as sent to Apple's verifyReceipt.

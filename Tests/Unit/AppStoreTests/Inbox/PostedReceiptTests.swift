@@ -1,4 +1,4 @@
-import Interpretation
+import AppStore
 import Testing
 
 struct PostedReceiptTests {

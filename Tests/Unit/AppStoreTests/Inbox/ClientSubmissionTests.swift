@@ -1,5 +1,4 @@
 import AppStore
-import Interpretation
 import Testing
 
 struct ClientSubmissionTests {

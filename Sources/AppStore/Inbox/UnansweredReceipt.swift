@@ -1,6 +1,3 @@
-import AppStore
-package import AppStoreVerification
-package import Ledger
 import StrictJSON
 
 /// A receipt that is used as it is, because Apple's answer about it is missing or unusable.
@@ -8,9 +5,6 @@ import StrictJSON
 /// The body of an inbox event of source `unanswered_receipt`. `appstore.fall_back` makes it from a genuine post, whose user is already
 /// recorded.
 package struct UnansweredReceipt: Hashable, Sendable {
-    /// The source of such events in the inbox.
-    package static let source = "unanswered_receipt"
-
     /// In base64.
     package let receiptData: String
 
@@ -31,12 +25,5 @@ package struct UnansweredReceipt: Hashable, Sendable {
         }
         guard case .string(let data)? = object["receiptData"], !data.isEmpty else { throw .noReceiptData }
         receiptData = data
-    }
-
-    /// The charges in a receipt, as of when Apple made it.
-    package static func facts(of receipt: VerifiedReceipt, eventID: Int64) -> EventFacts {
-        var facts = EventFacts(eventID: eventID, environment: receipt.environment, notificationUUID: nil)
-        facts.add(receipt.reading())
-        return facts
     }
 }

@@ -1,4 +1,3 @@
-package import AppStore
 import StrictJSON
 
 /// What a StoreKit 1 app posts: its receipt, the user who claims it and, after a purchase, the transaction that was just made.
@@ -6,9 +5,6 @@ import StrictJSON
 /// The body of an inbox event of source `client_receipt`; written by the shop's API, read by the worker. Nothing in it is verified. User,
 /// environment and bundles come from a caller with a valid key.
 package struct ClientReceipt: Hashable, Sendable {
-    /// The source of such events in the inbox.
-    package static let source = "client_receipt"
-
     /// An app receipt in base64, not checked yet.
     package let receiptData: String
     /// The user who claims the purchases, 1 to 255 bytes.

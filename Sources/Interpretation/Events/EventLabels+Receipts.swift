@@ -1,10 +1,8 @@
 import AppStore
 import AppStoreVerification
-import InboxQueue
-import Interpretation
 import Ledger
 
-extension OutcomeLabels {
+extension EventLabels {
     /// The labels of a notification V1, also for apps that are not configured.
     init(_ body: ResponseBodyV1) {
         self.init()
@@ -41,18 +39,16 @@ extension OutcomeLabels {
     }
 
     /// Adds the charge and the contract of the facts, where there is only one.
-    func naming(_ facts: EventFacts) -> OutcomeLabels {
-        var labels = self
+    mutating func name(_ facts: EventFacts) {
         let receipts = facts.allReceipts
         let charge = facts.namingPost?.key.transactionID ?? facts.refundStatement?.transactionID ?? Self.only(receipts.lazy.map(\.key.id))
-        labels.transactionID = charge?.storable
-        if labels.originalTransactionID == nil {
+        transactionID = charge?.storable
+        if originalTransactionID == nil {
             let contract =
                 receipts.first { $0.key.id == charge }?.originalTransactionID
                 ?? Self.only(receipts.map(\.originalTransactionID) + facts.legacyRenewals.map(\.contract.id))
-            labels.originalTransactionID = contract?.storable
+            originalTransactionID = contract?.storable
         }
-        return labels
     }
 
     /// The only distinct value; nil when there are two or none.

@@ -1,0 +1,23 @@
+/// Where an event of the inbox came in, which decides the form of its body; the raw value is that of `inbox.source`.
+package struct EventSource: OpenValue, CustomStringConvertible {
+    package let rawValue: String
+
+    package init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// A notification V2 as Apple posted it; see ``NotificationBody``.
+    package static let notificationV2 = EventSource(rawValue: "notification_v2")
+    /// A notification V1 without its secret, which ingest has checked; see ``ResponseBodyV1``. The worker cannot check it again.
+    package static let notificationV1 = EventSource(rawValue: "notification_v1")
+    /// A transaction that a client posted; see ``ClientSubmission``.
+    package static let clientTransaction = EventSource(rawValue: "client_transaction")
+    /// A receipt that a client posted; see ``ClientReceipt``.
+    package static let clientReceipt = EventSource(rawValue: "client_receipt")
+    /// An answer of Apple's verifyReceipt, and the kind of the calls that bring it; see ``VerifyReceiptResponse``.
+    package static let verifyReceipt = EventSource(rawValue: "verify_receipt")
+    /// A posted receipt about which verifyReceipt gave no usable answer; see ``UnansweredReceipt``.
+    package static let unansweredReceipt = EventSource(rawValue: "unanswered_receipt")
+
+    package var description: String { rawValue }
+}

@@ -1,0 +1,47 @@
+import AppStore
+package import AppStoreVerification
+import Ledger
+
+/// Finds out what an event of the inbox is: verifies its body by the rules of its source, and turns it into facts. Pure.
+package struct EventReader: Sendable {
+    /// Verifies JWS.
+    package let verifier: Verifier
+    /// Verifies app receipts.
+    package let receipts: ReceiptVerifier
+    let legacy: LegacySettings
+
+    /// - Parameter receipts: nil accepts receipts below Apple's root, of the apps and environments of `verifier`.
+    package init(verifier: Verifier, receipts: ReceiptVerifier? = nil, legacy: LegacySettings = .local) {
+        self.verifier = verifier
+        self.receipts = receipts ?? ReceiptVerifier(policy: ReceiptPolicy(verifier.policy))
+        self.legacy = legacy
+    }
+
+    /// Every source that has a meaning.
+    private static let interpreters: [EventSource: any EventInterpreter.Type] = [
+        .notificationV2: NotificationInterpreter.self,
+        .notificationV1: NotificationV1Interpreter.self,
+        .clientTransaction: ClientTransactionInterpreter.self,
+        .clientReceipt: ClientReceiptInterpreter.self,
+        .verifyReceipt: VerifyReceiptInterpreter.self,
+        .unansweredReceipt: UnansweredReceiptInterpreter.self,
+    ]
+
+    /// Reads an event. Errors are part of the result.
+    package func read(_ event: InboxEvent) -> EventReading {
+        var reading = EventReading(event, by: self)
+        guard let interpreter = Self.interpreters[event.source] else { return reading }
+        do throws(EventRefusal) {
+            reading.result = .success(try interpreter.facts(of: &reading))
+        } catch {
+            reading.result = .failure(error)
+        }
+        return reading
+    }
+}
+
+/// Interprets the events of one source.
+protocol EventInterpreter: SendableMetatype {
+    /// Verifies an event and returns what it says; leaves in the reading what was found on the way, also when it throws.
+    static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts
+}

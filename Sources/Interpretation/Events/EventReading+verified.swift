@@ -1,0 +1,112 @@
+import AppStore
+import AppStoreVerification
+import StrictJSON
+
+/// Steps that interpreters share. Each throws when the event ends there.
+extension EventReading {
+    /// The value that a body or a part of it is decoded to. The error's raw value is the reason.
+    func decoded<Value, Failure: Error & RawRepresentable<String>>(
+        _ decode: () throws(Failure) -> Value
+    ) throws(EventRefusal) -> Value {
+        do {
+            return try decode()
+        } catch {
+            throw EventRefusal(error.rawValue)
+        }
+    }
+
+    /// The accepted value; takes the labels from it, or from what is genuine of a refused one.
+    mutating func accepted<Value: VerifiedContent>(_ verdict: Verdict<Value>) throws(EventRefusal) -> Value {
+        switch verdict {
+        case .valid(let value):
+            try accept(value)
+            return value
+        case .invalid(let rejection):
+            labels = EventLabels(rejection)
+            throw EventRefusal(rejection)
+        }
+    }
+
+    /// The accepted receipt; takes the labels from it, or from what is genuine of a refused one.
+    mutating func accepted(_ verdict: ReceiptVerdict) throws(EventRefusal) -> VerifiedReceipt {
+        switch verdict {
+        case .valid(let receipt):
+            try accept(receipt)
+            return receipt
+        case .invalid(let rejection):
+            labels = EventLabels(rejection)
+            throw EventRefusal(rejection)
+        }
+    }
+
+    private mutating func accept(_ value: some VerifiedContent) throws(EventRefusal) {
+        labels = value.labels
+        try refuseNUL(in: value)
+    }
+
+    /// Refuses a value with a text that PostgreSQL cannot store.
+    func refuseNUL(in value: some VerifiedContent) throws(EventRefusal) {
+        if value.containsNUL { throw .nul }
+    }
+
+    /// The body as a JSON object, and decoded.
+    func document<Value>(_ decode: (JSONObject) throws(MalformedPayload) -> Value) throws(EventRefusal) -> (JSONObject, Value) {
+        let json: JSONObject
+        do {
+            json = try JSONParser().parseObject(event.body)
+        } catch {
+            throw EventRefusal("not_json")
+        }
+        if JSONParser.containsNUL(in: event.body) { throw .nul }
+        do {
+            return (json, try decode(json))
+        } catch {
+            throw EventRefusal("malformed_payload")
+        }
+    }
+}
+
+extension EventRefusal {
+    fileprivate static let nul = EventRefusal("nul_in_payload")
+
+    init(_ rejection: Rejection) {
+        let reason = rejection.reason.rawValue
+        self.init(reason, rejection.isRetryable ? .retryable(error: "\(reason) in \(rejection.location)") : .rejected)
+    }
+
+    init(_ rejection: ReceiptRejection) {
+        let reason = rejection.reason.rawValue
+        self.init(reason, rejection.isRetryable ? .retryable(error: "\(reason) in the receipt") : .rejected)
+    }
+}
+
+/// Verified content of an event.
+protocol VerifiedContent {
+    var labels: EventLabels { get }
+    /// Whether a text in it contains U+0000, which PostgreSQL cannot store.
+    var containsNUL: Bool { get }
+}
+
+extension VerifiedNotification: VerifiedContent {
+    var labels: EventLabels { EventLabels(self) }
+
+    var containsNUL: Bool {
+        let payloads = [notification.payloadBytes, transaction?.payloadBytes, renewalInfo?.payloadBytes, appTransaction?.payloadBytes]
+        return payloads.contains { $0.map(JSONParser.containsNUL(in:)) ?? false }
+    }
+}
+
+extension SignedValue<JWSTransactionDecodedPayload>: VerifiedContent {
+    var labels: EventLabels { EventLabels(value) }
+    var containsNUL: Bool { JSONParser.containsNUL(in: payloadBytes) }
+}
+
+extension VerifiedReceipt: VerifiedContent {
+    var labels: EventLabels { EventLabels(self) }
+
+    /// Looks only at texts for the ledger.
+    var containsNUL: Bool {
+        let texts = receipt.purchases.lazy.flatMap { [$0.transactionID, $0.originalTransactionID, $0.productID, $0.promotionalOfferID] }
+        return bundleID.utf8.contains(0) || texts.contains { $0?.utf8.contains(0) ?? false }
+    }
+}

@@ -1,0 +1,39 @@
+import AppStore
+import AppStoreVerification
+import Ledger
+
+extension NotificationV1Interpreter: EventInterpreter {
+    static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
+        let (event, reader) = (reading.event, reading.reader)
+        let (json, body) = try reading.document { json throws(MalformedPayload) in try ResponseBodyV1(json) }
+        let receipt = enclosedReceipt(in: body, of: event, by: reader)
+        reading.labels = EventLabels(body)
+        let notification = try reading.decoded { () throws(AuthenticNotificationV1.Refusal) in
+            try AuthenticNotificationV1(
+                body,
+                receipt: receipt,
+                digest: ContentDigest.ofNotificationV1(json),
+                // Not the time of this attempt: the facts must not depend on when the event is processed.
+                receivedAt: event.receivedAt,
+                policy: reader.receipts.policy
+            )
+        }
+        reading.labels = EventLabels(notification)
+        switch receipt {
+        case .refused(let rejection) where rejection.isRetryable: throw EventRefusal(rejection)
+        case .verified(let receipt): try reading.refuseNUL(in: receipt)
+        case .refused, .absent: break
+        }
+        let facts = facts(of: notification, eventID: event.id, settings: reader.legacy)
+        reading.labels.name(facts)
+        return facts
+    }
+
+    private static func enclosedReceipt(in body: ResponseBodyV1, of event: InboxEvent, by reader: EventReader) -> EnclosedReceipt {
+        guard let data = body.receiptData else { return .absent }
+        return switch reader.receipts.verify(data, receivedAt: event.readAt) {
+        case .valid(let receipt): .verified(receipt)
+        case .invalid(let rejection): .refused(rejection)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import AppStore
+package import AppStoreVerification
+package import Ledger
+
+/// Turns the genuine receipt that Apple has not answered for into facts. Pure.
+package enum UnansweredReceiptInterpreter {
+    /// The charges in a receipt, as of when Apple made it.
+    package static func facts(of receipt: VerifiedReceipt, eventID: Int64) -> EventFacts {
+        var facts = EventFacts(eventID: eventID, environment: receipt.environment, notificationUUID: nil)
+        facts.add(receipt.reading())
+        return facts
+    }
+}
+
+extension UnansweredReceiptInterpreter: EventInterpreter {
+    static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
+        let (event, receipts) = (reading.event, reading.reader.receipts)
+        let unanswered = try reading.decoded { () throws(UnansweredReceipt.Malformed) in try UnansweredReceipt(body: event.body) }
+        let receipt = try reading.accepted(receipts.verify(unanswered.receiptData, receivedAt: event.readAt))
+        let facts = facts(of: receipt, eventID: event.id)
+        reading.labels.name(facts)
+        return facts
+    }
+}
