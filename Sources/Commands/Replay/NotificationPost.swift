@@ -36,6 +36,8 @@ package final class NotificationPost: Sendable {
         self.name = name
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(5)
+        // A refused connection is reported at once: the caller retries.
+        configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
