@@ -169,6 +169,7 @@ let package = Package(
         .target(name: "PostgresTesting", dependencies: ["Postgres", "TemporaryPostgres", logging], path: "Tests/Support/PostgresTesting"),
         .target(name: "HTTPServingTesting", dependencies: [nioCore, nioPosix], path: "Tests/Support/HTTPServingTesting"),
         .target(name: "PrometheusTesting", path: "Tests/Support/PrometheusTesting"),
+        .target(name: "SystemdTesting", path: "Tests/Support/SystemdTesting"),
         .target(
             name: "InboxTesting",
             dependencies: ["Postgres", "PostgresTesting", "Schema", logging],
@@ -191,7 +192,9 @@ let package = Package(
         // The built program, its clients and its databases.
         .target(
             name: "EndToEndTesting",
-            dependencies: ["AppStore", "StrictJSON", "OpenSSL", "Postgres", "PostgresTesting", "TemporaryPostgres", "StoreSimulator"],
+            dependencies: [
+                "AppStore", "StrictJSON", "OpenSSL", "Postgres", "PostgresTesting", "SystemdTesting", "TemporaryPostgres", "StoreSimulator",
+            ],
             path: "Tests/Support/EndToEndTesting"
         ),
 
@@ -212,10 +215,7 @@ let package = Package(
         ),
         .testTarget(
             name: "BenchmarksTests",
-            dependencies: [
-                "AppStore", "StrictJSON", "Benchmarks", "OpenSSL", "Postgres", "TemporaryPostgres", "Randomness", "StoreSimulator",
-                "appstore-inbox", "appstore-inbox-lab",
-            ],
+            dependencies: ["AppStore", "StrictJSON", "Benchmarks", "TemporaryPostgres", "appstore-inbox", "appstore-inbox-lab"],
             path: "Tests/Integration/BenchmarksTests"
         ),
         .testTarget(
@@ -388,7 +388,7 @@ let package = Package(
             ],
             path: "Tests/Integration/OutboxTests"
         ),
-        .testTarget(name: "SystemdTests", dependencies: ["Systemd", logging], path: "Tests/Unit/SystemdTests"),
+        .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),
         .testTarget(
             name: "WorkerTests",
             dependencies: [

@@ -1,12 +1,8 @@
-import EndToEndTesting
-import Glibc
-
 /// The counts of a run and the judge's verdict.
 struct ChaosReport: CustomStringConvertible {
     let settings: ChaosSettings
     let duration: Duration
     let judging: Duration
-    let costs: Costs
     let sums: PostLog.Sums
     let faults: [Fault: Int]
     let missingFaults: [Fault]
@@ -18,33 +14,6 @@ struct ChaosReport: CustomStringConvertible {
     let attempts: [FinalState.Attempt.Cause: Int]
     let violations: [Violation]
     let daemonFailures: [String]
-
-    /// Processor time by process, and memory.
-    struct Costs {
-        let daemons: [String: Duration]
-        /// Of this process: senders, proxies and the judge.
-        let tests: Duration
-        /// Of PostgreSQL, without the servers that still run and without sessions that outlived their server.
-        let servers: Duration
-        /// Peak memory of this process, in megabytes.
-        let memory: Int
-
-        /// The costs up to this moment.
-        init(daemons: [(String, Duration)]) {
-            self.daemons = Dictionary(daemons, uniquingKeysWith: +)
-            var (own, children) = (rusage(), rusage())
-            getrusage(RUSAGE_SELF.rawValue, &own)
-            getrusage(RUSAGE_CHILDREN.rawValue, &children)
-            tests = own.computing
-            servers = children.computing - daemons.map(\.1).reduce(.zero, +)
-            memory = own.ru_maxrss / 1024
-        }
-
-        fileprivate var rows: [(String, Int)] {
-            let parts = daemons.sorted { $0.key < $1.key } + [("PostgreSQL, as far as known", servers), ("this process", tests)]
-            return parts.map { ($0.0, Int($0.1.components.seconds)) } + [("peak memory of this process, megabytes", memory)]
-        }
-    }
 
     /// The command that repeats the run. Load and faults are the same; their interleaving is not.
     var rerunCommand: String { "run again: CHAOS_SEED=\(settings.seed) CHAOS_EVENTS=\(settings.events) swift test --filter ChaosTests" }
@@ -64,7 +33,6 @@ struct ChaosReport: CustomStringConvertible {
         lines += table("outcomes", results.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         lines += table("failed attempts", FinalState.Attempt.Cause.allCases.map { ($0.rawValue, attempts[$0, default: 0]) })
         lines += table("ledger", [("effects", effects), ("other rows", ledgerLines)])
-        lines += table("processor seconds", costs.rows)
         lines += ["verdict: \(violations.count) violations, \(daemonFailures.count) daemon failures"]
         return lines.joined(separator: "\n")
     }

@@ -142,13 +142,11 @@ struct ChaosRun {
         let (records, state) = (postLog.records, try await FinalState.read(url: installation.pair.primaryURL))
         let expectation = try await Expectation.reference(seed: settings.seed, records: records, stored: state.events)
         let histories = installation.supervisors.map { ($0.command, $0.history) }
-        let costs = ChaosReport.Costs(daemons: installation.supervisors.map { ($0.command, $0.computing) })
         let judge = Judge(records: records, state: state, expectation: expectation, poison: installation.poison)
         return ChaosReport(
             settings: settings,
             duration: end - start,
             judging: .now - end,
-            costs: costs,
             sums: postLog.sums,
             faults: tally.counts,
             missingFaults: tally.missing,

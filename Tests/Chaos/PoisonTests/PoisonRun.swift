@@ -3,22 +3,22 @@ import Postgres
 import PostgresTesting
 import Testing
 
-/// A real worker with events that kill it.
+/// Runs a real worker with events that kill it.
 enum PoisonRun {
-    /// Runs a worker, started anew whenever it dies, until every event has its outcome and `body` is through.
+    /// Runs a worker, restarted whenever it dies, until `body` has returned and every event has its outcome.
     static func work(
         on bytes: [UInt8],
-        isHasty: Bool = true,
+        isFast: Bool = true,
         _ body: (TestDatabase) async throws -> Void = { _ in }
     ) async throws -> (TestDatabase, [Supervisor.Life]) {
         let database = try await InboxDatabase.make()
         try await database.receive(bytes)
-        let supervisor = Supervisor(database, isHasty: isHasty)
+        let supervisor = Supervisor(database, isFast: isFast)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await supervisor.run() }
             defer { supervisor.close() }
             try await body(database)
-            try await Deadline.wait(for: "every event's outcome") {
+            try await eventually("every event has its outcome", within: .seconds(120)) {
                 try await database.lines("SELECT count(*)::text FROM appstore.inbox_queue") == ["0"]
             }
         }
@@ -26,7 +26,7 @@ enum PoisonRun {
         return (database, supervisor.lives)
     }
 
-    /// Every event that is not failed was applied at its first attempt.
+    /// Expects that every event that did not fail was applied at its first attempt.
     static func expectOthersApplied(in database: TestDatabase) async throws {
         let others = try await database.lines(
             "SELECT DISTINCT concat_ws('|', result, attempts) FROM appstore.outcomes WHERE result <> 'failed'"

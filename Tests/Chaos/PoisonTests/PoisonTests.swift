@@ -8,11 +8,13 @@ import Testing
 struct PoisonTests {
     /// What the worker does with an event, as `Poison` in the worker says; 1 is harmless.
     private static let poisons: [(name: String, byte: UInt8)] = [
-        ("is killed for want of memory", 2), ("reads where nothing is", 3), ("traps", 4), ("never comes back", 5),
+        ("killed by SIGKILL", 2), ("invalid memory access", 3), ("trap", 4), ("endless computation", 5),
     ]
 
     @Test(arguments: poisons)
-    func `an event that kills its process is alone in the end, and no other loses an attempt`(name: String, byte: UInt8) async throws {
+    func `an event that kills its process is isolated and fails, and no other event loses an attempt`(name: String, byte: UInt8)
+        async throws
+    {
         let bytes: [UInt8] = [1, 1, 1, byte] + Array(repeating: 1, count: 12)
         let (database, lives) = try await PoisonRun.work(on: bytes)
         let poison: Int64 = 4
@@ -25,21 +27,21 @@ struct PoisonTests {
         #expect(outcomes == ["applied|1|15", "failed|killed_worker|3|1"])
         #expect(try await database.lines("SELECT event_id::text FROM appstore.failed") == ["\(poison)"])
 
-        // Once in company, then three times alone.
+        // Once in a batch, then three times isolated.
         let began = lives.flatMap(\.events)
         #expect(began.filter { $0 == poison }.count == 4, "\(lives)")
         if byte == 5 { #expect(lives.dropLast().allSatisfy { $0.ending == .exit(70) }, "a process that hangs ends itself: \(lives)") }
         #expect(lives.last?.ending == .exit(0))
     }
 
-    @Test func `an event that never comes back from its merge is alone in the end, though it has let others in`() async throws {
+    @Test func `an event whose merge never ends is isolated and fails, and the others are applied`() async throws {
         let (database, _) = try await PoisonRun.work(on: [1, 1, 8, 1, 1, 1])
         let failed = try await database.lines("SELECT concat_ws('|', event_id, reason, attempts) FROM appstore.failed")
         #expect(failed == ["3|killed_worker|3"])
         try await PoisonRun.expectOthersApplied(in: database)
     }
 
-    @Test func `two that kill their process are told apart from each other and from the others`() async throws {
+    @Test func `two events that kill their process are distinguished from each other and from the others`() async throws {
         let (database, _) = try await PoisonRun.work(on: [1, 2, 1, 1, 4, 1, 1, 1])
         let failed = try await database.lines(
             "SELECT concat_ws('|', event_id, reason, attempts) FROM appstore.failed ORDER BY event_id"
@@ -48,7 +50,7 @@ struct PoisonTests {
         try await PoisonRun.expectOthersApplied(in: database)
     }
 
-    @Test func `as many that hang as there are threads do not freeze the worker`() async throws {
+    @Test func `as many hanging events as there are threads do not stop the worker`() async throws {
         let (database, _) = try await PoisonRun.work(on: [1, 5, 5, 1, 5, 5, 1, 1])
         #expect(try await database.lines("SELECT count(*)::text FROM appstore.failed") == ["4"])
         try await PoisonRun.expectOthersApplied(in: database)

@@ -22,25 +22,25 @@ struct PoisonTimingTests {
         ).compactMap(Int.init)
     }
 
-    /// With everything as it is in earnest, and an event every tenth of a second beside the poison.
+    /// With the timeouts of production, and another event every tenth of a second.
     @Test(arguments: [
-        ("an event that never comes back", [5], 12), ("an event that never comes back from its merge", [8], 12),
-        ("an event that is killed for want of memory", [2], 12), ("an event that takes long in the database", [6], 7),
-        ("an event that takes long to prepare", [7], 12), ("an event that fails", [9], 1), ("an event that takes long to fail", [10], 1),
-        ("five events that take long in the database", [6, 6, 6, 6, 6], 9),
+        ("a computation that never ends", [5], 12), ("a merge that never ends", [8], 12),
+        ("an event that kills the process", [2], 12), ("a slow statement", [6], 7),
+        ("a slow preparation", [7], 12), ("a failing statement", [9], 1), ("a statement that fails slowly", [10], 1),
+        ("five slow statements", [6, 6, 6, 6, 6], 9),
     ])
     func `other events are not delayed for long`(name: String, poison: [UInt8], seconds: Int) async throws {
         let calm = Mutex(0)
-        let (database, _) = try await PoisonRun.work(on: [1], isHasty: false) { database in
-            // What an event waits without poison, on this machine now.
+        let (database, _) = try await PoisonRun.work(on: [1], isFast: false) { database in
+            // The usual delay on this machine, without poison.
             for _ in 0..<25 { try await trickle(into: database) }
-            try await Deadline.wait(for: "the first outcomes") {
+            try await eventually("the first events have outcomes", within: .seconds(120)) {
                 try await database.lines("SELECT count(*)::text FROM appstore.outcomes") == ["26"]
             }
             let usual = try await delays(in: database).last ?? 0
             calm.withLock { $0 = usual }
             try await database.receive([1, 1] + poison + [1, 1])
-            try await Deadline.wait(for: "the end of the poison") {
+            try await eventually("the poison events have failed", within: .seconds(120)) {
                 try await trickle(into: database)
                 return try await database.lines("SELECT count(*)::text FROM appstore.failed") == ["\(poison.count)"]
             }

@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 import PostgresTesting
-import TemporaryPostgres
 import Synchronization
+import TemporaryPostgres
 
-/// Runs the poisoned worker and starts it again whenever it dies, as systemd would.
+/// Runs the poisoned worker and restarts it whenever it dies, like systemd.
 final class Supervisor: Sendable {
     /// What one process did.
     struct Life: Sendable {
@@ -20,13 +20,13 @@ final class Supervisor: Sendable {
     }
 
     private let database: TestDatabase
-    private let isHasty: Bool
+    private let isFast: Bool
     private let state = Mutex(State())
 
-    /// - Parameter isHasty: whether it need not wait; otherwise it does as long as the unit says (`RestartSec=2s`).
-    init(_ database: TestDatabase, isHasty: Bool) {
+    /// - Parameter isFast: short timeouts and no pause before a restart; otherwise those of production (`RestartSec=2s`).
+    init(_ database: TestDatabase, isFast: Bool) {
         self.database = database
-        self.isHasty = isHasty
+        self.isFast = isFast
     }
 
     /// The processes that have ended.
@@ -40,11 +40,11 @@ final class Supervisor: Sendable {
                 line.hasPrefix("event ") ? Int64(line.dropFirst(6)) : nil
             }
             state.withLock { $0.lives.append(Life(events: events, ending: process.ending)) }
-            if !isHasty { try await Task.sleep(for: .seconds(2)) }
+            if !isFast { try await Task.sleep(for: .seconds(2)) }
         }
     }
 
-    /// Has the worker end as it should.
+    /// Ends the worker with SIGTERM, and starts no other.
     func close() {
         let process = state.withLock { state in
             state.isClosing = true
@@ -55,35 +55,17 @@ final class Supervisor: Sendable {
 
     private func start() throws -> ChildProcess? {
         var environment = ProcessInfo.processInfo.environment
-        // A stack of the process killer is of no use here, and takes seconds to make.
+        // A backtrace of each crash would take seconds.
         environment["SWIFT_BACKTRACE"] = "enable=no"
         let command = ChildCommand(
-            [try Self.program(), database.url(user: "appstore_worker"), isHasty ? "hasty" : "earnest"],
+            [try BuiltProduct.path(of: "PoisonedWorker"), database.url(user: "appstore_worker"), isFast ? "fast" : "production"],
             environment: environment
         )
         return try state.withLock { state in
             guard !state.isClosing else { return nil }
-            let process = try ChildProcess.launch(command.bound(signal: "KILL"))
+            let process = try ChildProcess.launch(command.bound())
             state.process = process
             return process
         }
-    }
-
-    /// The executable lies beside the tests.
-    private static func program() throws -> String {
-        let here = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        // `swift test` runs a helper of the toolchain for Swift Testing, and names the tests' own bundle in its arguments.
-        let places = ([here] + CommandLine.arguments.filter { $0.contains(".xctest") }).map {
-            URL(filePath: $0).deletingLastPathComponent()
-        }
-        for place in places {
-            let path = place.appending(path: "PoisonedWorker").path
-            if access(path, X_OK) == 0 { return path }
-        }
-        throw Missing(description: "there is no PoisonedWorker in \(places.map(\.path).joined(separator: ", ")): build it first")
-    }
-
-    private struct Missing: Error, CustomStringConvertible {
-        let description: String
     }
 }

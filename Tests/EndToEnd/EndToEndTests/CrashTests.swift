@@ -2,6 +2,7 @@ import AppStore
 import EndToEndTesting
 import Foundation
 import Postgres
+import PostgresTesting
 import StoreSimulator
 import Testing
 
@@ -41,14 +42,14 @@ extension EndToEnd {
 
         @Test func `a worker killed repeatedly drains the inbox`() async throws {
             var shop = try Shop()
-            let bodies = try shop.bodies(shop.purchases(240))
+            let bodies = try shop.bodies(shop.purchases(90))
             try await Installation.lend { installation in
                 let (books, ingest) = (installation.books, try await installation.startIngest())
                 _ = try await ingest.client.post(bodies)
-                for round in 1...5 {
-                    let worker = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_BATCH_SIZE": "4"])
+                for round in 1...3 {
+                    let worker = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_BATCH_SIZE": "2"])
                     try await eventually("the worker has settled some more") {
-                        try await books.value(Int.self, "SELECT count(*) FROM appstore.outcomes") >= round * 30
+                        try await books.value(Int.self, "SELECT count(*) FROM appstore.outcomes") >= round * 20
                     }
                     try await worker.kill()
                     try await books.expectEachEventAccountedFor()
@@ -78,7 +79,7 @@ extension EndToEnd {
         @Test func `a daemon that receives SIGTERM as soon as it is ready ends with 0`() async throws {
             let shop = try Shop()
             try await Installation.lend { installation in
-                for _ in 1...10 {
+                for _ in 1...4 {
                     let worker = try await installation.startWorker(for: shop)
                     #expect(try await worker.terminate() == .exit(0))
                     let ingest = try await installation.startIngest()

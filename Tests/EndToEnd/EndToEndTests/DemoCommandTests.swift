@@ -5,7 +5,7 @@ import Postgres
 import StoreSimulator
 import Testing
 
-extension EndToEnd {
+extension EndToEndInterfaces {
     /// The scenarios of `deploy/demo`.
     @Suite struct DemoCommandTests {
         @Test func `two accounts on one Apple ID each keep what they paid for, however late it is reported`() async throws {

@@ -3,6 +3,7 @@ import EndToEndTesting
 import Foundation
 import Glibc
 import Postgres
+import PostgresTesting
 import StoreSimulator
 import Testing
 
@@ -10,9 +11,9 @@ extension EndToEnd {
     @Suite struct DrainTests {
         @Test func `two workers settle each event of a backlog once`() async throws {
             var shop = try Shop()
-            let purchases = try shop.bodies(shop.purchases(200))
+            let purchases = try shop.bodies(shop.purchases(100))
             // Customers whose events update the same rows, and copies, so that the workers conflict.
-            let lives = try (0..<25).flatMap { _ in try shop.bodies(shop.shortLife()) }
+            let lives = try (0..<15).flatMap { _ in try shop.bodies(shop.shortLife()) }
             let bodies = purchases + lives + lives
             try await Installation.lend { installation in
                 let (books, ingest) = (installation.books, try await installation.startIngest())
@@ -40,7 +41,7 @@ extension EndToEnd {
 
         @Test func `a worker that receives SIGTERM commits the batch in flight and leaves the rest`() async throws {
             var shop = try Shop()
-            let bodies = try shop.bodies(shop.purchases(1000))
+            let bodies = try shop.bodies(shop.purchases(300))
             try await Installation.lend { installation in
                 let (books, ingest) = (installation.books, try await installation.startIngest())
                 _ = try await ingest.client.post(bodies)

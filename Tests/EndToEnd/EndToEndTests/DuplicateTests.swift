@@ -46,40 +46,5 @@ extension EndToEnd {
                 #expect(effects == ["granted", "granted", "refunded", "will_not_renew"])
             }
         }
-
-        @Test func `the same fact under another UUID changes nothing`() async throws {
-            var shop = try Shop()
-            var life = shop.makeCustomer()
-            let purchase = try life.subscribe()
-            let repeated = purchase.repeated(as: UUID(), at: purchase.signedDate.advanced(by: .seconds(60)))
-            try await Installation.lend { installation in
-                let ingest = try await installation.startIngest()
-                _ = try await installation.startWorker(for: shop)
-                _ = try await ingest.client.post(shop.body(purchase))
-                try await installation.books.settled(1)
-                let before = try await installation.books.digest()
-                _ = try await ingest.client.post(shop.body(repeated))
-                #expect(try await installation.books.settled(2).map(\.outcome) == ["applied", "superseded"])
-                let after = try await installation.books.digest().filter { !$0.hasPrefix("seen") }
-                #expect(difference(before.filter { !$0.hasPrefix("seen") }, after) == [])
-            }
-        }
-
-        @Test func `turning auto-renewal off a second time counts, although charge and type are the same`() async throws {
-            var shop = try Shop()
-            var life = shop.makeCustomer()
-            let events = [
-                try life.subscribe(), try life.turnAutoRenewOff(), try life.turnAutoRenewOn(), try life.turnAutoRenewOff(),
-            ]
-            try await Installation.lend { installation in
-                let ingest = try await installation.startIngest()
-                _ = try await ingest.client.post(shop.bodies(events))
-                _ = try await installation.startWorker(for: shop)
-                #expect(try await installation.books.settled(4).map(\.outcome) == ["applied", "applied", "applied", "applied"])
-                let effects = try await installation.books.values("SELECT kind FROM appstore.effects ORDER BY occurred_at, kind")
-                #expect(effects == ["granted", "will_not_renew", "will_renew", "will_not_renew"])
-                #expect(try await installation.books.value(Bool.self, "SELECT NOT will_renew FROM appstore.contracts"))
-            }
-        }
     }
 }

@@ -2,7 +2,7 @@ import EndToEndTesting
 import PostgresTesting
 import Testing
 
-extension EndToEnd {
+extension EndToEndInterfaces {
     /// How the built program detects that standard error is connected to the systemd journal.
     @Suite struct JournalTests {
         /// The value of `JOURNAL_STREAM`, as a shell expression: the shell has the program's streams before it executes the program.

@@ -6,14 +6,13 @@ import PrometheusTesting
 import StoreSimulator
 import Testing
 
-extension EndToEnd {
+extension EndToEndInterfaces {
     @Suite struct MetricsTests {
-        @Test func `both daemons count their work in metrics`() async throws {
+        @Test func `both daemons count their work, and connections that broke, in metrics`() async throws {
             var shop = try Shop()
-            let life = try shop.shortLife()
-            let bodies = try shop.bodies(life)
+            let bodies = try shop.bodies(shop.shortLife())
             try await Installation.lend { installation in
-                let ingest = try await installation.startIngest()
+                let (ingest, api) = try await installation.startIngestWithAPI()
                 let admin = HTTPClient(port: FreePort.find())
                 _ = try await installation.startWorker(
                     for: shop,
@@ -22,132 +21,90 @@ extension EndToEnd {
                 #expect(try await ingest.client.post(bodies + [bodies[0]]).map(\.status) == [200, 200, 200, 200, 200])
                 #expect(try await ingest.client.post(Array("{}".utf8)).status == 400)
                 try await installation.books.settled(5)
+                let backend = try await installation.makeBackend(api)
+                for user in ["ann", "bob"] { _ = try await backend.makeOrder(user: user, product: "pro.monthly") }
+                #expect(try await backend.send("GET", "/v1/users/ann/entitlements").status == 200)
 
                 let receiver = try ExposedMetrics(try await text(of: ingest.admin))
-                let route = ["route": HTTPClient.notifications]
-                #expect(receiver.value("appstore_inbox_ingest_accepted_total", route) == 5)
-                #expect(
-                    receiver.value("appstore_inbox_ingest_accepted_bytes_total", route)
-                        == Double((bodies + [bodies[0]]).reduce(0) { $0 + $1.count })
-                )
-                #expect(receiver.count("appstore_inbox_ingest_accept_seconds") == 5)
-                #expect(receiver.sum("appstore_inbox_ingest_batch_events") == 5)
-                #expect(receiver.value("appstore_inbox_ingest_reserved_bytes") == 0)
-                let refusal = ["listener": "notifications", "reason": "no-signed-payload", "status": "400"]
-                #expect(receiver.value("appstore_inbox_http_refused_total", refusal) == 1)
-                #expect(try #require(receiver.value("appstore_inbox_database_connections_opened_total", ["pool": "ingest"])) >= 1)
-                #expect(receiver.value("appstore_inbox_database_connections_lost_total", ["pool": "ingest"]) == 0)
-
+                try expectReceived(bodies + [bodies[0]], in: receiver)
+                try expectAnswered(in: receiver)
                 // A worker counts an outcome just after the commit.
                 let worker = try await eventually("the worker has counted five outcomes") { () -> ExposedMetrics? in
                     let metrics = try ExposedMetrics(try await text(of: admin))
                     return metrics.count("appstore_inbox_worker_delay_seconds") == 5 ? metrics : nil
                 }
-                let outcomes = "appstore_inbox_worker_outcomes_total"
-                #expect(worker.value(outcomes, ["type": "DID_RENEW", "result": "applied"]) == 1)
-                #expect(worker.families[outcomes]?.samples.reduce(0) { $0 + $1.value } == 5)
-                #expect(worker.families[outcomes]?.samples.filter { $0.labels["result"] == "duplicate" }.reduce(0) { $0 + $1.value } == 1)
-                #expect(worker.sum("appstore_inbox_worker_batch_events") == 5)
-                #expect(worker.count("appstore_inbox_worker_verification_seconds") == 5)
-                #expect(try #require(worker.sum("appstore_inbox_worker_verification_seconds")) > 0)
-                #expect(worker.value("appstore_inbox_statistics_up") == 1)
-                #expect(try #require(worker.value("appstore_inbox_statistics_age_seconds")) < 60)
-                #expect(worker.value("appstore_inbox_database_connections_opened_total", ["pool": "markers"]) == 1)
-                let slots = { state in worker.value("appstore_inbox_database_connections", ["pool": "worker", "state": state]) ?? .nan }
-                #expect(slots("idle") + slots("lent") >= 1)
-                #expect(slots("unanswered") == 0)
-                let known = try #require(worker.value("appstore_inbox_worker_chain_cache_hits_total"))
-                let unknown = try #require(worker.value("appstore_inbox_worker_chain_cache_misses_total"))
-                #expect(known + unknown >= 10 && unknown >= 1)
-                #expect(try await admin.get("/readyz").status == 200)
-                #expect(try await admin.get("/livez").status == 200)
-            }
-        }
-
-        @Test(.enabled(if: Promtool.isInstalled, "promtool (Debian's package prometheus) is not installed"))
-        func `promtool reports no problem in the metrics of either daemon`() async throws {
-            var shop = try Shop()
-            let bodies = try shop.bodies(shop.shortLife())
-            try await Installation.lend { installation in
-                let ingest = try await installation.startIngest()
-                let admin = HTTPClient(port: FreePort.find())
-                _ = try await installation.startWorker(
-                    for: shop,
-                    ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)", "APPSTORE_INBOX_CONCURRENCY": "1"]
-                )
-                _ = try await ingest.client.post(bodies)
-                _ = try await ingest.client.post(Array("{}".utf8))
-                try await installation.books.settled(bodies.count)
-                for client in [ingest.admin, admin] {
-                    #expect(try await Promtool.problems(in: text(of: client)) == "")
+                try expectFiveOutcomes(in: worker)
+                for client in [admin, ingest.admin] {
+                    #expect(try await client.get("/readyz").status == 200)
+                    #expect(try await client.get("/livez").status == 200)
+                    if Promtool.isInstalled { #expect(try await Promtool.problems(in: text(of: client)) == "") }
                 }
+                try await expectLostConnections(installation, ingest, admin, bodies)
             }
         }
 
-        @Test func `broken connections are counted, separately for each pool`() async throws {
-            var shop = try Shop()
-            let bodies = try shop.bodies(shop.shortLife())
-            try await Installation.lend { installation in
-                let ingest = try await installation.startIngest()
-                let admin = HTTPClient(port: FreePort.find())
-                _ = try await installation.startWorker(
-                    for: shop,
-                    ["APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)", "APPSTORE_INBOX_CONCURRENCY": "1"]
-                )
-                _ = try await ingest.client.post(bodies)
-                try await installation.books.settled(bodies.count)
-                try await installation.books.execute(
-                    """
-                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                    WHERE datname = current_database() AND usename IN ('appstore_ingest', 'appstore_worker')
-                    """
-                )
-                // The next use of a connection finds it broken and opens another one.
-                for body in bodies {
-                    try await eventually("the notification is stored") { try await ingest.client.post(body).status == 200 }
+        private func expectReceived(_ bodies: [[UInt8]], in receiver: ExposedMetrics) throws {
+            let route = ["route": HTTPClient.notifications]
+            #expect(receiver.value("appstore_inbox_ingest_accepted_total", route) == 5)
+            #expect(receiver.value("appstore_inbox_ingest_accepted_bytes_total", route) == Double(bodies.reduce(0) { $0 + $1.count }))
+            #expect(receiver.count("appstore_inbox_ingest_accept_seconds") == 5)
+            #expect(receiver.sum("appstore_inbox_ingest_batch_events") == 5)
+            #expect(receiver.value("appstore_inbox_ingest_reserved_bytes") == 0)
+            let refusal = ["listener": "notifications", "reason": "no-signed-payload", "status": "400"]
+            #expect(receiver.value("appstore_inbox_http_refused_total", refusal) == 1)
+            #expect(try #require(receiver.value("appstore_inbox_database_connections_opened_total", ["pool": "ingest"])) >= 1)
+            #expect(receiver.value("appstore_inbox_database_connections_lost_total", ["pool": "ingest"]) == 0)
+        }
+
+        private func expectAnswered(in receiver: ExposedMetrics) throws {
+            let orders = ["operation": "POST /v1/orders", "status": "201"]
+            #expect(receiver.value("appstore_inbox_api_answered_total", orders) == 2)
+            #expect(receiver.families["appstore_inbox_api_answered_total"]?.samples.reduce(0) { $0 + $1.value } == 3)
+            #expect(receiver.count("appstore_inbox_api_answer_seconds", ["operation": "POST /v1/orders"]) == 2)
+            #expect(try #require(receiver.value("appstore_inbox_database_connections_opened_total", ["pool": "api"])) >= 1)
+        }
+
+        private func expectFiveOutcomes(in worker: ExposedMetrics) throws {
+            let outcomes = "appstore_inbox_worker_outcomes_total"
+            #expect(worker.value(outcomes, ["type": "DID_RENEW", "result": "applied"]) == 1)
+            #expect(worker.families[outcomes]?.samples.reduce(0) { $0 + $1.value } == 5)
+            #expect(worker.families[outcomes]?.samples.filter { $0.labels["result"] == "duplicate" }.reduce(0) { $0 + $1.value } == 1)
+            #expect(worker.sum("appstore_inbox_worker_batch_events") == 5)
+            #expect(worker.count("appstore_inbox_worker_verification_seconds") == 5)
+            #expect(worker.value("appstore_inbox_statistics_up") == 1)
+            #expect(try #require(worker.value("appstore_inbox_statistics_age_seconds")) < 60)
+            #expect(worker.value("appstore_inbox_database_connections_opened_total", ["pool": "markers"]) == 1)
+            let slots = { state in worker.value("appstore_inbox_database_connections", ["pool": "worker", "state": state]) ?? .nan }
+            #expect(slots("idle") + slots("lent") >= 1 && slots("unanswered") == 0)
+            let known = try #require(worker.value("appstore_inbox_worker_chain_cache_hits_total"))
+            let unknown = try #require(worker.value("appstore_inbox_worker_chain_cache_misses_total"))
+            #expect(known + unknown >= 10 && unknown >= 1)
+        }
+
+        private func expectLostConnections(
+            _ installation: Installation,
+            _ ingest: Ingest,
+            _ admin: HTTPClient,
+            _ bodies: [[UInt8]]
+        ) async throws {
+            try await installation.books.execute(
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE datname = current_database() AND usename IN ('appstore_ingest', 'appstore_worker')
+                """
+            )
+            // The next use of a connection finds it broken and opens another one.
+            for body in bodies {
+                try await eventually("the notification is stored") { try await ingest.client.post(body).status == 200 }
+            }
+            try await installation.books.settled(5 + bodies.count)
+            for (client, pool) in [(ingest.admin, "ingest"), (admin, "worker"), (admin, "markers")] {
+                let labels = ["pool": pool]
+                try await eventually("connections of \(pool) are lost and opened again") {
+                    let metrics = try ExposedMetrics(try await text(of: client))
+                    let lost = metrics.value("appstore_inbox_database_connections_lost_total", labels) ?? 0
+                    return lost >= 1 && metrics.value("appstore_inbox_database_connections_opened_total", labels) ?? 0 > lost
                 }
-                try await installation.books.settled(2 * bodies.count)
-                for (client, pool) in [(ingest.admin, "ingest"), (admin, "worker"), (admin, "markers")] {
-                    let labels = ["pool": pool]
-                    try await eventually("connections of \(pool) are lost and opened again") {
-                        let metrics = try ExposedMetrics(try await text(of: client))
-                        let lost = metrics.value("appstore_inbox_database_connections_lost_total", labels) ?? 0
-                        return lost >= 1 && metrics.value("appstore_inbox_database_connections_opened_total", labels) ?? 0 > lost
-                    }
-                }
-            }
-        }
-
-        @Test func `answers to the shop's backend are counted by operation and status`() async throws {
-            try await Installation.lend { installation in
-                let (ingest, api) = try await installation.startIngestWithAPI()
-                let backend = try await installation.makeBackend(api)
-                for user in ["ann", "bob"] { _ = try await backend.makeOrder(user: user, product: "pro.monthly") }
-                #expect(try await backend.send("GET", "/v1/users/ann/entitlements").status == 200)
-                let metrics = try ExposedMetrics(try await text(of: ingest.admin))
-                let orders = ["operation": "POST /v1/orders", "status": "201"]
-                #expect(metrics.value("appstore_inbox_api_answered_total", orders) == 2)
-                #expect(metrics.families["appstore_inbox_api_answered_total"]?.samples.reduce(0) { $0 + $1.value } == 3)
-                #expect(metrics.count("appstore_inbox_api_answer_seconds", ["operation": "POST /v1/orders"]) == 2)
-                #expect(try #require(metrics.sum("appstore_inbox_api_answer_seconds", ["operation": "POST /v1/orders"])) > 0)
-                #expect(try #require(metrics.value("appstore_inbox_database_connections_opened_total", ["pool": "api"])) >= 1)
-            }
-        }
-
-        @Test func `a worker whose admin address is in use reports it and ends`() async throws {
-            let shop = try Shop()
-            try await Installation.lend { installation in
-                let ingest = try await installation.startIngest()
-                let result = try await Program.run(
-                    ["worker"],
-                    settings: [
-                        "APPSTORE_INBOX_DATABASE_URL": installation.database.url(user: "appstore_worker"),
-                        "APPSTORE_INBOX_APPS": shop.app.bundleID,
-                        "APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(ingest.admin.port)",
-                    ]
-                )
-                #expect(result.ending == .exit(1))
-                #expect(result.errors.contains("cannot listen at 127.0.0.1:\(ingest.admin.port): the address is taken"))
             }
         }
 

@@ -6,7 +6,7 @@ import PostgresTesting
 import StoreSimulator
 import Testing
 
-extension EndToEnd {
+extension EndToEndInterfaces {
     @Suite struct OperatorCommandTests {
         @Test func `trigger posts to a running ingest and status counts the outcome`() async throws {
             try await Installation.lend { installation in
@@ -43,7 +43,7 @@ extension EndToEnd {
             }
         }
 
-        @Test func `status fails when notifications have stopped`() async throws {
+        @Test func `status counts waiting events, and fails when notifications have stopped`() async throws {
             var shop = try Shop()
             let bodies = try shop.bodies(shop.purchases(1))
             try await Installation.lend { installation in
@@ -54,6 +54,9 @@ extension EndToEnd {
 
                 let ingest = try await installation.startIngest()
                 _ = try await ingest.client.post(bodies)
+                let waiting = try await Program.run(["status", "--json"], settings: viewer).json()
+                #expect((waiting.number("ready"), waiting.number("waiting")) == ("1", "0"))
+                #expect(waiting.number("oldestUnsettledSeconds") != nil)
                 _ = try await installation.startWorker(for: shop)
                 _ = try await installation.books.settled(1)
                 let lately = try await Program.run(["status", "--max-silence", "3600"], settings: viewer)
@@ -66,22 +69,6 @@ extension EndToEnd {
                 let silent = try await Program.run(["status", "--max-silence", "3600", "--json"], settings: viewer)
                 #expect(silent.ending == .exit(1))
                 #expect(try silent.json().number("lastNotificationSeconds").flatMap(Int.init) ?? 0 >= 7200)
-            }
-        }
-
-        @Test func `status counts waiting events`() async throws {
-            var shop = try Shop()
-            let bodies = try shop.bodies(shop.purchases(3))
-            try await Installation.lend { installation in
-                let ingest = try await installation.startIngest()
-                _ = try await ingest.client.post(bodies)
-                let status = try await Program.run(
-                    ["status", "--json"],
-                    settings: ["APPSTORE_INBOX_DATABASE_URL": installation.database.url(user: "appstore_viewer")]
-                )
-                let document = try status.json()
-                #expect((document.number("ready"), document.number("waiting")) == ("3", "0"))
-                #expect(document.number("oldestUnsettledSeconds") != nil)
             }
         }
 

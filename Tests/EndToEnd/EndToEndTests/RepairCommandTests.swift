@@ -6,7 +6,7 @@ import PostgresTesting
 import StoreSimulator
 import Testing
 
-extension EndToEnd {
+extension EndToEndInterfaces {
     /// `appstore-inbox requeue` and `discard`.
     @Suite struct RepairCommandTests {
         /// An installation with that many rejected events in its inbox.

@@ -6,7 +6,7 @@ import PostgresTesting
 import StoreSimulator
 import Testing
 
-extension EndToEnd {
+extension EndToEndInterfaces {
     /// The filters of `appstore-inbox requeue` and `discard`; each splits the events in another way.
     @Suite struct RepairFiltersTests {
         /// Conditions, and the events that match them.
@@ -48,8 +48,6 @@ extension EndToEnd {
         ]) { $0 & 63 == 63 && (1..<4).contains($0 % 5) }
 
         static let singleAndCombined: [Filter] = single + [window, all]
-        /// Conditions that match enough events for more than one step.
-        static let broad: [Filter] = single + [window]
 
         @Test(arguments: singleAndCombined, ["requeue", "discard"])
         func `a repair changes exactly the events that match its conditions`(filter: Filter, action: String) async throws {
@@ -63,7 +61,8 @@ extension EndToEnd {
             }
         }
 
-        @Test(arguments: broad)
+        /// With conditions that match enough events for more than one step.
+        @Test(arguments: [single[0], window])
         func `a repair in steps changes exactly the events that match its conditions`(filter: Filter) async throws {
             let shop = try Shop()
             try await withEvents(2560) { installation, settings in

@@ -3,7 +3,7 @@ import Foundation
 import PostgresTesting
 import Testing
 
-extension EndToEnd {
+extension EndToEndInterfaces {
     @Suite struct SettingsTests {
         struct Mistake: Sendable, CustomTestStringConvertible {
             var command: String
@@ -28,22 +28,11 @@ extension EndToEnd {
 
         static let mistakes = [
             mistake("migrate", "APPSTORE_INBOX_DATABASE_URL", nil),
-            mistake("ingest", "APPSTORE_INBOX_DATABASE_URL", nil),
-            mistake("worker", "APPSTORE_INBOX_DATABASE_URL", ""),
             mistake("status", "APPSTORE_INBOX_DATABASE_URL", "host=127.0.0.1 password=\(password) flavour=strawberry"),
             mistake("ingest", "APPSTORE_INBOX_DATABASE_URL", "postgresql://user:\(password)@[::1/nowhere"),
-            mistake("ingest", "APPSTORE_INBOX_LISTEN", "127.0.0.1"),
             mistake("ingest", "APPSTORE_INBOX_LISTEN", "127.0.0.1:99999"),
-            mistake("ingest", "APPSTORE_INBOX_ADMIN_LISTEN", "localhost:http"),
-            mistake("ingest", "APPSTORE_INBOX_BODY_LIMIT", "many"),
-            mistake("worker", "APPSTORE_INBOX_APPS", nil),
             mistake("worker", "APPSTORE_INBOX_APPS", ""),
-            mistake("worker", "APPSTORE_INBOX_APPS", "com.example.*"),
-            mistake("worker", "APPSTORE_INBOX_APPS", "com.example.tides:abc"),
-            mistake("worker", "APPSTORE_INBOX_ENVIRONMENTS", "production"),
-            mistake("worker", "APPSTORE_INBOX_EXTRA_ROOTS", "/nowhere/root.pem", naming: "/nowhere/root.pem"),
             mistake("worker", "APPSTORE_INBOX_EXTRA_ROOTS", "/etc/hosts", naming: "/etc/hosts"),
-            mistake("worker", "APPSTORE_INBOX_LOG_LEVEL", "loud"),
         ]
 
         @Test(arguments: mistakes)
@@ -52,13 +41,6 @@ extension EndToEnd {
             #expect(result.ending == .exit(78), "EX_CONFIG, for which the units do not restart")
             #expect(result.errors.contains(mistake.named), "\(result.errors)")
             #expect(!(result.errors + result.output).contains(Self.password))
-        }
-
-        @Test func `all wrong settings are reported together`() async throws {
-            let result = try await Program.run(["worker"], settings: ["APPSTORE_INBOX_LOG_LEVEL": "loud"])
-            for name in ["APPSTORE_INBOX_DATABASE_URL", "APPSTORE_INBOX_APPS"] {
-                #expect(result.errors.contains(name), "\(result.errors)")
-            }
         }
 
         @Test(arguments: [

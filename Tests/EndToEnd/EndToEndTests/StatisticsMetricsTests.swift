@@ -4,12 +4,39 @@ import PostgresTesting
 import PrometheusTesting
 import Testing
 
-extension EndToEnd {
-    /// The metrics that a worker reads from the database. The tests replace the database's function by distinct constants.
+extension EndToEndInterfaces {
+    /// The metrics that a worker reads from the database.
     @Suite struct StatisticsMetricsTests {
+        /// The columns of `appstore.inbox_statistics()` in order, each with a distinct value, and the metric that exposes it.
+        private static let columns: [(name: String, type: String, answer: String, metric: String, number: Double)] = [
+            ("ready", "bigint", "11", "ready_events", 11), ("waiting", "bigint", "12", "waiting_events", 12),
+            ("unsettled", "bigint", "13", "unsettled_events", 13), ("isolated", "bigint", "14", "isolated_events", 14),
+            ("failed", "bigint", "15", "failed_events", 15), ("overdue", "interval", "'101.5 s'", "overdue_seconds", 101.5),
+            ("oldest_unsettled", "interval", "'102.5 s'", "oldest_unsettled_age_seconds", 102.5),
+            ("silence", "interval", "'103.5 s'", "last_notification_age_seconds", 103.5),
+            ("lost_batches", "bigint", "16", "lost_batches", 16), ("partitions", "bigint", "17", "partitions", 17),
+            ("snapshot_age", "interval", "'104.5 s'", "oldest_snapshot_age_seconds", 104.5),
+            ("snapshot_transactions", "bigint", "18", "oldest_snapshot_age_transactions", 18),
+            ("sees_all_sessions", "boolean", "true", "snapshots_complete", 1),
+        ]
+
         @Test func `each statistic of inbox and outbox has its own metric`() async throws {
-            let columns = Self.columns(hasAges: true)
             try await Installation.lend { installation in
+                // Without events, the age of the queue is 0, and the time since the last notification is absent.
+                let idle = try await metrics(in: installation)
+                #expect(idle.value("appstore_inbox_oldest_unsettled_age_seconds") == 0 && idle.value("appstore_inbox_overdue_seconds") == 0)
+                #expect(idle.value("appstore_inbox_last_notification_age_seconds") == nil)
+                #expect(idle.value("appstore_inbox_outbox_open_calls") == 0)
+                #expect(idle.value("appstore_inbox_outbox_oldest_call_age_seconds") == 0)
+
+                let parameters = Self.columns.map { "OUT \($0.name) \($0.type)" }.joined(separator: ", ")
+                let answers = Self.columns.map { "\($0.answer)::\($0.type)" }.joined(separator: ", ")
+                try await installation.books.execute(
+                    """
+                    CREATE OR REPLACE FUNCTION appstore.inbox_statistics(\(unsafeRaw: parameters)) LANGUAGE sql STABLE
+                    AS $$ SELECT \(unsafeRaw: answers) $$
+                    """
+                )
                 try await installation.books.execute(
                     """
                     INSERT INTO appstore.outbox (kind, call_key, bundle_id, payload, asked_at, run_at, deadline_at)
@@ -18,87 +45,30 @@ extension EndToEnd {
                     FROM generate_series(1, 21) AS n
                     """
                 )
-                let metrics = try await shown(in: installation, saying: columns)
-                for column in columns { #expect(metrics.value("appstore_inbox_\(column.metric)") == column.number, "\(column.metric)") }
+                let metrics = try await metrics(in: installation)
+                for column in Self.columns {
+                    #expect(metrics.value("appstore_inbox_\(column.metric)") == column.number, "\(column.metric)")
+                }
                 #expect(metrics.value("appstore_inbox_outbox_open_calls") == 21)
                 let oldest = try #require(metrics.value("appstore_inbox_outbox_oldest_call_age_seconds"))
                 #expect(oldest >= 2100 && oldest < 2400)
             }
         }
 
-        @Test func `the age of an empty queue is 0, and the time since the last notification is absent without one`() async throws {
-            let columns = Self.columns(hasAges: false)
-            try await Installation.lend { installation in
-                let metrics = try await shown(in: installation, saying: columns)
-                for column in columns { #expect(metrics.value("appstore_inbox_\(column.metric)") == column.number, "\(column.metric)") }
-                #expect(metrics.value("appstore_inbox_outbox_open_calls") == 0)
-                #expect(metrics.value("appstore_inbox_outbox_oldest_call_age_seconds") == 0)
-            }
-        }
-
-        /// A column of `appstore.inbox_statistics()` with its value, and the metric that exposes it.
-        private struct Column {
-            let name: String
-            let type: String
-            let answer: String
-            let metric: String
-            /// Nil where the metric must be absent.
-            let number: Double?
-        }
-
-        /// The columns in order, with distinct values.
-        private static func columns(hasAges: Bool) -> [Column] {
-            func count(_ name: String, _ number: Int, as metric: String) -> Column {
-                Column(name: name, type: "bigint", answer: "\(number)", metric: metric, number: Double(number))
-            }
-            func age(_ name: String, _ seconds: Double, as metric: String, orElse unknown: Double? = 0) -> Column {
-                let answer = hasAges ? "\(seconds) * interval '1 second'" : "NULL"
-                return Column(name: name, type: "interval", answer: answer, metric: metric, number: hasAges ? seconds : unknown)
-            }
-            return [
-                count("ready", 11, as: "ready_events"),
-                count("waiting", 12, as: "waiting_events"),
-                count("unsettled", 13, as: "unsettled_events"),
-                count("isolated", 14, as: "isolated_events"),
-                count("failed", 15, as: "failed_events"),
-                age("overdue", 101.5, as: "overdue_seconds"),
-                age("oldest_unsettled", 102.5, as: "oldest_unsettled_age_seconds"),
-                age("silence", 103.5, as: "last_notification_age_seconds", orElse: nil),
-                count("lost_batches", 16, as: "lost_batches"),
-                count("partitions", 17, as: "partitions"),
-                age("snapshot_age", 104.5, as: "oldest_snapshot_age_seconds"),
-                count("snapshot_transactions", 18, as: "oldest_snapshot_age_transactions"),
-                Column(
-                    name: "sees_all_sessions",
-                    type: "boolean",
-                    answer: "\(hasAges)",
-                    metric: "snapshots_complete",
-                    number: hasAges ? 1 : 0
-                ),
-            ]
-        }
-
-        /// The metrics of a worker whose database returns these columns.
-        private func shown(in installation: Installation, saying columns: [Column]) async throws -> ExposedMetrics {
-            let parameters = columns.map { "OUT \($0.name) \($0.type)" }.joined(separator: ", ")
-            let answers = columns.map { "(\($0.answer))::\($0.type)" }.joined(separator: ", ")
-            try await installation.books.execute(
-                """
-                CREATE OR REPLACE FUNCTION appstore.inbox_statistics(\(unsafeRaw: parameters)) LANGUAGE sql STABLE
-                AS $$ SELECT \(unsafeRaw: answers) $$
-                """
-            )
+        /// The metrics of a new worker.
+        private func metrics(in installation: Installation) async throws -> ExposedMetrics {
             let admin = HTTPClient(port: FreePort.find())
-            _ = try await installation.startWorker([
+            let worker = try await installation.startWorker([
                 "APPSTORE_INBOX_APPS": "com.example.tides", "APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)",
             ])
-            return try await eventually("the numbers of inbox and outbox have been read") { () -> ExposedMetrics? in
-                let answer = try await admin.get("/metrics")
-                let metrics = try ExposedMetrics(String(decoding: answer.body, as: UTF8.self))
+            let metrics = try await eventually("the numbers of inbox and outbox have been read") { () -> ExposedMetrics? in
+                let metrics = try ExposedMetrics(String(decoding: try await admin.get("/metrics").body, as: UTF8.self))
                 let isRead =
                     metrics.value("appstore_inbox_statistics_up") == 1 && metrics.value("appstore_inbox_outbox_open_calls") != nil
                 return isRead ? metrics : nil
             }
+            #expect(try await worker.terminate() == .exit(0))
+            return metrics
         }
     }
 }

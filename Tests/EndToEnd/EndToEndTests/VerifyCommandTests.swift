@@ -6,7 +6,7 @@ import StoreSimulator
 import StrictJSON
 import Testing
 
-extension EndToEnd {
+extension EndToEndInterfaces {
     @Suite struct VerifyCommandTests {
         @Test func `verify distinguishes a genuine notification from a forged one`() async throws {
             try await withRoot { shop, root in

@@ -6,14 +6,14 @@ import ServiceLifecycle
 import UnixSignals
 import Worker
 
-/// The real worker and the real queue, with events that kill their process or take long: what the first byte of a body says is done while it
-/// is prepared or merged.
+/// The real worker and queue with events that kill their process or are slow. The first byte of a body selects a ``Poison``, which acts while
+/// the event is prepared or merged.
 ///
-/// Prints `event ID` for each event before anything is done with it. No watchdog is behind it: what hangs has to be ended from within.
+/// Prints `event ID` before it prepares an event. No watchdog of systemd is behind it: the process must end a hanging computation itself.
 @main struct PoisonedWorker {
     static func main() async throws {
-        guard CommandLine.arguments.count == 3 else { fatalError("usage: PoisonedWorker DATABASE-URL hasty|earnest") }
-        let isHasty = CommandLine.arguments[2] == "hasty"
+        guard CommandLine.arguments.count == 3 else { fatalError("usage: PoisonedWorker DATABASE-URL fast|production") }
+        let isFast = CommandLine.arguments[2] == "fast"
         var logger = Logger(label: "poisoned-worker")
         logger.logLevel = .warning
         let loops = 2
@@ -24,7 +24,7 @@ import Worker
         )
         let queue = EventQueue<EventProcessor.Prepared>(
             pool: pool,
-            configuration: isHasty ? hasty : earnest,
+            configuration: isFast ? fast : production,
             logger: logger,
             prepare: { event in
                 report("event \(event.eventID)")
@@ -48,7 +48,7 @@ import Worker
             }
         )
         var configuration = WorkerService.Configuration(concurrency: loops)
-        if isHasty { configuration.recoveryPause = .milliseconds(100) }
+        if isFast { configuration.recoveryPause = .milliseconds(100) }
         let service = WorkerService(
             queue: queue,
             configuration: configuration,
@@ -65,15 +65,15 @@ import Worker
         try await group.run()
     }
 
-    /// What is slow is not tried for hours.
-    private static var earnest: QueueConfiguration {
+    /// With fewer attempts, so that a slow event is not retried for hours.
+    private static var production: QueueConfiguration {
         var configuration = QueueConfiguration()
         configuration.retry.maximumAttempts = 2
         return configuration
     }
 
-    /// As in earnest, but with less waiting where nothing is decided by it.
-    private static var hasty: QueueConfiguration {
+    /// With short timeouts.
+    private static var fast: QueueConfiguration {
         var configuration = QueueConfiguration()
         configuration.batchEvents = 6
         configuration.computeTimeout = .milliseconds(500)
@@ -89,7 +89,7 @@ import Worker
 
 /// What an event does to its process.
 enum Poison: UInt8 {
-    /// As the kernel does when memory runs out.
+    /// SIGKILL, as when memory runs out.
     case isKilled = 2
     case readsNowhere = 3
     case traps = 4

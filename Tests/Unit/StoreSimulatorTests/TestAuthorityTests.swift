@@ -16,39 +16,6 @@ struct TestAuthorityTests {
         #expect(!authority.chain.contains { String(decoding: $0.der, as: UTF8.self).contains("Apple Inc.") })
     }
 
-    @Test func `the certificates are about as large as Apple's`() throws {
-        let sizes = try Genuine.authority.get().chain.map(\.der.count)
-        for (size, apples) in zip(sizes, [1077, 795, 583]) {
-            #expect(abs(size - apples) * 20 < apples, "\(size) bytes instead of about \(apples)")
-        }
-    }
-
-    @Test func `two authorities with the same names differ`() throws {
-        let options = AuthorityOptions(around: .testNow)
-        let one = try TestAuthority.generate(options)
-        let other = try TestAuthority.generate(options)
-        var store = SimulatedStore.test()
-        let forged = try NotificationSigner(authority: other).sign(store.test())
-        let verdict = try Genuine.verifier(trusting: one).verifyNotification(forged.jws, receivedAt: .testNow)
-        #expect(verdict.reason == .certificateSignatureInvalid || verdict.reason == .untrustedRoot)
-    }
-
-    @Test(arguments: AuthorityOptions.Flaw.allCases) func `a flawed chain is refused`(flaw: AuthorityOptions.Flaw) throws {
-        var options = AuthorityOptions(around: .testNow)
-        options.flaws = [flaw]
-        let authority = try TestAuthority.generate(options)
-        var store = SimulatedStore.test()
-        let signed = try NotificationSigner(authority: authority).sign(store.test())
-        let verdict = try Genuine.verifier(trusting: authority).verifyNotification(signed.jws, receivedAt: .testNow)
-        let expected: [AuthorityOptions.Flaw: VerificationReason] = [
-            .intermediateWithoutMarker: .intermediateMarkerMissing, .leafWithoutMarker: .leafMarkerMissing,
-            .intermediateIsNoAuthority: .intermediateNotCA, .intermediateMayNotSignCertificates: .intermediateKeyUsage,
-            .leafIsAuthority: .leafIsCA, .leafMayNotSign: .leafKeyUsage,
-            .intermediateNotSignedByRoot: .certificateSignatureInvalid, .leafNotSignedByIntermediate: .certificateSignatureInvalid,
-        ]
-        #expect(verdict.reason == expected[flaw])
-    }
-
     @Test func `a payload verifies only while the leaf is valid, and a renewed leaf has the same root`() throws {
         let authority = try TestAuthority.generate(AuthorityOptions(around: .testNow))
         let later = Timestamp.testNow.advanced(byDays: 3 * 365)

@@ -1,6 +1,6 @@
-import Glibc
 import Logging
 import Synchronization
+import SystemdTesting
 import Testing
 
 @testable import Systemd
@@ -8,26 +8,22 @@ import Testing
 @Suite struct ServiceNotifierTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    @Test(arguments: [NotificationListener.path(), NotificationListener.abstractName()])
-    func `every state reaches the socket that systemd named`(address: String) throws {
-        let systemd = try NotificationListener(address: address)
-        let notifier = ServiceNotifier(environment: ["NOTIFY_SOCKET": address], logger: logger)
-
-        notifier.ready(status: "listening on 127.0.0.1:8080")
-        #expect(try systemd.receive() == "READY=1\nSTATUS=listening on 127.0.0.1:8080")
-        notifier.status("waiting for the database")
-        #expect(try systemd.receive() == "STATUS=waiting for the database")
-        notifier.watchdog()
-        #expect(try systemd.receive() == "WATCHDOG=1")
-        notifier.stopping(status: "draining")
-        #expect(try systemd.receive() == "STOPPING=1\nSTATUS=draining")
-    }
-
-    @Test func `a newline in a status cannot begin another assignment`() throws {
-        let systemd = try NotificationListener(address: NotificationListener.path())
+    @Test(arguments: NotificationSocket.Kind.allCases)
+    func `every state reaches the socket that systemd named`(kind: NotificationSocket.Kind) throws {
+        let systemd = try NotificationSocket(kind)
         let notifier = ServiceNotifier(environment: ["NOTIFY_SOCKET": systemd.address], logger: logger)
+        notifier.ready(status: "listening on 127.0.0.1:8080")
+        notifier.status("waiting for the database")
+        notifier.watchdog()
+        notifier.stopping(status: "draining")
+        // A newline in a status cannot begin another assignment.
         notifier.status("a\nMAINPID=1\r\nREADY=1")
-        #expect(try systemd.receive() == "STATUS=a MAINPID=1 READY=1")
+        #expect(
+            systemd.messages() == [
+                "READY=1\nSTATUS=listening on 127.0.0.1:8080", "STATUS=waiting for the database", "WATCHDOG=1",
+                "STOPPING=1\nSTATUS=draining", "STATUS=a MAINPID=1 READY=1",
+            ]
+        )
     }
 
     @Test func `the notifier does nothing outside systemd`() {

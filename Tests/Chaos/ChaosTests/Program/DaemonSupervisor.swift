@@ -1,6 +1,7 @@
 import EndToEndTesting
 import Foundation
 import Glibc
+import PostgresTesting
 import Synchronization
 
 /// Keeps one daemon running like systemd: restarts it when it ends, and kills it when it misses its watchdog.
@@ -12,7 +13,7 @@ final class DaemonSupervisor: Sendable {
     /// The longest time between heartbeats, like the unit's WatchdogSec.
     private let watchdog: Duration
     /// The longest time between SIGTERM and the end.
-    private let endTimeout: Duration
+    private static let endTimeout: Duration = .seconds(40)
     private let state = Mutex(State())
 
     private struct State {
@@ -25,20 +26,12 @@ final class DaemonSupervisor: Sendable {
         var isFrozen = false
         var isClosing = false
         var starts = 0
-        var computing = Duration.zero
         var daemonFailures: [String] = []
     }
 
     /// - Parameter program: another build of the program than the one beside the tests.
-    init(
-        _ command: String,
-        of program: String? = nil,
-        settings: [String: String],
-        folder: URL,
-        watchdog: Duration,
-        endTimeout: Duration = .seconds(40)
-    ) {
-        (self.command, self.program, self.folder, self.watchdog, self.endTimeout) = (command, program, folder, watchdog, endTimeout)
+    init(_ command: String, of program: String?, settings: [String: String], folder: URL, watchdog: Duration) {
+        (self.command, self.program, self.folder, self.watchdog) = (command, program, folder, watchdog)
         let microseconds = watchdog.components.seconds * 1_000_000
         self.settings = settings.merging(["WATCHDOG_USEC": "\(microseconds)"]) { given, _ in given }
     }
@@ -54,10 +47,7 @@ final class DaemonSupervisor: Sendable {
             }
             if isLate { daemon.signal(SIGTERM) }
             try await watch(daemon)
-            state.withLock { state in
-                state.daemon = nil
-                state.computing += daemon.computing
-            }
+            state.withLock { $0.daemon = nil }
             // Shorter than RestartSec of the units, so that more happens in a minute.
             try await pause(.milliseconds(300))
         }
@@ -90,9 +80,6 @@ final class DaemonSupervisor: Sendable {
         return true
     }
 
-    /// Whether the daemon is stopped by SIGSTOP.
-    var isFrozen: Bool { state.withLock(\.isFrozen) }
-
     /// Sends SIGTERM and starts no other daemon.
     func close() {
         state.withLock { state in
@@ -106,9 +93,6 @@ final class DaemonSupervisor: Sendable {
     /// How often a daemon was started, and the failures that no fault explains.
     var history: (starts: Int, daemonFailures: [String]) { state.withLock { ($0.starts, $0.daemonFailures) } }
 
-    /// Processor time of the daemons that have ended.
-    var computing: Duration { state.withLock(\.computing) }
-
     /// The last log lines of the running daemon.
     var tail: String { state.withLock(\.daemon).map(Self.tail) ?? "\(command): none is running" }
 
@@ -120,9 +104,12 @@ final class DaemonSupervisor: Sendable {
         while daemon.isRunning {
             let messages = try await daemon.systemdMessages(within: .seconds(2))
             if !messages.isEmpty || state.withLock(\.isFrozen) { silence = Deadline(within: watchdog) }
-            if ending == nil, state.withLock(\.wasToldToEnd) { ending = Deadline(within: endTimeout) }
+            if ending == nil, state.withLock(\.wasToldToEnd) { ending = Deadline(within: Self.endTimeout) }
             if silence.hasPassed || ending?.hasPassed == true {
-                recordFailure("\(command) hung: no heartbeat for \(watchdog), or alive \(endTimeout) after SIGTERM; it was killed", daemon)
+                recordFailure(
+                    "\(command) hung: no heartbeat for \(watchdog), or alive \(Self.endTimeout) after SIGTERM; it was killed",
+                    daemon
+                )
                 try await daemon.kill()
                 return
             }

@@ -7,7 +7,7 @@ import StoreSimulator
 import StrictJSON
 import Testing
 
-extension EndToEnd {
+extension EndToEndInterfaces {
     /// A purchase as the shop's backend sees it, from the client's post, Apple's notification, or both.
     @Suite struct APIPurchaseTests {
         /// A purchase some hours ago.
@@ -87,20 +87,6 @@ extension EndToEnd {
                 #expect(try seen.document().text("reason") == "owner_conflict")
                 #expect(!String(decoding: seen.body, as: UTF8.self).contains("ann"))
                 #expect(try await backend.submit(clientJWS(shop, charge), user: "ann-the-owner").status == 200)
-            }
-        }
-
-        @Test func `a purchase without token belongs to the first user who posts it within 72 hours`() async throws {
-            var shop = try Shop()
-            try await Installation.lend { installation in
-                let (_, api) = try await installation.startIngestWithAPI()
-                _ = try await installation.startWorker(for: shop)
-                let backend = try await installation.makeBackend(api)
-                let (_, charge) = try purchase(in: &shop, hoursAgo: 71)
-                #expect(try await backend.submit(clientJWS(shop, charge), user: "ann").status == 200)
-                #expect(try await backend.usable(by: "ann") == [shop.plan.id])
-                #expect(try await backend.submit(clientJWS(shop, charge), user: "bob").problem == "owner-conflict")
-                #expect(try await backend.usable(by: "bob") == [])
             }
         }
 

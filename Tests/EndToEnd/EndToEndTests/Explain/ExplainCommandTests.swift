@@ -2,6 +2,7 @@ import AppStore
 import EndToEndTesting
 import Foundation
 import Postgres
+import PostgresTesting
 import StoreSimulator
 import StrictJSON
 import Testing

@@ -46,26 +46,6 @@ extension EndToEnd {
             }
         }
 
-        @Test func `a body that is no receipt, or a receipt of another app, is refused with its reason`() async throws {
-            var legacy = try LegacyShop()
-            var life = legacy.shop.makeCustomer()
-            _ = try life.subscribe()
-            let text = try legacy.receipt(of: life).text
-            try await Installation.lend { installation in
-                let (_, api) = try await installation.startIngestWithAPI()
-                // This worker trusts only Apple.
-                _ = try await installation.startWorker(["APPSTORE_INBOX_APPS": legacy.shop.app.bundleID])
-                let backend = try await installation.makeBackend(api)
-                for receipt in [text, "no base64!", "aGVsbG8="] {
-                    let answer = try await backend.submit(receipt: receipt, user: "ann", naming: nil)
-                    #expect(answer.status == 422)
-                    #expect(answer.problem == "receipt-rejected")
-                    #expect(try answer.document().text("reason") != nil)
-                }
-                #expect(try await installation.books.values("SELECT transaction_id FROM appstore.transactions").isEmpty)
-            }
-        }
-
         private func finish(_ answer: HTTPAnswer) throws -> [String] {
             guard case .array(let ids)? = try answer.document().object["finish"] else { return [] }
             return ids.compactMap { if case .string(let id) = $0 { id } else { nil } }

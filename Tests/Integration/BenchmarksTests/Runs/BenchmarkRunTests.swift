@@ -58,14 +58,6 @@ import Testing
         #expect(comparison.yardstick?.rounds.count == comparison.rounds.count, "both are measured in each round")
     }
 
-    @Test(.enabled(if: PostgresPrograms.isInstalled("openssl"), "openssl is not installed"))
-    func `the costs of another build are those of its process only`() async throws {
-        var benchmark = DrainBenchmark()
-        (benchmark.events, benchmark.rounds, benchmark.yardstickSeconds) = (20, 1, 1)
-        let other = BenchmarkEnvironment(program: try environment().program, isSameBuild: false, progress: { _ in })
-        try check(try await benchmark.run(in: other), comparisons: 1, costs: ["worker", "PostgreSQL"])
-    }
-
     @Test(.enabled(if: PostgresPrograms.isInstalled("pgbench"), "pgbench is not installed"))
     func `ingest is measured at full and half load`() async throws {
         var benchmark = IngestBenchmark()

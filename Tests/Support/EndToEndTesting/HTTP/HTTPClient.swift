@@ -1,3 +1,5 @@
+import PostgresTesting
+
 /// An HTTP client of one listener.
 package struct HTTPClient: Sendable {
     package static let notifications = "/apple/v2/notifications"

@@ -1,22 +1,21 @@
 package import Foundation
 import Glibc
+import PostgresTesting
+import SystemdTesting
 
 /// A running `appstore-inbox ingest` or `worker`.
 package final class Daemon: Sendable {
     package let command: String
-    private let child: ChildProcess
-    private let errorPath: String
-    private let notifications: ReadinessSocket
+    private let process: RunningProgram
+    private let logPath: String
+    private let notifications: NotificationSocket
 
-    private init(command: String, child: ChildProcess, errorPath: String, notifications: ReadinessSocket) {
-        self.command = command
-        self.child = child
-        self.errorPath = errorPath
-        self.notifications = notifications
+    private init(command: String, process: RunningProgram, logPath: String, notifications: NotificationSocket) {
+        (self.command, self.process, self.logPath, self.notifications) = (command, process, logPath, notifications)
     }
 
     deinit {
-        child.signal(SIGKILL)
+        process.signal(SIGKILL)
     }
 
     /// Starts the daemon and returns after its READY=1.
@@ -30,24 +29,21 @@ package final class Daemon: Sendable {
         folder: URL,
         program: String? = nil
     ) async throws -> Daemon {
-        let socket = try ReadinessSocket()
-        let errorPath = folder.appending(path: "\(command)-\(UUID().uuidString).log").path
-        let child = try await ChildProcess.start(
-            ChildCommand(
-                arguments: [BuiltProgram.path(orThatOf: program), command],
-                environment: BuiltProgram.environment(settings.merging(["NOTIFY_SOCKET": socket.address]) { given, _ in given }),
-                inputPath: "/dev/null",
-                outputPath: errorPath,
-                errorPath: errorPath
-            )
+        let notifications = try NotificationSocket()
+        let logPath = folder.appending(path: "\(command)-\(UUID().uuidString).log").path
+        let process = try RunningProgram.start(
+            [BuiltProgram.path(orThatOf: program), command],
+            settings: settings.merging(["NOTIFY_SOCKET": notifications.address]) { given, _ in given },
+            output: logPath,
+            errors: logPath
         )
-        let daemon = Daemon(command: command, child: child, errorPath: errorPath, notifications: socket)
-        try await daemon.awaitMessage("READY=1", within: .seconds(30))
+        let daemon = Daemon(command: command, process: process, logPath: logPath, notifications: notifications)
+        try await daemon.awaitReady(within: .seconds(30))
         return daemon
     }
 
     /// The log so far.
-    package var log: String { (try? String(contentsOfFile: errorPath, encoding: .utf8)) ?? "" }
+    package var log: String { (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? "" }
 
     /// Warnings and errors in the log, except the warning about the tests' root certificate.
     package var warnings: [Substring] {
@@ -57,49 +53,49 @@ package final class Daemon: Sendable {
     }
 
     package func signal(_ signal: Int32) {
-        child.signal(signal)
+        process.signal(signal)
     }
 
     /// Kills the daemon with SIGKILL, like the OOM killer, and waits for its end.
     package func kill() async throws {
-        child.signal(SIGKILL)
+        process.signal(SIGKILL)
         _ = try await ending(within: .seconds(10))
     }
 
     /// Sends SIGTERM and returns how the daemon ended.
-    package func terminate() async throws -> ChildProcess.Ending {
-        child.signal(SIGTERM)
+    package func terminate() async throws -> Ending {
+        process.signal(SIGTERM)
         return try await ending(within: .seconds(30))
     }
 
     /// Waits for the end; throws on a timeout.
-    package func ending(within duration: Duration) async throws -> ChildProcess.Ending {
-        guard let ending = try await child.ending(within: duration) else {
+    package func ending(within duration: Duration) async throws -> Ending {
+        guard let ending = try await process.ending(within: duration) else {
             throw ProgramFailure(what: "\(command) did not end within \(duration)", log: tail)
         }
         return ending
     }
 
-    package var isRunning: Bool { child.ending == nil }
+    package var isRunning: Bool { process.ending == nil }
 
     /// How the daemon ended; nil while it runs.
-    package var ending: ChildProcess.Ending? { child.ending }
-    /// Processor time; zero until the daemon has ended.
-    package var computing: Duration { child.computing }
+    package var ending: Ending? { process.ending }
 
-    /// Waits until the daemon ends, sends a message to systemd such as a heartbeat, or the time is over; returns the messages.
+    /// Waits until the daemon ends, sends a message to systemd such as a heartbeat, or the time is over; returns the messages' lines.
     package func systemdMessages(within duration: Duration) async throws -> [Substring] {
-        _ = try await child.ending(within: duration, orReadable: notifications.descriptor)
-        return notifications.messages().flatMap(\.self)
+        let (deadline, descriptor) = (Deadline(within: duration), notifications.descriptor)
+        while true {
+            let messages = notifications.messages().flatMap { $0.split(separator: "\n") }
+            if !messages.isEmpty || !isRunning || deadline.hasPassed { return messages }
+            _ = try await blocking { Deadline(within: .milliseconds(100)).awaitReadable([descriptor]) }
+        }
     }
 
-    private func awaitMessage(_ line: Substring, within duration: Duration) async throws {
+    private func awaitReady(within duration: Duration) async throws {
         let deadline = Deadline(within: duration)
-        while !notifications.messages().contains(where: { $0.contains(line) }) {
-            guard !deadline.hasPassed else { throw ProgramFailure(what: "\(command) did not send \(line)", log: tail) }
-            if let ending = try await child.ending(within: .seconds(5), orReadable: notifications.descriptor) {
-                throw ProgramFailure(what: "\(command) ended with \(ending) before it sent \(line)", log: tail)
-            }
+        while try await !systemdMessages(within: .seconds(1)).contains("READY=1") {
+            if let ending { throw ProgramFailure(what: "\(command) ended with \(ending) before it was ready", log: tail) }
+            guard !deadline.hasPassed else { throw ProgramFailure(what: "\(command) was not ready within \(duration)", log: tail) }
         }
     }
 

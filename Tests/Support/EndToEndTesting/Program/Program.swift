@@ -5,7 +5,7 @@ import Glibc
 package enum Program {
     /// The result of a command.
     package struct Result: Sendable {
-        package let ending: ChildProcess.Ending
+        package let ending: Ending
         package let output: String
         package let errors: String
 
@@ -24,7 +24,7 @@ package enum Program {
         input: [UInt8]? = nil,
         program: String? = nil,
         within duration: Duration = .seconds(30),
-        beside body: (ChildProcess) async throws -> Void = { _ in }
+        beside body: (RunningProgram) async throws -> Void = { _ in }
     ) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "appstore-inbox-run-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -32,20 +32,18 @@ package enum Program {
         let (output, errors) = (folder.appending(path: "output"), folder.appending(path: "errors"))
         let inputFile = folder.appending(path: "input")
         if let input { try Data(input).write(to: inputFile) }
-        let child = try await ChildProcess.start(
-            ChildCommand(
-                arguments: [BuiltProgram.path(orThatOf: program)] + arguments,
-                environment: BuiltProgram.environment(settings),
-                inputPath: input == nil ? "/dev/null" : inputFile.path,
-                outputPath: output.path,
-                errorPath: errors.path
-            )
+        let process = try RunningProgram.start(
+            [BuiltProgram.path(orThatOf: program)] + arguments,
+            settings: settings,
+            input: input == nil ? "/dev/null" : inputFile.path,
+            output: output.path,
+            errors: errors.path
         )
-        try await body(child)
-        let ending = try await child.ending(within: duration)
+        try await body(process)
+        let ending = try await process.ending(within: duration)
         if ending == nil {
-            child.signal(SIGKILL)
-            _ = try await child.ending(within: .seconds(10))
+            process.signal(SIGKILL)
+            _ = try await process.ending(within: .seconds(10))
         }
         let written = try String(contentsOf: errors, encoding: .utf8)
         guard let ending else {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PostgresTesting
 import StoreSimulator
 import Synchronization
 

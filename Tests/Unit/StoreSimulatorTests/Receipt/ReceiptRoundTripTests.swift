@@ -7,12 +7,12 @@ import Testing
 
 /// Encodes random receipts and decodes them again.
 struct ReceiptRoundTripTests {
-    @Test(arguments: 1...20) func `a decoded receipt equals the encoded one`(seed: Int) throws {
-        var generator = SeededGenerator(seed: UInt64(seed))
-        for _ in 0..<30 {
+    @Test func `a decoded receipt equals the encoded one`() throws {
+        var generator = SeededGenerator(seed: 1)
+        for number in 0..<600 {
             let receipt = generator.receipt()
-            #expect(try AppReceipt(content: receipt.encoded) == receipt, "seed \(seed)")
-            #expect(try AppReceipt.creationDate(inContent: receipt.encoded) == receipt.creationDate, "seed \(seed)")
+            #expect(try AppReceipt(content: receipt.encoded) == receipt, "receipt \(number)")
+            #expect(try AppReceipt.creationDate(inContent: receipt.encoded) == receipt.creationDate, "receipt \(number)")
         }
     }
 
@@ -33,30 +33,6 @@ struct ReceiptRoundTripTests {
             }
         }
         #expect(hashes.count == 1, "seed \(seed)")
-    }
-
-    @Test func `a receipt with hundreds of purchases is decoded completely and in order`() throws {
-        var generator = SeededGenerator(seed: 187)
-        var receipt = generator.receipt()
-        receipt.purchases = (0..<187).map { _ in generator.purchase() }
-        let signed = try ReceiptSigner(authority: GenuineReceipts.authority.get()).base64(receipt)
-        guard case .valid(let verified) = try GenuineReceipts.verifier().verify(signed, receivedAt: .testNow) else {
-            Issue.record("refused")
-            return
-        }
-        #expect(verified.receipt.purchases == receipt.purchases)
-    }
-
-    @Test func `an authority is restored from its PEM`() throws {
-        let authority = try GenuineReceipts.authority.get()
-        let read = try ReceiptAuthority(pem: authority.pem)
-        var generator = SeededGenerator(seed: 1)
-        let signed = try ReceiptSigner(authority: read, generation: .sha1).sign(generator.receipt())
-        guard case .valid = try GenuineReceipts.verifier().verify(signed, receivedAt: .testNow) else {
-            Issue.record("refused")
-            return
-        }
-        #expect(throws: (any Error).self) { try ReceiptAuthority(pem: authority.root.pem) }
     }
 }
 
