@@ -80,13 +80,6 @@ struct EntitlementTests {
         }
     }
 
-    @Test func `Apple's status revoked alone ends access`() async throws {
-        try await withSubscriber { ledger in
-            try await ledger.put(Renewal(5, signedDay: 12, willRenew: false))
-            #expect(try await ledger.entitlements(onDay: 13) == ["anna pro.monthly no refunded 12 ends"])
-        }
-    }
-
     @Test func `a non-consumable lasts for ever, until it is refunded`() async throws {
         try await TestLedger.with { ledger in
             let charge = Charge("atlas", "Non-Consumable", "2000", onDay: 0, token: token)

@@ -5,17 +5,6 @@ import Testing
 
 /// Two apps whose products have the same id.
 struct EntitlementsOfAppsTests {
-    /// A user bought pro.monthly in two apps; only one of them lists it.
-    private func withPurchases(_ body: (TestLedger) async throws -> Void) async throws {
-        try await TestLedger.with { ledger in
-            try await ledger.put(Charge("1000", onDay: 0))
-            try await ledger.put(Charge("2000", onDay: 0).with { ($0.contract, $0.bundle) = ("2000", "com.example.other") })
-            for contract in ["1000", "2000"] { try await ledger.link(contract, to: "anna", onDay: 1) }
-            try await ledger.run("INSERT INTO appstore.products VALUES ('com.example.app', 'pro.monthly', 'everything', NULL)")
-            try await body(ledger)
-        }
-    }
-
     private func entitlements(_ ledger: TestLedger) async throws -> [String] {
         try await ledger.lines(
             """
@@ -26,7 +15,11 @@ struct EntitlementsOfAppsTests {
     }
 
     @Test func `a product gives the entitlements of its own app's row, not of another app's`() async throws {
-        try await withPurchases { ledger in
+        try await TestLedger.with { ledger in
+            try await ledger.put(Charge("1000", onDay: 0))
+            try await ledger.put(Charge("2000", onDay: 0).with { ($0.contract, $0.bundle) = ("2000", "com.example.other") })
+            for contract in ["1000", "2000"] { try await ledger.link(contract, to: "anna", onDay: 1) }
+            try await ledger.run("INSERT INTO appstore.products VALUES ('com.example.app', 'pro.monthly', 'everything', NULL)")
             #expect(
                 try await entitlements(ledger) == [
                     "com.example.app pro.monthly everything 1000", "com.example.other pro.monthly pro.monthly 2000",

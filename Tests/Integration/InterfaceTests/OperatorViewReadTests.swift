@@ -13,7 +13,7 @@ struct OperatorViewReadTests {
         case late
     }
 
-    private static let customers = 20_000
+    private static let customers = 5000
 
     @Test(arguments: Statistics.allCases)
     func `unmatched reads few rows where many posts are settled`(statistics: Statistics) async throws {
@@ -45,6 +45,29 @@ struct OperatorViewReadTests {
 }
 
 extension TestLedger {
+    /// Inserts derived subscriptions of these users.
+    fileprivate func fill(_ customers: ClosedRange<Int>) async throws {
+        for statement: Statement in [
+            """
+            INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
+                purchase_date, expires_date, in_app_ownership_type, signed_date, payload_hash, first_signed_date, period_no, is_subscription)
+            SELECT 'Production', (100000 + n)::text, (100000 + n)::text, 'com.example.app', 'pro.monthly', 'Auto-Renewable Subscription',
+                   now(), now() + interval '30 days', 'PURCHASED', now(), '\\x01', now(), gen_random_uuid(), true
+            FROM generate_series(\(customers.lowerBound), \(customers.upperBound)) AS n
+            """,
+            """
+            INSERT INTO appstore.contracts (environment, original_transaction_id, user_id, bundle_id, product_id, product_type, status, will_renew,
+                current_transaction_id, current_period_start, current_period_end, access_until, renewal_status, auto_renew_status,
+                renewal_signed_date, renewal_hash)
+            SELECT 'Production', (100000 + n)::text, 'user-' || n, 'com.example.app', 'pro.monthly', 'Auto-Renewable Subscription', 1, true,
+                   (100000 + n)::text, now(), now() + interval '30 days', now() + interval '30 days', 1, 1, now(), '\\x01'
+            FROM generate_series(\(customers.lowerBound), \(customers.upperBound)) AS n
+            """,
+        ] {
+            try await run(statement)
+        }
+    }
+
     fileprivate func fill(
         _ statistics: OperatorViewReadTests.Statistics,
         _ customers: Int,

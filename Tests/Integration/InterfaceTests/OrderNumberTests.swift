@@ -32,12 +32,4 @@ struct OrderNumberTests {
             )
         }
     }
-
-    @Test func `create_order accepts a version 4 UUID or no number`() async throws {
-        try await TestLedger.with { ledger in
-            try await ledger.makeOrder(UUID(), user: "anna")
-            try await ledger.run("SELECT appstore.create_order('anna', 'pro.monthly')", as: "appstore_backend")
-            #expect(try await ledger.lines("SELECT user_id FROM appstore.orders") == ["anna", "anna"])
-        }
-    }
 }

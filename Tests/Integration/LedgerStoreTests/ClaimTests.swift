@@ -26,16 +26,6 @@ struct ClaimTests {
         }
     }
 
-    @Test func `a later token without an order of the shop is no claim`() async throws {
-        try await LedgerFixture.with { ledger in
-            try await ledger.createOrder(first, user: "anna")
-            try await ledger.merge(Facts.Charge("1000", onDay: 0, token: second).with { $0.signedDay = 4 })
-            try await ledger.merge(Facts.Charge("1000", onDay: 0, token: first))
-            #expect(try await ledger.claims() == ["1000 order anna 0"])
-            #expect(try await ledger.orders() == ["1000 anna paid token"])
-        }
-    }
-
     @Test(arguments: [(3.0, nil), (3.00001, .unknown), (-1, nil)] as [(Double, OwnershipDoubt?)])
     func `a user who posts a charge without token within 72 hours owns it`(day: Double, doubt: OwnershipDoubt?) async throws {
         try await LedgerFixture.with { ledger in
@@ -138,14 +128,6 @@ struct ClaimTests {
         }
     }
 
-    @Test func `a contract without an owner belongs to the linked user from the beginning`() async throws {
-        try await LedgerFixture.with { ledger in
-            try await ledger.merge(charge)
-            try await ledger.link("1000", to: "anna", onDay: 40)
-            #expect(try await ledger.orders() == ["1000 anna paid period"])
-        }
-    }
-
     @Test func `a family member's contract pays no order, and can be posted or linked`() async throws {
         try await LedgerFixture.with { ledger in
             let shared = charge.with { $0.ownership = .familyShared }
@@ -157,15 +139,6 @@ struct ClaimTests {
         }
     }
 
-    @Test func `a family member's token is no claim`() async throws {
-        try await LedgerFixture.with { ledger in
-            try await ledger.createOrder(first, user: "anna")
-            try await ledger.merge(Facts.Charge("1000", onDay: 0, token: first).with { $0.ownership = .familyShared })
-            #expect(try await ledger.claims() == [])
-            #expect(try await ledger.orders() == ["- anna pending token"])
-        }
-    }
-
     @Test func `a consumable can be posted, and gives no access`() async throws {
         try await LedgerFixture.with { ledger in
             let coins = Facts.Charge(product: "coins", "1000", type: .consumable, onDay: 0)
@@ -174,15 +147,6 @@ struct ClaimTests {
             #expect(try await ledger.orders() == ["1000 anna paid period"])
             #expect(try await ledger.contracts() == ["1000 anna 1000"])
             #expect(try await ledger.submit(coins, by: "berta", onDay: 2, eventID: 2) == .conflict)
-        }
-    }
-
-    @Test func `a post in the sandbox claims nothing in Production`() async throws {
-        try await LedgerFixture.with { ledger in
-            try await ledger.merge(charge)
-            try await ledger.submit(charge.with { $0.environment = .sandbox }, by: "anna", onDay: 0)
-            #expect(try await ledger.contracts() == ["1000 - 1000 30"])
-            #expect(try await ledger.contracts("Sandbox") == ["1000 anna 1000 30"])
         }
     }
 

@@ -69,25 +69,6 @@ struct ContractTests {
         }
     }
 
-    @Test func `a refund that arrives before its purchase records both`() async throws {
-        try await LedgerFixture.with { ledger in
-            try await ledger.merge(Facts.Charge("1000", onDay: 0).with { ($0.signedDay, $0.revocationDay) = (3, 3) })
-            try await ledger.merge(Facts.Charge("1000", onDay: 0))
-            #expect(try await ledger.contracts() == ["1000 - 1000 3"])
-            #expect(try await ledger.orders() == ["1000 - refunded period"])
-        }
-    }
-
-    @Test func `a renewal that was charged ahead and refunded keeps the paid time`() async throws {
-        try await LedgerFixture.with { ledger in
-            try await ledger.merge(
-                Facts.Charge("1000", onDay: 0),
-                Facts.Charge("1001", onDay: 30).with { ($0.signedDay, $0.revocationDay) = (29.5, 29.5) }
-            )
-            #expect(try await ledger.contracts() == ["1000 - 1001 30"])
-        }
-    }
-
     @Test(arguments: [(Status.active, 30.0), (.expired, 10), (.billingRetry, 10), (.revoked, 10)])
     func `the renewal's status counts when it is as new as the period`(status: Status, until: Double) async throws {
         try await LedgerFixture.with { ledger in
@@ -112,30 +93,6 @@ struct ContractTests {
             for charge in upgradeFirst ? [upgrade, yearly] : [yearly, upgrade] { try await ledger.merge(charge) }
             #expect(try await ledger.contracts() == ["1000 - 1001 40"])
             #expect(try await ledger.database.lines("SELECT product_id FROM appstore.contracts") == ["max.monthly"])
-        }
-    }
-
-    @Test func `adjacent periods are one interval of access, and a renewal charged ahead counts at once`() async throws {
-        try await LedgerFixture.with { ledger in
-            try await ledger.merge(
-                Facts.Charge("1000", onDay: 0),
-                Facts.Charge("1001", onDay: 30).with { $0.signedDay = 29.5 },
-                renewals: [renewal(.active, onDay: 29.5)]
-            )
-            #expect(try await ledger.contracts() == ["1000 - 1001 60"])
-        }
-    }
-
-    @Test func `a one-time purchase gives access for ever unless it is revoked`() async throws {
-        try await LedgerFixture.with { ledger in
-            let lifetime = Facts.Charge(product: "lifetime", "1000", type: .nonConsumable, onDay: 0)
-            try await ledger.merge(lifetime)
-            let access: Statement = "SELECT access_until::text FROM appstore.contracts"
-            #expect(try await ledger.database.lines(access) == ["infinity"])
-            try await ledger.merge(lifetime.with { ($0.signedDay, $0.revocationDay) = (9, 8) })
-            #expect(try await ledger.contracts() == ["1000 - 1000 8"])
-            try await ledger.merge(lifetime.with { $0.signedDay = 10 })
-            #expect(try await ledger.database.lines(access) == ["infinity"])
         }
     }
 

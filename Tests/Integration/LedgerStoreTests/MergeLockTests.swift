@@ -10,15 +10,6 @@ import Testing
 
 /// Concurrent batches with common contracts.
 struct MergeLockTests {
-    /// Waits until `count` sessions of workers wait for a lock in this database.
-    private func awaitWaiting(_ count: Int, on connection: Connection) async throws {
-        let waiting: Statement = """
-            SELECT FROM pg_stat_activity
-            WHERE datname = current_database() AND usename = 'appstore_worker' AND wait_event_type = 'Lock'
-            """
-        while try await connection.query(waiting).count < count { try await Task.sleep(for: .milliseconds(5)) }
-    }
-
     /// Disables the lock timeout: a slow test must not look like a deadlock.
     private func liftLockTimeout(_ ledger: LedgerFixture) async throws {
         try await ledger.database.withConnection { connection in
@@ -43,25 +34,23 @@ struct MergeLockTests {
             try await ledger.merge(renewal, renewals: [Facts.subscription("1000", signedDate: Facts.day(30), status: .active)])
 
             let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
-            let observer = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
             try await holder.runScript("BEGIN; SELECT FROM appstore.orders WHERE order_no = '\(token.uuidString)' FOR UPDATE")
             async let first: Void = ledger.merge(
                 purchase,
                 renewals: [Facts.subscription("1000", signedDate: Facts.day(1), status: .active)]
             )
-            try await awaitWaiting(1, on: observer)
+            try await ledger.database.awaitLockWaiters(1)
             async let second: Void = ledger.merge(
                 renewal.with { ($0.signedDay, $0.revocationDay) = (40, 39) },
                 purchase.with { $0.signedDay = 41 },
                 renewals: [Facts.subscription("1000", signedDate: Facts.day(41), status: .active)]
             )
-            try await awaitWaiting(2, on: observer)
+            try await ledger.database.awaitLockWaiters(2)
             try await holder.runScript("COMMIT")
             // A deadlock would fail one of them.
             _ = try await (first, second)
             #expect(try await ledger.orders() == ["1001 anna refunded period", "1002 anna paid token"])
             await holder.close()
-            await observer.close()
         }
     }
 
@@ -78,12 +67,11 @@ struct MergeLockTests {
             try await ledger.merge(renewal)
 
             let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
-            let observer = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
             try await holder.runScript("BEGIN; SELECT FROM appstore.orders WHERE order_no = '\(token.uuidString)' FOR UPDATE")
             async let first = ledger.mergeRepeating(purchase)
-            try await awaitWaiting(1, on: observer)
+            try await ledger.database.awaitLockWaiters(1)
             async let second = ledger.mergeRepeating(renewal.with { ($0.signedDay, $0.revocationDay) = (40, 39) })
-            try await awaitWaiting(2, on: observer)
+            try await ledger.database.awaitLockWaiters(2)
             try await holder.runScript("COMMIT")
             let repeats = try await [first, second]
             #expect((repeats[0] > 0, repeats[1]) == (isRepeated, 0))
@@ -91,7 +79,6 @@ struct MergeLockTests {
             // A purchase makes its user the owner of its own contract only.
             #expect(orders == ["1001 \(isRepeated ? "-" : "anna") refunded period", "1002 anna paid token"])
             await holder.close()
-            await observer.close()
         }
     }
 
@@ -105,7 +92,6 @@ struct MergeLockTests {
             let known = Facts.subscription("1000", signedDate: Facts.day(0), status: .active)
             try await ledger.createOrder(token, user: "anna")
             try await ledger.merge(payer, Facts.Charge("1000", onDay: 0), renewals: [known])
-            let observer = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
             let (starts, start) = AsyncStream.makeStream(of: Void.self)
             async let renewal: Void = {
                 for await _ in starts { break }
@@ -116,11 +102,10 @@ struct MergeLockTests {
             try await ledger.pool.withTransaction { transaction in
                 _ = try await LedgerMerger.merge(BatchFold(shared), in: transaction)
                 start.finish()
-                try await awaitWaiting(1, on: observer)
+                try await ledger.database.awaitLockWaiters(1)
             }
             try await renewal
             #expect(try await ledger.orders() == ["1000 anna paid period", "1001 anna paid token"])
-            await observer.close()
         }
     }
 }

@@ -18,21 +18,10 @@ struct NotificationTests {
         }
     }
 
-    @Test func `a known notification is not written again`() async throws {
-        try await LedgerFixture.with { ledger in
-            try await ledger.merge([Facts.event(1, uuid: "a")])
-            let place: Statement = "SELECT concat_ws(' ', ctid, xmin, xmax) FROM appstore.seen_notifications"
-            let before = try await ledger.database.lines(place)
-            try await ledger.merge([Facts.event(2, uuid: "a")])
-            #expect(try await ledger.database.lines(place) == before)
-        }
-    }
-
     /// The batch's statement began before the other batch's commit, and does not see the conflicting row.
     @Test(.timeLimit(.minutes(1))) func `a notification that another batch commits concurrently has that batch's event`() async throws {
         try await LedgerFixture.with { ledger in
             let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
-            let observer = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
             try await holder.runScript(
                 """
                 BEGIN;
@@ -41,15 +30,10 @@ struct NotificationTests {
                 """
             )
             async let merged = ledger.merge([Facts.event(2, uuid: "a"), Facts.event(3, uuid: "b")])
-            let waiting: Statement = """
-                SELECT FROM pg_stat_activity
-                WHERE datname = current_database() AND usename = 'appstore_worker' AND wait_event_type = 'Lock'
-                """
-            while try await observer.query(waiting).isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            try await ledger.database.awaitLockWaiters(1)
             try await holder.runScript("COMMIT")
             #expect(try await merged.firstEvents.values.sorted() == [1, 3])
             await holder.close()
-            await observer.close()
         }
     }
 

@@ -73,15 +73,7 @@ struct PooledServices {
 
     /// Waits until the first line of the result is `line`.
     func expect(_ line: String, from question: Statement) async throws {
-        try await database.withConnection { connection in
-            let deadline = ContinuousClock.now + .seconds(60)
-            while true {
-                let found = try await connection.query(question).first?.decode(0, as: String.self)
-                if found == line { return }
-                guard ContinuousClock.now < deadline else { throw Overdue(expected: line, found: found) }
-                try await connection.execute("SELECT pg_sleep(0.02)")
-            }
-        }
+        try await eventually("the result is \(line)", within: .seconds(60)) { try await database.lines(question).first == line }
     }
 
     /// One request to the API, as the shop's backend makes it.
@@ -94,10 +86,4 @@ struct PooledServices {
         defer { client.close() }
         return try await client.response()
     }
-}
-
-/// An expected result did not appear within a minute.
-struct Overdue: Error {
-    let expected: String
-    let found: String?
 }

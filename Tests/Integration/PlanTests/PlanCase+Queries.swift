@@ -21,6 +21,9 @@ extension PlanCase {
                 #expect(!rows.isEmpty)
             }
         },
+        .statement("entitlements of a user at an instant", as: "appstore_backend") {
+            "SELECT active FROM appstore.entitlements_at(now()) WHERE environment = 'Production' AND user_id = \("user \($0)")"
+        },
     ]
 
     static let seeking: [PlanCase] = [

@@ -10,7 +10,7 @@ struct Mutation: Sendable, CustomTestStringConvertible {
     /// The change that breaks the rule.
     enum Change: Sendable {
         /// Replaces text in an SQL function.
-        case function(String, says: String, insteadOf: String)
+        case function(String, String, becomes: String)
         /// A trigger that changes each updated row of the transactions' register.
         case trigger(String)
         /// A trigger that changes each row inserted into the named table.
@@ -25,6 +25,10 @@ struct Mutation: Sendable, CustomTestStringConvertible {
     let rule: String
     let change: Change
 
+    init(_ rule: String, _ change: Change) {
+        (self.rule, self.change) = (rule, change)
+    }
+
     var testDescription: String { rule }
 
     /// The function does not contain the text: the mutation must be updated.
@@ -36,7 +40,7 @@ struct Mutation: Sendable, CustomTestStringConvertible {
     func apply(to database: TestDatabase) async throws {
         try await database.withConnection { connection in
             switch change {
-            case .function(let name, let wrong, let right):
+            case .function(let name, let right, let wrong):
                 let rows = try await connection.query(
                     """
                     SELECT pg_get_functiondef(p.oid) FROM pg_catalog.pg_proc AS p
@@ -46,23 +50,20 @@ struct Mutation: Sendable, CustomTestStringConvertible {
                 let definition = try #require(rows.first).decode(0, as: String.self)
                 guard definition.contains(right) else { throw TextNotFound(function: name, text: right) }
                 try await connection.runScript(definition.replacingOccurrences(of: right, with: wrong))
-            case .trigger(let body):
-                try await connection.runScript(
-                    """
-                    CREATE FUNCTION public.corrupt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \(body); RETURN new; END $$;
-                    CREATE TRIGGER corrupt BEFORE UPDATE ON appstore.transactions FOR EACH ROW EXECUTE FUNCTION public.corrupt();
-                    """
-                )
-            case .insertion(let table, let body):
-                try await connection.runScript(
-                    """
-                    CREATE FUNCTION public.corrupt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \(body); RETURN new; END $$;
-                    CREATE TRIGGER corrupt BEFORE INSERT ON appstore.\(table) FOR EACH ROW EXECUTE FUNCTION public.corrupt();
-                    """
-                )
+            case .trigger(let body): try await addTrigger("BEFORE UPDATE ON appstore.transactions", body, connection)
+            case .insertion(let table, let body): try await addTrigger("BEFORE INSERT ON appstore.\(table)", body, connection)
             case .facts, .forgedReceipts: break
             }
         }
+    }
+
+    private func addTrigger(_ event: String, _ body: String, _ connection: Connection) async throws {
+        try await connection.runScript(
+            """
+            CREATE FUNCTION public.corrupt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \(body); RETURN new; END $$;
+            CREATE TRIGGER corrupt \(event) FOR EACH ROW EXECUTE FUNCTION public.corrupt();
+            """
+        )
     }
 
     var acceptsForgedReceipts: Bool {

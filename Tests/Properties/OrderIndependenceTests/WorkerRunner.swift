@@ -1,6 +1,4 @@
 import AppStoreVerification
-import Foundation
-import Glibc
 import InboxQueue
 import InboxTesting
 import Interpretation
@@ -93,26 +91,12 @@ struct WorkerRunner {
         ).count
     }
 
-    /// Polls until every event has its outcome.
+    /// Waits until every event has its outcome.
     private func untilEmpty(_ meanwhile: () async throws -> Void) async throws {
-        let deadline = ContinuousClock.now + .seconds(120)
-        while try await ledger.shop.withConnection({ try await $0.query("SELECT FROM appstore.inbox_queue LIMIT 1") }).count > 0 {
-            guard ContinuousClock.now < deadline else { throw DrainTimeout() }
+        try await eventually("every event has its outcome", within: .seconds(120)) {
+            if try await ledger.database.lines("SELECT event_id::text FROM appstore.inbox_queue LIMIT 1").isEmpty { return true }
             try await meanwhile()
-            await pauseBriefly()
-        }
-    }
-
-    /// Pauses before the next probe.
-    private func pauseBriefly() async {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                _ = poll(nil, 0, 20)
-                continuation.resume()
-            }
+            return false
         }
     }
 }
-
-/// The inbox was not empty within two minutes.
-struct DrainTimeout: Error {}

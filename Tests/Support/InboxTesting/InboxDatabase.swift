@@ -56,4 +56,12 @@ extension TestDatabase {
     package func eventsNotExactlyOnce() async throws -> [String] {
         try await lines("SELECT event_id::text FROM appstore.events_not_exactly_once() AS event_id")
     }
+
+    /// Waits until that many sessions of this database wait for a lock.
+    package func awaitLockWaiters(_ count: Int) async throws {
+        let waiting: Statement = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        try await withConnection { connection in
+            try await eventually("\(count) sessions wait for a lock") { try await connection.query(waiting).count >= count }
+        }
+    }
 }
