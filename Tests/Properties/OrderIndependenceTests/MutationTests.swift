@@ -1,5 +1,6 @@
 import LivesTesting
 import Postgres
+import PostgresTesting
 import Randomness
 import Testing
 
@@ -20,49 +21,48 @@ import Testing
 /// 10. `TransactionMerge` keeps the token that came first: `not expected: claim … order:…` (LedgerPropertyTests alone)
 /// 11. `ContractMerge` takes the fact that comes last: `contract …: status is 1, not 5; …` (LedgerPropertyTests alone)
 /// 12. `ClientPostMerge` takes the post processed last: `claim … client:…: user_id is …, not …` (LedgerPropertyTests alone)
-@Suite(.serialized) struct MutationTests {
+struct MutationTests {
     /// Fixed, so that the result does not depend on chance.
-    static let seed: UInt64 = 20_260_101
-    static let livesAtOnce = 50
-    static let mostLives = 1200
+    private static let seed: UInt64 = 20_260_101
+    private static let livesAtOnce = 50
+
+    /// Lives and the lines of their models.
+    private typealias Chunk = (lives: [PreparedLife], lines: [String])
+
+    /// 1,200 lives, prepared once for all mutations.
+    private static let chunks = (0..<24).map { _ in Once<Chunk>() }
+
+    private static func prepare(_ number: Int, acceptsForgedReceipts: Bool) async throws -> Chunk {
+        let first = number * livesAtOnce
+        let indices = first..<first + livesAtOnce
+        let lives = try await PreparedLife.make(indices, seed: seed, acceptsForgedReceipts: acceptsForgedReceipts)
+        return (lives, await lives.lines())
+    }
 
     @Test(arguments: Mutation.all) func `a broken rule is found`(mutation: Mutation) async throws {
         let ledger = try await LedgerFixture.open()
         try await mutation.apply(to: ledger.database)
-        #expect(
-            try await isFound(
-                in: ledger,
-                within: Self.mostLives,
-                acceptsForgedReceipts: mutation.acceptsForgedReceipts,
-                corrupt: mutation.corrupt
-            )
-        )
+        #expect(try await isFound(mutation, in: ledger, within: Self.chunks.count))
         try await ledger.close()
     }
 
     @Test func `nothing is found when no rule is broken`() async throws {
         let ledger = try await LedgerFixture.open()
-        #expect(try await !isFound(in: ledger, within: Self.livesAtOnce))
+        #expect(try await !isFound(nil, in: ledger, within: 1))
         try await ledger.close()
     }
 
-    private func isFound(
-        in ledger: LedgerFixture,
-        within most: Int,
-        acceptsForgedReceipts: Bool = false,
-        corrupt: (LedgerFixture.Step) -> LedgerFixture.Step = { $0 }
-    ) async throws -> Bool {
+    private func isFound(_ mutation: Mutation?, in ledger: LedgerFixture, within count: Int) async throws -> Bool {
         var generator = SeededGenerator(seed: Self.seed)
         var expected: [String] = []
-        for first in stride(from: 0, to: most, by: Self.livesAtOnce) {
-            let lives = try await PreparedLife.make(
-                first..<first + Self.livesAtOnce,
-                seed: Self.seed,
-                acceptsForgedReceipts: acceptsForgedReceipts
-            )
-            expected += await lives.lines()
+        for number in 0..<count {
+            let chunk =
+                mutation?.acceptsForgedReceipts == true
+                ? try await Self.prepare(number, acceptsForgedReceipts: true)
+                : try await Self.chunks[number].value { try await Self.prepare(number, acceptsForgedReceipts: false) }
+            expected += chunk.lines
             do {
-                let steps = lives.steps.map(corrupt).shuffled(using: &generator)
+                let steps = chunk.lives.steps.map { mutation?.corrupt($0) ?? $0 }.shuffled(using: &generator)
                 try await ledger.process(steps, batchesOf: 60, atOnce: 1, using: &generator)
             } catch let error as PostgresError where error.sqlState?.conditionClass == "23" {
                 // A table constraint has found it.

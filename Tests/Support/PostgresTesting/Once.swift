@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value that the first caller creates and later callers wait for. A failure is final too.
-final class Once<Value: Sendable>: Sendable {
+package final class Once<Value: Sendable>: Sendable {
     private enum State {
         case empty
         case creating([CheckedContinuation<Value, any Error>])
@@ -10,7 +10,9 @@ final class Once<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.empty)
 
-    func value(_ make: () async throws -> Value) async throws -> Value {
+    package init() {}
+
+    package func value(_ make: () async throws -> Value) async throws -> Value {
         let isFirst = state.withLock { state in
             guard case .empty = state else { return false }
             state = .creating([])
