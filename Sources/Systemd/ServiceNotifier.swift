@@ -8,7 +8,7 @@ import Synchronization
 /// continues, and systemd's own timeouts apply.
 package final class ServiceNotifier: Sendable {
     /// The interval in which systemd expects a keep-alive (`WATCHDOG_USEC`); nil when its watchdog does not watch this process.
-    package let watchdogInterval: Duration?
+    let watchdogInterval: Duration?
 
     private let socket: NotifySocket?
     private let logger: Logger
@@ -44,10 +44,14 @@ package final class ServiceNotifier: Sendable {
         send("STATUS=\(Self.singleLine(text))", waitingAtMost: nil)
     }
 
-    /// Sends a keep-alive; called by ``Watchdog``, which knows when one is due.
-    func watchdog() {
+    /// Tells systemd's watchdog that the service makes progress; does nothing when it does not watch this process.
+    package func keepAlive() {
+        guard watchdogInterval != nil else { return }
         send("WATCHDOG=1", waitingAtMost: nil)
     }
+
+    /// How often to call ``keepAlive()``: so often that one call may be lost.
+    package var keepAlivePause: Duration { min(.seconds(5), (watchdogInterval ?? .seconds(15)) / 3) }
 
     private func send(_ datagram: String, waitingAtMost seconds: Int?) {
         guard let socket else { return }

@@ -44,18 +44,17 @@ struct IngestCommand: DaemonCommand {
         )
         registry.observe(pool, as: "ingest")
         let committer = GroupCommitter(pool: pool, configuration: committerConfiguration, logger: logger, metrics: registry)
-        let heartbeat = Watchdog(notifier: notifier).loop()
         let ready = Readiness<Listener>(settings.api == nil ? [.ingest] : [.ingest, .api]) { ports in
             Self.announce(settings, ports, notifier: notifier, logger: logger)
         }
         let server = try IngestServer(
-            configuration: IngestServer.Configuration(settings),
+            configuration: IngestServer.Configuration(settings, heartbeatInterval: notifier.keepAlivePause),
             committer: committer,
             secrets: settings.sharedSecrets,
             logger: logger,
             registry: registry,
             refusal: { gate.refusal.map { .otherSchema("\($0)") } },
-            heartbeat: heartbeat.beat
+            heartbeat: notifier.keepAlive
         ) { ports in
             Self.report(ports, settings, logger: logger)
             await ready.bound(.ingest, to: ports.notifications)
@@ -85,8 +84,9 @@ struct IngestCommand: DaemonCommand {
 }
 
 extension IngestServer.Configuration {
-    init(_ settings: IngestSettings) {
+    init(_ settings: IngestSettings, heartbeatInterval: Duration) {
         self.init()
+        self.heartbeatInterval = heartbeatInterval
         listen = settings.listen
         adminListen = settings.adminListen
         limits = ListenerLimits(settings)

@@ -13,13 +13,13 @@ extension WorkerCommand {
 
     /// The service that makes the calls which the ledger requests; counts their results in the registry.
     ///
-    /// - Parameter watchdog: supervises the loops of the outbox; nil for none.
+    /// - Parameter monitor: supervises the loops of the outbox; nil for none.
     static func outbox(
         _ settings: WorkerSettings,
         pool: ConnectionPool,
         registry: MetricRegistry,
         logger: Logger,
-        watchdog: Watchdog? = nil
+        monitor: LoopMonitor? = nil
     ) -> OutboxService {
         var configuration = OutboxService.Configuration()
         configuration.exchange.extraRootPaths = settings.outboundRoots
@@ -41,7 +41,7 @@ extension WorkerCommand {
             logger: logger,
             metrics: registry,
             heartbeat: {
-                let loop = watchdog?.loop()
+                let loop = monitor?.loop()
                 return OutboxService.Heartbeat(beat: { loop?.beat() }, finish: { loop?.finish() })
             }
         )

@@ -2,9 +2,11 @@ import AppStore
 import AppStoreVerification
 import ArgumentParser
 import FoundationEssentials
+import HTTPServing
 import InboxQueue
 import Interpretation
 import Logging
+import NIOPosix
 import Outbox
 import Postgres
 import Prometheus
@@ -46,8 +48,15 @@ struct WorkerCommand: DaemonCommand {
         let collector = StatisticsCollector(pool: pool, logger: logger)
         let outboxCollector = OutboxCollector(pool: pool, logger: logger)
         MetricCatalogue.expose(outboxCollector, in: registry)
-        let watchdog = Watchdog(notifier: notifier)
-        let loops = (0..<settings.concurrency).map { _ in watchdog.loop() }
+        // More than the longest step: a batch that runs again event by event. Waiting for the database is progress.
+        let monitor = LoopMonitor(limit: .seconds(180))
+        let loops = (0..<settings.concurrency).map { _ in monitor.loop() }
+        let heartbeat = Heartbeat(
+            every: notifier.keepAlivePause,
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+            isStuck: { monitor.isStuck },
+            beat: notifier.keepAlive
+        )
         let service = WorkerService(
             queue: try Self.queue(settings, pool: pool, registry: registry, logger: logger),
             configuration: WorkerService.Configuration(concurrency: settings.concurrency),
@@ -62,8 +71,8 @@ struct WorkerCommand: DaemonCommand {
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         // In order of dependency: services shut down in reverse.
         try await ServiceGroup.running(
-            [pool] + listeners + [collector, outboxCollector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
-                + [Self.outbox(settings, pool: pool, registry: registry, logger: logger, watchdog: watchdog), service]
+            [pool] + listeners + [heartbeat, collector, outboxCollector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
+                + [Self.outbox(settings, pool: pool, registry: registry, logger: logger, monitor: monitor), service]
                 + [StoppingNotice(notifier: notifier)],
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger

@@ -14,13 +14,12 @@ import Testing
         let notifier = ServiceNotifier(environment: ["NOTIFY_SOCKET": systemd.address], logger: logger)
         notifier.ready(status: "listening on 127.0.0.1:8080")
         notifier.status("waiting for the database")
-        notifier.watchdog()
         notifier.stopping(status: "draining")
         // A newline in a status cannot begin another assignment.
         notifier.status("a\nMAINPID=1\r\nREADY=1")
         #expect(
             systemd.messages() == [
-                "READY=1\nSTATUS=listening on 127.0.0.1:8080", "STATUS=waiting for the database", "WATCHDOG=1",
+                "READY=1\nSTATUS=listening on 127.0.0.1:8080", "STATUS=waiting for the database",
                 "STOPPING=1\nSTATUS=draining", "STATUS=a MAINPID=1 READY=1",
             ]
         )
@@ -39,8 +38,23 @@ import Testing
         let notifier = ServiceNotifier(environment: ["NOTIFY_SOCKET": address], logger: Logger(label: "test") { _ in log })
         notifier.ready(status: "up")
         notifier.status("still up")
-        notifier.watchdog()
         #expect(log.count == 1)
+    }
+
+    @Test func `a keep-alive is sent only to a watchdog that watches this process`() throws {
+        let systemd = try NotificationSocket()
+        let watched = ["NOTIFY_SOCKET": systemd.address, "WATCHDOG_USEC": "30000000"]
+        ServiceNotifier(environment: watched, logger: logger).keepAlive()
+        #expect(systemd.messages() == ["WATCHDOG=1"])
+        ServiceNotifier(environment: watched.merging(["WATCHDOG_PID": "1"]) { $1 }, logger: logger).keepAlive()
+        ServiceNotifier(environment: ["NOTIFY_SOCKET": systemd.address], logger: logger).keepAlive()
+        #expect(systemd.messages() == [])
+    }
+
+    @Test(arguments: [(nil, 5.0), ("30000000", 5.0), ("6000000", 2.0)])
+    func `a keep-alive may be lost`(interval: String?, seconds: Double) {
+        let notifier = ServiceNotifier(environment: interval.map { ["WATCHDOG_USEC": $0] } ?? [:], logger: logger)
+        #expect(notifier.keepAlivePause == .seconds(seconds))
     }
 
     @Test func `the watchdog counts only for the process that systemd watches`() {
