@@ -1,3 +1,4 @@
+import HTTPServing
 import Logging
 import ServiceLifecycle
 import Systemd
@@ -31,7 +32,7 @@ extension ServiceGroup {
         var configuration = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: logger
+            logger: logger.forServiceGroup
         )
         configuration.maximumGracefulShutdownDuration = shutdownTimeout
         try await ServiceGroup(configuration: configuration).run()

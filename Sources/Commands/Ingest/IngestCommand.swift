@@ -1,3 +1,4 @@
+import AppStoreVerification
 import ArgumentParser
 import FoundationEssentials
 import GroupCommit
@@ -26,12 +27,18 @@ struct IngestCommand: DaemonCommand {
     @OptionGroup var service: ServiceOptions
 
     func run() async throws {
-        let reader = try service.reader(ingest, database)
+        let read: ReloadService.Read = { [service, ingest, database] () throws(SettingsError) in try service.reader(ingest, database) }
+        let reader = try read()
         if service.checkConfig { return print(try reader.report(.ingest)) }
         let settings = try IngestSettings(reader)
-        let logger = try Logger.service("ingest", reader)
+        let level = Reloadable(try LogSettings(reader).level)
+        let logger = try Logger.service("ingest", reader, level: level)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, logger: logger)
         let registry = MetricRegistry(MetricCatalogue.ingest)
+        let secrets = Reloadable(settings.sharedSecrets)
+        let reload = try await ReloadService(reader, .ingest, level: level, logger: logger, read: read) { reader in
+            try Self.replace(secrets, by: IngestSettings(reader).sharedSecrets)
+        }
 
         let committerConfiguration = GroupCommitter.Configuration()
         let gate = SchemaGate(logger: logger)
@@ -50,7 +57,7 @@ struct IngestCommand: DaemonCommand {
         let server = try IngestServer(
             configuration: IngestServer.Configuration(settings, heartbeatInterval: notifier.keepAlivePause),
             committer: committer,
-            secrets: settings.sharedSecrets,
+            secrets: { secrets.current },
             logger: logger,
             registry: registry,
             refusal: { gate.refusal.map { .otherSchema("\($0)") } },
@@ -65,11 +72,18 @@ struct IngestCommand: DaemonCommand {
             } ?? []
         // In order of dependency: services shut down in reverse.
         try await ServiceGroup.running(
-            [pool, committer] + api + [server, StoppingNotice(notifier: notifier)],
+            [reload, pool, committer] + api + [server, StoppingNotice(notifier: notifier)],
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger
         )
         logger.notice("ingest has ended")
+    }
+
+    /// Returns the names of the settings that are in force; whether there are secrets at all decides on limits and can only change at a start.
+    private static func replace(_ secrets: Reloadable<SharedSecrets>, by new: SharedSecrets) -> Set<String> {
+        guard secrets.current.isEmpty == new.isEmpty else { return [] }
+        secrets.replace(with: new)
+        return [Settings.sharedSecrets.name]
     }
 
     private static func report(_ ports: IngestServer.Ports, _ settings: IngestSettings, logger: Logger) {

@@ -3,14 +3,18 @@ import Logging
 
 extension Logger {
     /// The logger of one command, with the level and the format of the settings.
-    static func service(_ command: String, _ reader: SettingsReader) throws(SettingsError) -> Logger {
+    ///
+    /// - Parameter level: replaces the level of the settings.
+    static func service(_ command: String, _ reader: SettingsReader, level: Reloadable<Logger.Level>? = nil) throws(SettingsError) -> Logger
+    {
         let settings = try LogSettings(reader)
+        let level = level ?? Reloadable(settings.level)
         let style = LogStyle(
             format: settings.format,
             isJournal: LogOutput.isJournal(environment: ProcessInfo.processInfo.environment)
         )
         let label = "appstore-inbox.\(command)"
-        let logger = Logger(label: label) { ServiceLogHandler(label: $0, level: settings.level, style: style) }
+        let logger = Logger(label: label) { ServiceLogHandler(label: $0, level: level, style: style) }
         for variable in reader.unknownVariables {
             logger.warning("unknown variable in the environment", metadata: ["settings.variable": "\(variable)"])
         }

@@ -2,18 +2,26 @@ import Logging
 
 /// Writes each log event as one line to standard error, in JSON or as text.
 struct ServiceLogHandler: LogHandler {
-    var logLevel: Logger.Level
+    /// The level of this copy of the logger, or the one that all share.
+    var logLevel: Logger.Level {
+        get { ownLevel ?? level.current }
+        set { ownLevel = newValue }
+    }
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
+    private let level: Reloadable<Logger.Level>
+    private var ownLevel: Logger.Level?
     private let label: String
     private let style: LogStyle
     private let output: LogOutput
 
-    /// - Parameter label: names the logger in JSON.
-    init(label: String, level: Logger.Level, style: LogStyle, output: LogOutput = .standardError) {
+    /// - Parameters:
+    ///   - label: names the logger in JSON.
+    ///   - level: the least severe level that is written, unless a copy of the logger has its own.
+    init(label: String, level: Reloadable<Logger.Level>, style: LogStyle, output: LogOutput = .standardError) {
         self.label = label
-        self.logLevel = level
+        self.level = level
         self.style = style
         self.output = output
     }

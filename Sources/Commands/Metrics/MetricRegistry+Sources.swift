@@ -15,9 +15,9 @@ extension MetricRegistry {
         observe("appstore_inbox_database_connection_failures_total", dimensions) { Double(pool.counts.failed) }
     }
 
-    /// Exposes the hits and misses of a verifier's cache of chains.
-    func observe(_ verifier: Verifier) {
-        observe("appstore_inbox_worker_chain_cache_hits_total") { Double(verifier.chainCacheCounts.hits) }
-        observe("appstore_inbox_worker_chain_cache_misses_total") { Double(verifier.chainCacheCounts.misses) }
+    /// Exposes the hits and misses of the current verifier's cache of chains.
+    func observe(_ verifier: @escaping @Sendable () -> Verifier) {
+        observe("appstore_inbox_worker_chain_cache_hits_total") { Double(verifier().chainCacheCounts.hits) }
+        observe("appstore_inbox_worker_chain_cache_misses_total") { Double(verifier().chainCacheCounts.misses) }
     }
 }

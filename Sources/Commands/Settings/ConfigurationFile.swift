@@ -1,27 +1,43 @@
 import Configuration
 import FoundationEssentials
 
-/// A JSON object with a member for each setting: `{"listen": "127.0.0.1:8080", "apps": ["com.example.app"]}`.
+/// A file with settings: a JSON object with a member for each, `{"listen": "127.0.0.1:8080", "apps": ["com.example.app"]}`, or a line for
+/// each, `APPSTORE_INBOX_LISTEN=127.0.0.1:8080`.
 struct ConfigurationFile {
     let path: String
-    /// The members as text, which each setting parses.
+    /// The text of each setting, by the setting's name.
     let values: [String: String]
+    private let isJSON: Bool
 
-    /// - Throws: ``SettingsError`` when the file cannot be read, is not such an object or has a member that is not a setting.
+    /// - Throws: ``SettingsError`` when the file cannot be read, has neither form or has something that is not a setting.
     init(path: String) throws(SettingsError) {
         self.path = path
+        let content: Data
+        do {
+            content = try Data(contentsOf: URL(filePath: path))
+        } catch {
+            throw SettingsError(["\(path): cannot be read"])
+        }
+        isJSON = [UInt8(ascii: "{"), UInt8(ascii: "[")].contains(content.first { $0 > UInt8(ascii: " ") })
+        values = isJSON ? try Self.members(in: content, path) : try Self.variables(in: String(decoding: content, as: UTF8.self), path)
+    }
+
+    /// Where the value of a setting stands, for messages.
+    func place(of setting: SettingDescription) -> String { "\(isJSON ? setting.name : setting.variable) in \(path)" }
+
+    private static func members(in content: Data, _ path: String) throws(SettingsError) -> [String: String] {
         let members: [String: Member]
         do {
-            members = try JSONDecoder().decode([String: Member].self, from: Data(contentsOf: URL(filePath: path)))
+            members = try JSONDecoder().decode([String: Member].self, from: content)
         } catch let error as DecodingError {
             throw SettingsError(["\(path): \(Self.explain(error))"])
         } catch {
-            throw SettingsError(["\(path): cannot be read"])
+            throw SettingsError(["\(path): is not JSON"])
         }
         let known = Set(Settings.all.map(\.name))
         let unknown = members.keys.filter { !known.contains($0) }.sorted()
         guard unknown.isEmpty else { throw SettingsError(unknown.map { "\(path): \($0) is not a setting" }) }
-        values = members.mapValues(\.text)
+        return members.mapValues(\.text)
     }
 
     /// The file as a source of swift-configuration.

@@ -21,6 +21,9 @@ struct Setting<Value: Sendable>: Sendable {
         }
     }
 
+    /// The name in the configuration file.
+    var name: String { description.name }
+
     /// Parses `text`.
     func parsed(_ text: String) throws(InvalidSettingValue) -> Value {
         try parse(text)

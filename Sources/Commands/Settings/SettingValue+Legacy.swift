@@ -43,7 +43,8 @@ extension SettingValue {
         text.isEmpty ? [] : try items(text)
     }
 
-    private static func trimmed(_ text: Substring) -> Substring {
+    /// The text without white space at its ends.
+    static func trimmed(_ text: Substring) -> Substring {
         let end = text.lastIndex { !$0.isWhitespace }.map { text.index(after: $0) } ?? text.startIndex
         return text[..<end].drop(while: \.isWhitespace)
     }

@@ -95,7 +95,7 @@ struct SettingsReader: Sendable {
         if let text = try text(of: setting.name, in: flags) { return Origin(text: text, place: setting.flag) }
         if let text = try text(of: setting.variable, in: environment) { return Origin(text: text, place: setting.variable) }
         if let file, let text = try text(of: setting.name, in: file.provider) {
-            return Origin(text: text, place: "\(setting.name) in \(file.path)")
+            return Origin(text: text, place: file.place(of: setting))
         }
         return setting.fallback.map { Origin(text: $0, place: "default") }
     }

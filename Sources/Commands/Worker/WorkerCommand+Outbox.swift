@@ -13,9 +13,12 @@ extension WorkerCommand {
 
     /// The service that makes the calls which the ledger requests; counts their results in the registry.
     ///
-    /// - Parameter monitor: supervises the loops of the outbox; nil for none.
+    /// - Parameters:
+    ///   - secrets: the secrets that are sent to verifyReceipt, asked for at each attempt.
+    ///   - monitor: supervises the loops of the outbox; nil for none.
     static func outbox(
         _ settings: WorkerSettings,
+        secrets: @escaping @Sendable () -> SharedSecrets,
         pool: ConnectionPool,
         registry: MetricRegistry,
         logger: Logger,
@@ -26,12 +29,9 @@ extension WorkerCommand {
         var addresses = VerifyReceiptAddresses()
         addresses.production = settings.verifyReceiptURL
         addresses.sandbox = settings.verifyReceiptSandboxURL
-        // Without the secret of an app this worker makes no calls for it and leaves them to other workers.
-        let secrets = settings.verifyReceipt == .apple ? settings.sharedSecrets : SharedSecrets()
         let handler = VerifyReceiptCallHandler(
-            bundleIDs: Set(secrets.counts.keys),
             addresses: addresses,
-            secrets: { secrets.secrets(of: $0) },
+            secrets: secrets,
             receiptData: { PostedReceipt.data(inEventBody: $0.body) }
         )
         return OutboxService(

@@ -28,17 +28,43 @@ struct WorkerCommand: DaemonCommand {
     @OptionGroup var service: ServiceOptions
 
     func run() async throws {
-        let reader = try service.reader(worker, database)
+        let read: ReloadService.Read = { [service, worker, database] () throws(SettingsError) in try service.reader(worker, database) }
+        let reader = try read()
         if service.checkConfig { return print(try reader.report(.worker)) }
         let settings = try WorkerSettings(reader)
-        let logger = try Logger.service("worker", reader)
+        let level = Reloadable(try LogSettings(reader).level)
+        let logger = try Logger.service("worker", reader, level: level)
         for warning in settings.warnings { logger.warning("\(warning)") }
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, logger: logger)
         let registry = MetricRegistry(MetricCatalogue.worker)
+        let parts = try ReloadableWorker(settings, registry: registry)
+        let reload = try await ReloadService(reader, .worker, level: level, logger: logger, read: read) { reader in
+            let settings = try WorkerSettings(reader)
+            try parts.apply(settings)
+            for warning in settings.warnings { logger.warning("\(warning)") }
+            notifier.status(Self.status(settings))
+            return ReloadableWorker.settings
+        }
+        // In order of dependency: services shut down in reverse.
+        try await ServiceGroup.running(
+            [reload] + Self.services(settings, parts, registry: registry, notifier: notifier, logger: logger)
+                + [StoppingNotice(notifier: notifier)],
+            shutdownTimeout: settings.shutdownTimeout,
+            logger: logger
+        )
+        logger.notice("worker has ended")
+    }
 
+    private static func services(
+        _ settings: WorkerSettings,
+        _ parts: ReloadableWorker,
+        registry: MetricRegistry,
+        notifier: ServiceNotifier,
+        logger: Logger
+    ) throws -> [any Service] {
         let gate = SchemaGate(logger: logger)
         // One each for isolated events, for maintenance, and for the statistics of inbox and outbox.
-        let connections = settings.concurrency + 3 + Self.outboxConnections
+        let connections = settings.concurrency + 3 + outboxConnections
         let pool = ConnectionPool(
             options: try ConnectionOptions(settings.database, command: "worker", role: "appstore_worker"),
             configuration: ConnectionPool.Configuration(maxConnections: connections).checked(by: gate),
@@ -48,48 +74,58 @@ struct WorkerCommand: DaemonCommand {
         let collector = StatisticsCollector(pool: pool, logger: logger)
         let outboxCollector = OutboxCollector(pool: pool, logger: logger)
         MetricCatalogue.expose(outboxCollector, in: registry)
+        let announce: @Sendable () -> Void = {
+            notifier.ready(status: status(settings))
+            logger.notice("worker is running", metadata: ["worker.concurrency": "\(settings.concurrency)"])
+        }
+        let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
+        let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
+        return [pool] + listeners + [collector, outboxCollector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
+            + (try loops(settings, parts, pool: pool, registry: registry, notifier: notifier, logger: logger))
+    }
+
+    /// The services that process events and make calls, and the heartbeat that reports their progress to systemd.
+    private static func loops(
+        _ settings: WorkerSettings,
+        _ parts: ReloadableWorker,
+        pool: ConnectionPool,
+        registry: MetricRegistry,
+        notifier: ServiceNotifier,
+        logger: Logger
+    ) throws -> [any Service] {
         // More than the longest step: a batch that runs again event by event. Waiting for the database is progress.
         let monitor = LoopMonitor(limit: .seconds(180))
         let loops = (0..<settings.concurrency).map { _ in monitor.loop() }
-        let heartbeat = Heartbeat(
-            every: notifier.keepAlivePause,
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            isStuck: { monitor.isStuck },
-            beat: notifier.keepAlive
-        )
-        let service = WorkerService(
-            queue: try Self.queue(settings, pool: pool, registry: registry, logger: logger),
-            configuration: WorkerService.Configuration(concurrency: settings.concurrency),
-            logger: logger,
-            heartbeat: WorkerService.Heartbeat(beat: { loops[$0].beat() }, finish: { loops[$0].finish() })
-        )
-        let announce: @Sendable () -> Void = {
-            notifier.ready(status: "processing events of \(settings.apps.map(\.bundleID).joined(separator: ", "))")
-            logger.notice("worker is running", metadata: ["worker.concurrency": "\(settings.concurrency)"])
-        }
-        let admin = Self.admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
-        let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
-        // In order of dependency: services shut down in reverse.
-        try await ServiceGroup.running(
-            [pool] + listeners + [heartbeat, collector, outboxCollector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
-                + [Self.outbox(settings, pool: pool, registry: registry, logger: logger, monitor: monitor), service]
-                + [StoppingNotice(notifier: notifier)],
-            shutdownTimeout: settings.shutdownTimeout,
-            logger: logger
-        )
-        logger.notice("worker has ended")
+        return [
+            Heartbeat(
+                every: notifier.keepAlivePause,
+                eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+                isStuck: { monitor.isStuck },
+                beat: notifier.keepAlive
+            ),
+            outbox(settings, secrets: { parts.secrets.current }, pool: pool, registry: registry, logger: logger, monitor: monitor),
+            WorkerService(
+                queue: queue(settings, parts.processor, pool: pool, registry: registry, logger: logger),
+                configuration: WorkerService.Configuration(concurrency: settings.concurrency),
+                logger: logger,
+                heartbeat: WorkerService.Heartbeat(beat: { loops[$0].beat() }, finish: { loops[$0].finish() })
+            ),
+        ]
+    }
+
+    /// The line of `systemctl status`.
+    private static func status(_ settings: WorkerSettings) -> String {
+        "processing events of \(settings.apps.map(\.bundleID).joined(separator: ", "))"
     }
 
     /// The service that verifies and merges events; counts its work in the registry.
     static func queue(
         _ settings: WorkerSettings,
+        _ processor: Reloadable<EventProcessor>,
         pool: ConnectionPool,
         registry: MetricRegistry,
         logger: Logger
-    ) throws -> EventQueue<EventProcessor.Prepared> {
-        let reader = try settings.eventReader()
-        registry.observe(reader.verifier)
-        let processor = EventProcessor(reader, metrics: VerificationMetrics(factory: registry))
+    ) -> EventQueue<EventProcessor.Prepared> {
         var configuration = EventQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = settings.batchSize
         configuration.retry = RetryPolicy(maximumAttempts: settings.maximumAttempts)
@@ -98,9 +134,9 @@ struct WorkerCommand: DaemonCommand {
             configuration: configuration,
             logger: logger,
             metrics: QueueMetrics(types: notificationTypes, factory: registry),
-            prepare: processor.prepare,
-            subjects: processor.subjects,
-            merge: processor.merge
+            prepare: { processor.current.prepare($0) },
+            subjects: { processor.current.subjects($0) },
+            merge: { try await processor.current.merge($0, in: $1) }
         )
         registry.observe(queue.side, as: "markers")
         return queue

@@ -1,5 +1,6 @@
 import AppStoreVerification
 import Interpretation
+import Worker
 
 extension WorkerSettings {
     /// The reader of events, with everything that decides about them.
@@ -8,6 +9,17 @@ extension WorkerSettings {
     func eventReader() throws(SettingsError) -> EventReader {
         EventReader(verifier: try verifier(), receipts: try receiptVerifier(), legacy: legacy)
     }
+
+    /// The processor of events for the settings' roots, apps, environments and shared secrets.
+    ///
+    /// - Throws: ``SettingsError`` when the file of a root cannot be used.
+    func processor(metrics: VerificationMetrics) throws(SettingsError) -> EventProcessor {
+        EventProcessor(try eventReader(), metrics: metrics)
+    }
+
+    /// The secrets that are sent to verifyReceipt. Without the secret of an app, a worker makes no calls for it and leaves them to other
+    /// workers.
+    var outboundSecrets: SharedSecrets { verifyReceipt == .apple ? sharedSecrets : SharedSecrets() }
 
     /// The verifier of JWS for the settings' roots, apps and environments.
     ///

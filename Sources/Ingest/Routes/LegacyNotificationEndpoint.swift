@@ -11,15 +11,16 @@ import NIOHTTP1
 struct LegacyNotificationEndpoint: Sendable {
     static let path = "/apple/v1/notifications"
 
-    private let secrets: SharedSecrets
+    private let secrets: @Sendable () -> SharedSecrets
     private let store: NotificationStore
     private let maximumBytes: Int
     private let maximumSignedBytes: Int
 
     /// - Parameters:
+    ///   - secrets: asked for at each notification.
     ///   - maximumBytes: the most bytes in a notification V1.
     ///   - maximumSignedBytes: the most bytes in a notification V2.
-    init(secrets: SharedSecrets, store: NotificationStore, maximumBytes: Int, maximumSignedBytes: Int) {
+    init(secrets: @escaping @Sendable () -> SharedSecrets, store: NotificationStore, maximumBytes: Int, maximumSignedBytes: Int) {
         self.secrets = secrets
         self.store = store
         self.maximumBytes = maximumBytes
@@ -63,7 +64,7 @@ struct LegacyNotificationEndpoint: Sendable {
             return .notificationV2
         case .notificationV1:
             guard bytes <= maximumBytes else { throw .contentTooLarge(limit: maximumBytes) }
-            switch secrets.authenticate(notification) {
+            switch secrets().authenticate(notification) {
             case .authentic: return .notificationV1
             case .wrong: throw .wrongSharedSecret
             case .notConfigured: throw .noSharedSecret

@@ -37,7 +37,8 @@ package struct IngestServer: Service {
     ///
     /// - Parameters:
     ///   - committer: stores the bodies; it must still run when this service shuts down.
-    ///   - secrets: the shared secrets that authenticate notifications V1; those of an app without one are refused.
+    ///   - secrets: the shared secrets that authenticate notifications V1, asked for at each; those of an app without one are refused. Whether
+    ///     there are any must not change.
     ///   - registry: the metrics served under `/metrics`.
     ///   - refusal: why the database cannot be used although it answers, such as another schema version.
     ///   - heartbeat: called while the event loops answer and the committer is not stuck.
@@ -46,7 +47,7 @@ package struct IngestServer: Service {
     package init(
         configuration: Configuration,
         committer: GroupCommitter,
-        secrets: SharedSecrets = SharedSecrets(),
+        secrets: @escaping @Sendable () -> SharedSecrets = { SharedSecrets() },
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
         registry: MetricRegistry = MetricRegistry([]),
@@ -57,7 +58,7 @@ package struct IngestServer: Service {
         try configuration.validate()
         self.configuration = configuration
         // Without a secret every notification V1 is refused: its larger body limit does not apply.
-        notificationLimits = secrets.isEmpty ? configuration.limits : configuration.notificationLimits
+        notificationLimits = secrets().isEmpty ? configuration.limits : configuration.notificationLimits
         self.committer = committer
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
@@ -111,7 +112,7 @@ package struct IngestServer: Service {
                     await ready.bound(.notifications, to: $0)
                 },
             ],
-            logger: logger
+            logger: logger.forServiceGroup
         )
         group.maximumGracefulShutdownDuration = configuration.limits.shutdownGrace + .seconds(2)
         let services = ServiceGroup(configuration: group)

@@ -1,4 +1,5 @@
 import AppStore
+package import AppStoreVerification
 
 /// Asks Apple's verifyReceipt about receipts in the inbox.
 package struct VerifyReceiptCallHandler: CallHandler {
@@ -7,25 +8,23 @@ package struct VerifyReceiptCallHandler: CallHandler {
 
     package var kind: String { Self.kind }
     package let slots: Int
-    package let bundleIDs: Set<String>
+    /// The apps that have a shared secret.
+    package var bundleIDs: Set<String> { Set(secrets().counts.keys) }
     private let addresses: VerifyReceiptAddresses
-    private let secrets: @Sendable (_ bundleID: String) -> [String]
+    private let secrets: @Sendable () -> SharedSecrets
     private let receiptData: @Sendable (LeasedCall.Event) -> String?
 
     /// - Parameters:
     ///   - slots: the most attempts at once, at least 1.
-    ///   - bundleIDs: the apps that have a shared secret.
-    ///   - secrets: the shared secrets of an app, in the order in which they are tried.
+    ///   - secrets: the shared secrets, asked for at each attempt. Those of an app are tried in their order.
     ///   - receiptData: the receipt in base64 in the call's event; nil when there is none.
     package init(
         slots: Int = 4,
-        bundleIDs: Set<String>,
         addresses: VerifyReceiptAddresses = VerifyReceiptAddresses(),
-        secrets: @escaping @Sendable (_ bundleID: String) -> [String],
+        secrets: @escaping @Sendable () -> SharedSecrets,
         receiptData: @escaping @Sendable (LeasedCall.Event) -> String?
     ) {
         self.slots = slots
-        self.bundleIDs = bundleIDs
         self.addresses = addresses
         self.secrets = secrets
         self.receiptData = receiptData
@@ -34,7 +33,7 @@ package struct VerifyReceiptCallHandler: CallHandler {
     package func attempt(_ call: LeasedCall) -> any CallAttempt {
         VerifyReceiptAttempt(
             receiptData: call.event.flatMap(receiptData),
-            secrets: secrets(call.bundleID),
+            secrets: secrets().secrets(of: call.bundleID),
             addresses: addresses
         )
     }

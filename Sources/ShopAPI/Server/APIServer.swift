@@ -87,7 +87,7 @@ package struct APIServer: Service {
             logger: logger,
             onBound: onBound
         )
-        var group = ServiceGroupConfiguration(services: [listener], logger: logger)
+        var group = ServiceGroupConfiguration(services: [listener], logger: logger.forServiceGroup)
         group.maximumGracefulShutdownDuration = configuration.limits.shutdownGrace + .seconds(2)
         let services = ServiceGroup(configuration: group)
         try await withGracefulShutdownHandler {

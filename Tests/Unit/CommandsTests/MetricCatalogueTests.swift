@@ -65,10 +65,11 @@ import Testing
         let settings = try WorkerSettings(SettingsReader(flags: flags, environment: [:]))
         let pool = ConnectionPool(options: try ConnectionOptions("host=/nonexistent"), logger: .quiet)
         registry.observe(pool, as: "worker")
-        _ = try WorkerCommand.queue(settings, pool: pool, registry: registry, logger: .quiet)
+        let parts = try ReloadableWorker(settings, registry: registry)
+        _ = WorkerCommand.queue(settings, parts.processor, pool: pool, registry: registry, logger: .quiet)
         _ = MaintenanceService(pool: pool, logger: .quiet, metrics: registry)
         let collector = StatisticsCollector(pool: pool, logger: .quiet)
-        _ = WorkerCommand.outbox(settings, pool: pool, registry: registry, logger: .quiet)
+        _ = WorkerCommand.outbox(settings, secrets: { parts.secrets.current }, pool: pool, registry: registry, logger: .quiet)
         MetricCatalogue.expose(OutboxCollector(pool: pool, logger: .quiet), in: registry)
         let gate = SchemaGate(logger: .quiet)
         let admin = WorkerCommand.admin(settings, registry: registry, collector: collector, gate: gate, logger: .quiet) {}

@@ -52,7 +52,7 @@ struct RunningServer {
         let ingest = try IngestServer(
             configuration: serverConfiguration,
             committer: committer,
-            secrets: secrets,
+            secrets: { secrets },
             logger: logger,
             registry: registry,
             heartbeat: heartbeat

@@ -1,4 +1,5 @@
 import AppStore
+import AppStoreVerification
 import InboxTesting
 import Logging
 import Postgres
@@ -96,9 +97,8 @@ struct OutboxScene {
         addresses.sandbox = try #require(server.address(of: .sandbox))
         let handler = VerifyReceiptCallHandler(
             slots: slots,
-            bundleIDs: secrets.isEmpty ? [] : [Simulated.bundleID],
             addresses: addresses,
-            secrets: { [secrets] _ in secrets },
+            secrets: { [secrets] in SharedSecrets([Simulated.bundleID: secrets]) },
             receiptData: Self.receiptData
         )
         return OutboxService(pool: pool, handlers: [handler], configuration: configuration, logger: log.logger, metrics: registry)

@@ -11,6 +11,10 @@ import Testing
     private let lines = CollectedLines()
 
     private func logger(_ format: LogSettings.Format, isJournal: Bool, level: Logger.Level = .info) -> Logger {
+        logger(format, isJournal: isJournal, level: Reloadable(level))
+    }
+
+    private func logger(_ format: LogSettings.Format, isJournal: Bool, level: Reloadable<Logger.Level>) -> Logger {
         Logger(label: "appstore-inbox.worker") { [lines] label in
             ServiceLogHandler(
                 label: label,
@@ -68,6 +72,19 @@ import Testing
         logger.notice("no")
         logger.warning("yes")
         #expect(lines.all.count == 1)
+    }
+
+    @Test func `a new log level is that of every copy of the logger that has no level of its own`() {
+        let level = Reloadable(Logger.Level.info)
+        let logger = logger(.text, isJournal: true, level: level)
+        var (copy, quiet) = (logger, logger)
+        copy[metadataKey: "lane"] = "1"
+        quiet.logLevel = .error
+        level.replace(with: .debug)
+        for logger in [logger, copy, quiet] { logger.debug("yes") }
+        level.replace(with: .warning)
+        for logger in [logger, copy, quiet] { logger.info("no") }
+        #expect(lines.all == ["<7>DEBUG: yes\n", "<7>DEBUG: yes lane=1\n"])
     }
 
     @Test(arguments: zip([Logger.Level.trace, .debug, .info, .notice, .warning, .error, .critical], ["7", "7", "6", "5", "4", "3", "2"]))

@@ -50,6 +50,44 @@ import Testing
         #expect(try #require(error).description.contains("\(file): \(problem)"))
     }
 
+    @Test func `the file may hold a line for each setting, as a shell reads them`() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            "inbox.env",
+            """
+            # The apps
+              ; and where PostgreSQL is
+
+            APPSTORE_INBOX_APPS=com.example.a
+            APPSTORE_INBOX_DATABASE_URL='host=/tmp dbname=shop'\r
+            APPSTORE_INBOX_CONCURRENCY = "3"
+            APPSTORE_INBOX_LISTEN=not for a worker
+            APPSTORE_INBOX_APPS=com.example.b:42
+            """
+        )
+        let reader = try SettingsReader(flags: [:], configPath: file, environment: ["APPSTORE_INBOX_BATCH_SIZE": "7"])
+        let settings = try WorkerSettings(reader)
+        #expect(settings.apps.map(\.bundleID) == ["com.example.b"])
+        #expect(settings.database.url == "host=/tmp dbname=shop")
+        #expect((settings.concurrency, settings.batchSize) == (3, 7))
+        #expect(try reader.report(.worker).contains("APPSTORE_INBOX_APPS in \(file)"))
+    }
+
+    @Test func `each wrong line of a file is named by its number, without its value`() throws {
+        let folder = try TemporaryFolder()
+        let lines = [
+            "APPSTORE_INBOX_APSS=secret", "secret", #"APPSTORE_INBOX_APPS="secret"#, "PGPASSWORD=secret", "APPSTORE_INBOX_LISTEN=x",
+        ]
+        let file = try folder.write("inbox.env", lines.joined(separator: "\n"))
+        let error = try #require(throws: SettingsError.self) { try SettingsReader(flags: [:], configPath: file, environment: [:]) }
+        #expect(
+            error.problems == [
+                "\(file), line 1: APPSTORE_INBOX_APSS is not a setting", "\(file), line 2: is not NAME=value",
+                "\(file), line 3: APPSTORE_INBOX_APPS has a quote that does not end", "\(file), line 4: PGPASSWORD is not a setting",
+            ]
+        )
+    }
+
     @Test func `a missing file is named`() throws {
         let error = #expect(throws: SettingsError.self) {
             try SettingsReader(flags: [:], configPath: "/nonexistent.json", environment: [:])

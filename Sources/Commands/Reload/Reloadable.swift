@@ -1,0 +1,16 @@
+import Synchronization
+
+/// A value that is replaced when the settings are read again; its users ask for the current one at each use.
+final class Reloadable<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+
+    init(_ value: Value) {
+        self.value = Mutex(value)
+    }
+
+    var current: Value { value.withLock { $0 } }
+
+    func replace(with new: Value) {
+        value.withLock { $0 = new }
+    }
+}

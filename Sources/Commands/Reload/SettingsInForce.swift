@@ -1,0 +1,42 @@
+import AppStoreVerification
+import FoundationEssentials
+
+/// The values of a daemon's settings, to tell which of them differ after the settings are read again. It holds secrets: never log it.
+struct SettingsInForce {
+    /// What a setting comes to: its text, or the content of the files that it names.
+    private var values: [String: [String]] = [:]
+
+    /// - Throws: ``SettingsError`` when a setting or a file that it names cannot be read.
+    init(_ reader: SettingsReader, _ scope: SettingsReader.Scope) throws(SettingsError) {
+        let secrets = Set(Settings.secrets.map(\.name))
+        for setting in scope.settings where !secrets.contains(setting.name) {
+            if let origin = try reader.origin(of: setting) { values[setting.name] = [origin.text] }
+        }
+        if case .worker = scope {
+            for root in try reader.required(Settings.extraRoots) {
+                values[Settings.extraRoots.name, default: []].append(try Self.content(root))
+            }
+        }
+        if let found = try reader.sharedSecrets()?.secrets {
+            values[Settings.sharedSecrets.name] = found.counts.keys.sorted().flatMap { [$0] + found.secrets(of: $0) }
+        }
+    }
+
+    /// The names of the settings that differ.
+    func differences(from other: SettingsInForce) -> Set<String> {
+        Set(values.keys).union(other.values.keys).filter { values[$0] != other.values[$0] }
+    }
+
+    /// Takes the values of these settings from `new`.
+    mutating func take(_ names: Set<String>, from new: SettingsInForce) {
+        for name in names { values[name] = new.values[name] }
+    }
+
+    private static func content(_ root: ExtraRoot) throws(SettingsError) -> String {
+        do {
+            return try Data(contentsOf: URL(filePath: root.path)).base64EncodedString()
+        } catch {
+            throw SettingsError(["\(Settings.extraRoots.name): \(root.path) cannot be read"])
+        }
+    }
+}
