@@ -382,7 +382,8 @@ let package = Package(
         .testTarget(
             name: "OutboxTests",
             dependencies: [
-                "AppStore", "AppStoreVerification", "StrictJSON", "InboxTesting", "Ledger", "LedgerStore", "OpenSSL", "Outbox", "Postgres", "PostgresTesting",
+                "AppStore", "AppStoreVerification", "StrictJSON", "InboxTesting", "Ledger", "LedgerStore", "OpenSSL", "Outbox", "Postgres",
+                "PostgresTesting",
                 "Prometheus",
                 "PrometheusTesting", "StoreSimulator", "StoreSimulatorServer", logging, nioCore, nioSSL, serviceLifecycle,
             ],
