@@ -1,4 +1,5 @@
 import AppStoreVerification
+import Interpretation
 import Prometheus
 import Worker
 
@@ -22,7 +23,7 @@ struct ReloadableWorker: Sendable {
         metrics = VerificationMetrics(factory: registry)
         processor = Reloadable(try settings.processor(metrics: metrics))
         secrets = Reloadable(settings.outboundSecrets)
-        registry.observe { [processor] in processor.current.verifier }
+        registry.observe { [processor] in processor.current.reader.verifier }
     }
 
     /// Replaces the parts. A batch in flight ends with the old ones.
