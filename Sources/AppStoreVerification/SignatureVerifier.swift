@@ -7,23 +7,26 @@ struct SignatureVerifier: Sendable {
     let cache: ChainCache
 
     /// Verifies a JWS and returns its payload.
-    func verify(_ bytes: ArraySlice<UInt8>) throws(Flaw) -> SignedPayload {
-        let jws: CompactJWS
-        do {
-            jws = try CompactJWS(bytes)
-        } catch {
-            throw Flaw(error)
-        }
+    func verify(_ bytes: ArraySlice<UInt8>, _ diagnostics: VerificationDiagnostics?) throws(Flaw) -> SignedPayload {
+        let jws = try diagnostics.check(.form) { () throws(Flaw) in try Self.form(of: bytes) }
         // Untrusted here: the chain is validated at the payload's own date.
         let payload = Result { () throws(Flaw) in try UnverifiedPayload(jws.payload) }
-        if case .success(let known) = payload, let chain = cache.chain(for: jws.headerSegment, at: known.second) {
+        // The checks behind a cached chain were made earlier: a record needs them again.
+        if diagnostics == nil, case .success(let known) = payload, let chain = cache.chain(for: jws.headerSegment, at: known.second) {
             try Self.verifySignature(of: jws, by: chain)
             return SignedPayload(known, bytes: jws.payload, anchor: chain.anchor)
         }
-        let (leaf, intermediate) = try Self.certificates(of: jws)
-        let unverified = try payload.get()
-        let chain = try SigningChain(leaf: leaf, intermediate: intermediate, roots: roots, at: unverified.second)
-        try Self.verifySignature(of: jws, by: chain)
+        let (leaf, intermediate) = try Self.certificates(of: jws, diagnostics)
+        let unverified = try diagnostics.check(.signedDate) { () throws(Flaw) in try payload.get() }
+        let chain = try SigningChain(
+            leaf: leaf,
+            intermediates: [intermediate],
+            roots: roots,
+            at: unverified.second,
+            rules: .jws,
+            diagnostics
+        )
+        try diagnostics.check(.signature) { () throws(Flaw) in try Self.verifySignature(of: jws, by: chain) }
         cache.insert(chain, for: jws.headerSegment)
         return SignedPayload(unverified, bytes: jws.payload, anchor: chain.anchor)
     }
@@ -34,14 +37,34 @@ struct SignatureVerifier: Sendable {
         }
     }
 
-    private static func certificates(of jws: CompactJWS) throws(Flaw) -> (leaf: Certificate, intermediate: Certificate) {
-        let header: JOSEHeader
+    private static func form(of bytes: ArraySlice<UInt8>) throws(Flaw) -> CompactJWS {
         do {
-            header = try jws.decodeHeader()
+            return try CompactJWS(bytes)
         } catch {
             throw Flaw(error)
         }
-        guard header.alg == "ES256" else { throw Flaw(.algorithmNotES256) }
+    }
+
+    private static func certificates(
+        of jws: CompactJWS,
+        _ diagnostics: VerificationDiagnostics?
+    ) throws(Flaw) -> (leaf: Certificate, intermediate: Certificate) {
+        let header = try diagnostics.check(.header) { () throws(Flaw) in try Self.header(of: jws) }
+        try diagnostics.check(.algorithm) { () throws(Flaw) in
+            guard header.alg == "ES256" else { throw Flaw(.algorithmNotES256) }
+        }
+        return try diagnostics.check(.certificates) { () throws(Flaw) in try certificates(in: header) }
+    }
+
+    private static func header(of jws: CompactJWS) throws(Flaw) -> JOSEHeader {
+        do {
+            return try jws.decodeHeader()
+        } catch {
+            throw Flaw(error)
+        }
+    }
+
+    private static func certificates(in header: JOSEHeader) throws(Flaw) -> (leaf: Certificate, intermediate: Certificate) {
         guard header.x5c.count == 3 else { throw Flaw(.x5cCount, "\(header.x5c.count) certificates") }
         var certificates: [Certificate] = []
         for (index, der) in header.x5c.enumerated() {

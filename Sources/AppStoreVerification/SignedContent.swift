@@ -8,9 +8,16 @@ protocol SignedContent: PayloadObject {
     func subject() throws(Flaw) -> Subject
 }
 
-/// The app and environment that a payload names.
+/// The app and environment that a payload or receipt names.
 struct Subject {
-    let kind: SignedPayloadKind
+    enum Kind {
+        case notification, transaction, renewalInfo, appTransaction, receipt
+
+        /// Transactions and renewal infos of before 2022 name none.
+        var requiresEnvironment: Bool { self == .notification || self == .receipt }
+    }
+
+    let kind: Kind
     var environment: AppStoreEnvironment?
     var bundleID: String?
     var appAppleID: Int64?

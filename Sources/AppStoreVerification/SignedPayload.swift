@@ -43,7 +43,14 @@ struct SignedPayload {
     }
 
     /// Decodes the payload as the expected kind. The check is needed because one leaf signs all kinds.
-    func decode<Content: SignedContent>(as type: Content.Type) throws(Flaw) -> SignedValue<Content> {
+    func decode<Content: SignedContent>(
+        as type: Content.Type,
+        _ diagnostics: VerificationDiagnostics?
+    ) throws(Flaw) -> SignedValue<Content> {
+        try diagnostics.check(.kind) { () throws(Flaw) in try decode(as: type) }
+    }
+
+    private func decode<Content: SignedContent>(as type: Content.Type) throws(Flaw) -> SignedValue<Content> {
         guard kind == Content.kind else { throw Flaw(.wrongKind, "\(kind?.rawValue ?? "unknown") instead of \(Content.kind.rawValue)") }
         do {
             return SignedValue(value: try Content(object), payloadBytes: bytes, signedDate: signedDate)

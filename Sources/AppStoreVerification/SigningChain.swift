@@ -1,7 +1,7 @@
 internal import AppStore
 internal import OpenSSL
 
-/// The result of validating the certificates of a header: a key that may sign, below a configured root.
+/// The result of validating the certificates of a JWS or receipt: a key that may sign, below a configured root.
 struct SigningChain: Sendable {
     /// The leaf's key.
     let key: PublicKey
@@ -15,59 +15,81 @@ extension SigningChain {
     private static let intermediateMarker = "1.2.840.113635.100.6.2.1"
     private static let leafMarker = "1.2.840.113635.100.6.11.1"
 
-    /// Validates leaf and intermediate below one of `roots` at `time`, in seconds since 1970.
+    /// Where chains of JWS and of receipts differ.
+    enum Rules {
+        /// The second certificate of the header is the intermediate. Ignores the third one: it is untrusted input.
+        case jws
+        /// Allows SHA-1, because Apple signed the certificates of older receipts with it.
+        case receipt
+    }
+
+    /// Validates a leaf below one of `roots` at `time`, in seconds since 1970.
     ///
-    /// Ignores the header's third certificate: it is untrusted input.
-    init(leaf: Certificate, intermediate: Certificate, roots: [Certificate], at time: Int64) throws(Flaw) {
-        let path: [Certificate]
-        switch CertificateChain.validate(leaf: leaf, intermediates: [intermediate], roots: roots, at: time) {
-        case .accepted(let found): path = found
-        case .refused(let refusal): throw Flaw(refusal, intermediate: intermediate)
+    /// - Parameter intermediates: untrusted, too: the sender can add any.
+    init(
+        leaf: Certificate,
+        intermediates: [Certificate],
+        roots: [Certificate],
+        at time: Int64,
+        rules: Rules,
+        _ diagnostics: VerificationDiagnostics?
+    ) throws(Flaw) {
+        let path = try diagnostics.check(.chain) { () throws(Flaw) in
+            let isReceipt = rules == .receipt
+            let path: [Certificate]
+            switch CertificateChain.validate(leaf: leaf, intermediates: intermediates, roots: roots, at: time, allowingSHA1: isReceipt) {
+            case .accepted(let found): path = found
+            case .refused(let refusal): throw Flaw(refusal, intermediates: intermediates, rules)
+            }
+            // libcrypto would also accept a leaf directly below a root.
+            guard path.count == 3 else { throw Flaw(.chainBroken, "\(path.count) certificates") }
+            guard path[1].isCA else { throw Flaw(.intermediateNotCA) }
+            guard path[1].mayUseKey(.keyCertSign) else { throw Flaw(.intermediateKeyUsage) }
+            return path
         }
-        // libcrypto would also accept a leaf directly below a root, with an unrelated intermediate.
-        guard path.count == 3, path[1] == intermediate, let anchor = path.last else { throw Flaw(.chainBroken) }
-        try Self.checkIntermediate(intermediate)
-        key = try Self.checkLeaf(leaf)
-        self.anchor = anchor
+        try diagnostics.check(.intermediate) { () throws(Flaw) in
+            guard path[1].hasExtension(oid: Self.intermediateMarker) else { throw Flaw(.intermediateMarkerMissing) }
+        }
+        key = try diagnostics.check(.leaf) { () throws(Flaw) in try Self.key(of: leaf, rules) }
+        anchor = path[2]
         // Not empty: all three are valid at `time`.
         validity = path.reduce(Int64.min...Int64.max) { $0.clamped(to: $1.notBefore...$1.notAfter) }
     }
 
-    private static func checkIntermediate(_ certificate: Certificate) throws(Flaw) {
-        guard certificate.isCA else { throw Flaw(.intermediateNotCA) }
-        guard certificate.keyUsage?.contains(.keyCertSign) == true else { throw Flaw(.intermediateKeyUsage) }
-        guard certificate.hasExtension(oid: intermediateMarker) else { throw Flaw(.intermediateMarkerMissing) }
-    }
-
-    private static func checkLeaf(_ certificate: Certificate) throws(Flaw) -> PublicKey {
-        guard !certificate.isCA else { throw Flaw(.leafIsCA) }
-        guard certificate.keyUsage?.contains(.digitalSignature) == true else { throw Flaw(.leafKeyUsage) }
-        guard let key = certificate.publicKey, key.isP256 else { throw Flaw(.leafKeyNotP256) }
-        guard certificate.hasExtension(oid: leafMarker) else { throw Flaw(.leafMarkerMissing) }
+    private static func key(of leaf: Certificate, _ rules: Rules) throws(Flaw) -> PublicKey {
+        guard !leaf.isCA else { throw Flaw(.leafIsCA) }
+        guard leaf.mayUseKey(.digitalSignature) else { throw Flaw(.leafKeyUsage) }
+        guard let key = leaf.publicKey, rules == .jws ? key.isP256 : key.rsaBitCount != nil else {
+            throw Flaw(rules == .jws ? .leafKeyNotP256 : .leafKeyNotRSA)
+        }
+        guard leaf.hasExtension(oid: leafMarker) else { throw Flaw(.leafMarkerMissing) }
         return key
     }
 }
 
+extension Certificate {
+    /// A certificate without key usage does not restrict its key (RFC 5280 §4.2.1.3).
+    fileprivate func mayUseKey(_ usage: KeyUsage) -> Bool { keyUsage?.contains(usage) ?? true }
+}
+
 extension Flaw {
-    fileprivate init(_ refusal: ChainRefusal, intermediate: Certificate) {
+    fileprivate init(_ refusal: ChainRefusal, intermediates: [Certificate], _ rules: SigningChain.Rules) {
         let reason: VerificationReason =
             switch refusal.problem {
-            case .issuerNotFound: refusal.depth == 0 ? .chainBroken : .untrustedRoot
+            // A receipt may have no intermediate at all.
+            case .issuerNotFound: rules == .jws && refusal.depth == 0 ? .chainBroken : .untrustedRoot
             case .signatureInvalid: .certificateSignatureInvalid
             case .expired: .certificateExpired
             case .notYetValid: .certificateNotYetValid
             case .issuerNotCA where refusal.depth > 1: .certificateRefused
             // libcrypto has one code for both errors.
-            case .issuerNotCA: intermediate.isCA ? .intermediateKeyUsage : .intermediateNotCA
+            case .issuerNotCA: intermediates.contains(where: \.isCA) ? .intermediateKeyUsage : .intermediateNotCA
             case .pathTooLong: .pathTooLong
             case .unknownCriticalExtension: .unknownCriticalExtension
             case .tooWeak: .certificateTooWeak
             case .other: .certificateRefused
             }
-        self.init(reason, "\(Self.name(ofDepth: refusal.depth)): \(refusal)")
-    }
-
-    private static func name(ofDepth depth: Int) -> String {
-        depth < 2 ? "x5c[\(depth)]" : "root"
+        let names = rules == .jws ? ["x5c[0]", "x5c[1]"] : ["leaf", "intermediate"]
+        self.init(reason, "\(names.dropFirst(refusal.depth).first ?? "root"): \(refusal)")
     }
 }

@@ -2,16 +2,27 @@ internal import AppStore
 internal import OpenSSL
 
 extension VerificationPolicy {
-    /// Checks the environment, app and signing date of a genuine payload.
-    func check(_ subject: Subject, of payload: SignedPayload, receivedAt: Timestamp) throws(Flaw) {
-        try checkEnvironment(of: subject, anchor: payload.anchor)
-        try checkApp(of: subject)
-        guard payload.signedDate <= receivedAt.advanced(by: clockTolerance) else { throw Flaw(.signedInTheFuture) }
+    /// Checks the environment, app and signing date of genuine content, signed below `anchor`.
+    func check(
+        _ subject: Subject,
+        signedAt signedDate: Timestamp,
+        below anchor: Certificate,
+        receivedAt: Timestamp,
+        _ diagnostics: VerificationDiagnostics?
+    ) throws(Flaw) {
+        try diagnostics.check(.environment) { () throws(Flaw) in try checkEnvironment(of: subject, anchor: anchor) }
+        // A renewal info names no app; the enclosing notification does.
+        if subject.kind != .renewalInfo {
+            try diagnostics.check(.app) { () throws(Flaw) in try checkApp(of: subject) }
+        }
+        try diagnostics.check(.clock) { () throws(Flaw) in
+            guard signedDate <= receivedAt.advanced(by: clockTolerance) else { throw Flaw(.signedInTheFuture) }
+        }
     }
 
     private func checkEnvironment(of subject: Subject, anchor: Certificate) throws(Flaw) {
         let environment = subject.environment
-        guard environment != nil || subject.kind != .notification else { throw Flaw(.environmentMissing) }
+        guard environment != nil || !subject.kind.requiresEnvironment else { throw Flaw(.environmentMissing) }
         guard environment != .xcode, environment != .localTesting else { throw Flaw(.environmentNotSupported) }
         guard roots.contains(where: { $0.certificate == anchor && $0.isTrusted(for: environment) }) else {
             throw Flaw(.environmentNotTrustedByRoot)
@@ -21,21 +32,20 @@ extension VerificationPolicy {
     }
 
     private func checkApp(of subject: Subject) throws(Flaw) {
-        // A renewal info names no app; the enclosing notification does.
-        guard subject.kind != .renewalInfo else { return }
+        guard subject.bundleID != nil || (apps == nil && subject.kind != .receipt) else { throw Flaw(.bundleMissing) }
         var required = [appAppleID]
         if let apps {
-            guard let bundleID = subject.bundleID else { throw Flaw(.bundleMissing) }
-            let configured = apps.filter { $0.bundleID == bundleID }
+            let configured = apps.filter { $0.bundleID == subject.bundleID }
             guard !configured.isEmpty else { throw Flaw(.wrongBundle) }
             required += configured.map(\.appAppleID)
         }
         guard required.allSatisfy({ Self.isMet($0, by: subject) }) else { throw Flaw(.wrongAppAppleID) }
     }
 
-    /// In the sandbox the number may be absent or zero, and a standalone transaction has none.
+    /// In the sandbox the number may be absent or zero. A transaction has none, and a receipt may have none.
     private static func isMet(_ required: Int64?, by subject: Subject) -> Bool {
         guard let required, subject.environment == .production, subject.kind != .transaction else { return true }
-        return subject.appAppleID == required
+        guard let number = subject.appAppleID else { return subject.kind == .receipt }
+        return number == required
     }
 }

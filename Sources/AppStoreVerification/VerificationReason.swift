@@ -1,6 +1,4 @@
-/// Why a JWS is invalid; the raw value is the code that is stored and shown.
-///
-/// The cases are roughly in the order of the checks; ``VerificationStep`` groups them.
+/// Why a JWS or receipt is invalid; the raw value is the code that is stored and shown.
 package enum VerificationReason: String, CaseIterable, Sendable, CustomStringConvertible {
     /// Not three non-empty parts separated by dots.
     case malformedParts = "malformed_jws_parts"
@@ -24,24 +22,57 @@ package enum VerificationReason: String, CaseIterable, Sendable, CustomStringCon
     case x5cNotBase64 = "x5c_not_base64"
     /// `x5c` does not have exactly three entries.
     case x5cCount = "x5c_count"
-    /// An entry of `x5c` is not a certificate in DER.
+    /// An entry of `x5c`, or the certificate of a receipt's signer, is not a certificate in DER.
     case certificateMalformed = "certificate_malformed"
     /// Bytes follow a certificate's DER.
     case certificateTrailingBytes = "certificate_trailing_bytes"
+
+    /// The receipt is empty.
+    case receiptEmpty = "receipt_empty"
+    /// More than ``ReceiptVerifier/maximumByteCount`` bytes.
+    case receiptTooLarge = "receipt_too_large"
+    /// Neither ASN.1 nor base64.
+    case receiptNotBase64 = "receipt_not_base64"
+    /// An iOS 6 style transaction receipt, which only Apple's verifyReceipt can verify.
+    case transactionReceipt = "transaction_receipt"
+    /// Base64 of bytes that are not ASN.1.
+    case notAReceipt = "not_a_receipt"
+    /// Not the ASN.1 of a PKCS #7 SignedData; the detail names the place.
+    case receiptMalformed = "receipt_malformed"
+    /// PKCS #7 of another type than SignedData.
+    case notSignedData = "not_signed_data"
+    /// SignedData without content, or with content of another type than data.
+    case contentMissing = "content_missing"
+    /// More certificates than the limit.
+    case certificateCount = "certificate_count"
+    /// No signer, or more than one.
+    case signerCount = "signer_count"
+    /// A digest that is neither SHA-1 nor SHA-256.
+    case digestNotSupported = "digest_not_supported"
+    /// A signature that is not RSA with PKCS #1 v1.5, or that names another digest than the signer.
+    case signatureAlgorithmNotSupported = "signature_algorithm_not_supported"
+    /// Signed attributes without exactly one message digest, or for another type of content.
+    case signedAttributesMalformed = "signed_attributes_malformed"
+    /// None of the receipt's certificates has the signer's serial number.
+    case signerCertificateMissing = "signer_certificate_missing"
+    /// The receipt's content is not a set of attributes; without a creation date the chain cannot be validated.
+    case contentNotAttributes = "content_not_attributes"
+    /// The receipt has no creation date.
+    case creationDateMissing = "creation_date_missing"
 
     /// The payload is not a JSON object; without a signedDate the chain cannot be validated.
     case payloadNotJSON = "payload_not_json"
     /// The signedDate (of an app transaction, receiptCreationDate) is absent or not a date.
     case signedDateMissing = "signed_date_missing"
-    /// No configured root issued the intermediate.
+    /// No configured root issued the intermediate, or a receipt has no intermediate.
     case untrustedRoot = "untrusted_root"
-    /// The intermediate did not issue the leaf.
+    /// The intermediate did not issue the leaf, or the leaf is not two steps below a root.
     case chainBroken = "chain_broken"
     /// A certificate's signature was not made by its issuer.
     case certificateSignatureInvalid = "certificate_signature_invalid"
-    /// A certificate had expired when the payload was signed.
+    /// A certificate had expired at the signing date.
     case certificateExpired = "certificate_expired"
-    /// A certificate was not yet valid when the payload was signed.
+    /// A certificate was not yet valid at the signing date.
     case certificateNotYetValid = "certificate_not_yet_valid"
     /// The root's path length allows no intermediate.
     case pathTooLong = "path_too_long"
@@ -63,18 +94,24 @@ package enum VerificationReason: String, CaseIterable, Sendable, CustomStringCon
     case leafKeyUsage = "leaf_key_usage"
     /// The leaf's key is not on P-256.
     case leafKeyNotP256 = "leaf_key_not_p256"
+    /// The leaf's key is not RSA, as a receipt's must be.
+    case leafKeyNotRSA = "leaf_key_not_rsa"
     /// The leaf lacks the marker for signing App Store payloads, 1.2.840.113635.100.6.11.1.
     case leafMarkerMissing = "leaf_marker_missing"
 
     /// The signature is not two integers of 32 bytes in the range of the curve.
     case signatureMalformed = "signature_malformed"
+    /// A receipt's signed attributes contain the digest of other content.
+    case messageDigestMismatch = "message_digest_mismatch"
     /// The leaf's key did not sign these bytes.
     case signatureInvalid = "signature_invalid"
     /// Genuine, but another kind of payload than expected.
     case wrongKind = "wrong_kind"
     /// A known member has the wrong type.
     case payloadMalformed = "payload_malformed"
-    /// A notification without an environment.
+    /// A genuine receipt, but an essential attribute is unreadable; the detail names it.
+    case contentMalformed = "content_malformed"
+    /// A notification or receipt without an environment.
     case environmentMissing = "environment_missing"
     /// Xcode or LocalTesting, which sign with the developer's key.
     case environmentNotSupported = "environment_not_supported"
@@ -84,13 +121,13 @@ package enum VerificationReason: String, CaseIterable, Sendable, CustomStringCon
     case environmentNotTrustedByRoot = "environment_not_trusted_by_root"
     /// An environment that is not configured.
     case wrongEnvironment = "wrong_environment"
-    /// A notification, transaction or app transaction without a bundle identifier, while apps are configured.
+    /// A receipt without a bundle identifier; also any payload but a renewal info, while apps are configured.
     case bundleMissing = "bundle_missing"
     /// Parts of one notification name different bundles.
     case bundleDisagreement = "bundle_disagreement"
     /// An app that is not configured.
     case wrongBundle = "wrong_bundle"
-    /// The configured bundle with another `appAppleId`, in Production.
+    /// The configured bundle with another number in the App Store (`appAppleId`), in Production.
     case wrongAppAppleID = "wrong_app_apple_id"
     /// Transaction and renewal info of one notification belong to different contracts.
     case originalTransactionIDDisagreement = "original_transaction_id_disagreement"

@@ -5,32 +5,45 @@ extension Verifier {
     static let outermost = "signedPayload"
 
     /// Decodes and checks a genuine notification and verifies its nested JWS.
-    func notification(_ payload: SignedPayload, receivedAt: Timestamp) throws(Rejection) -> VerifiedNotification {
-        let outer = try located(Self.outermost) { () throws(Flaw) in try payload.decode(as: ResponseBodyV2DecodedPayload.self) }
+    func notification(
+        _ payload: SignedPayload,
+        receivedAt: Timestamp,
+        _ diagnostics: VerificationDiagnostics?
+    ) throws(Rejection) -> VerifiedNotification {
+        let outer = try located(Self.outermost) { () throws(Flaw) in
+            try payload.decode(as: ResponseBodyV2DecodedPayload.self, diagnostics)
+        }
         let content = outer.value
         let (subject, environment) = try located(Self.outermost, in: content) { () throws(Flaw) in
-            let subject = try content.subject()
-            try policy.check(subject, of: payload, receivedAt: receivedAt)
+            let subject = try diagnostics.check(.agreement) { () throws(Flaw) in try content.subject() }
+            try check(subject, of: payload, receivedAt: receivedAt, diagnostics)
             guard let environment = subject.environment else { throw Flaw(.environmentMissing) }
             return (subject, environment)
         }
         func nested<Content: SignedContent>(_ jws: String?, _ location: String) throws(Rejection) -> SignedValue<Content>? {
             guard let jws else { return nil }
-            return try located(location, in: content) { () throws(Flaw) in try self.nested(jws, in: subject, receivedAt: receivedAt) }
+            diagnostics?.begin(location, requiring: .jws(Content.kind, isNested: true))
+            return try located(location, in: content) { () throws(Flaw) in
+                try self.nested(jws, in: subject, receivedAt: receivedAt, diagnostics)
+            }
         }
         let transaction: SignedValue<JWSTransactionDecodedPayload>? = try nested(
             content.data?.signedTransactionInfo,
             "data.signedTransactionInfo"
         )
         let renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>? = try nested(content.data?.signedRenewalInfo, "data.signedRenewalInfo")
+        if let renewalInfo {
+            let contracts = [transaction?.value.originalTransactionId, renewalInfo.value.originalTransactionId]
+            try located("data.signedRenewalInfo", in: content) { () throws(Flaw) in
+                try diagnostics.check(.contract) { () throws(Flaw) in
+                    _ = try Subject.agreed(contracts, otherwise: .originalTransactionIDDisagreement)
+                }
+            }
+        }
         let appTransaction: SignedValue<AppTransaction>? = try nested(
             content.appData?.signedAppTransactionInfo,
             "appData.signedAppTransactionInfo"
         )
-        let contracts = [transaction?.value.originalTransactionId, renewalInfo?.value.originalTransactionId]
-        try located("data.signedRenewalInfo", in: content) { () throws(Flaw) in
-            _ = try Subject.agreed(contracts, otherwise: .originalTransactionIDDisagreement)
-        }
         return VerifiedNotification(
             notification: outer,
             transaction: transaction,
@@ -44,12 +57,13 @@ extension Verifier {
     private func nested<Content: SignedContent>(
         _ jws: String,
         in outer: Subject,
-        receivedAt: Timestamp
+        receivedAt: Timestamp,
+        _ diagnostics: VerificationDiagnostics?
     ) throws(Flaw) -> SignedValue<Content> {
-        let payload = try signatures.verify(Array(jws.utf8)[...])
-        let value = try payload.decode(as: Content.self)
-        let subject = try value.value.subject().agreeing(with: outer)
-        try policy.check(subject, of: payload, receivedAt: receivedAt)
+        let payload = try signatures.verify(Array(jws.utf8)[...], diagnostics)
+        let value = try payload.decode(as: Content.self, diagnostics)
+        let subject = try diagnostics.check(.agreement) { () throws(Flaw) in try value.value.subject().agreeing(with: outer) }
+        try check(subject, of: payload, receivedAt: receivedAt, diagnostics)
         return value
     }
 

@@ -16,54 +16,86 @@ package final class Verifier: Sendable {
     }
 
     /// Verifies a notification V2 and every JWS in it.
-    package func verifyNotification(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<VerifiedNotification> {
+    package func verifyNotification(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil)
+        -> Verdict<VerifiedNotification>
+    {
         Verdict { () throws(Rejection) in
-            let payload = try located(Self.outermost) { () throws(Flaw) in try signatures.verify(jws) }
-            return try notification(payload, receivedAt: receivedAt)
+            let payload = try signed(jws, .notification, diagnostics)
+            return try notification(payload, receivedAt: receivedAt, diagnostics)
         }
     }
 
     /// Verifies a standalone transaction, from a client or Apple's API.
-    package func verifyTransaction(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<JWSTransactionDecodedPayload>> {
-        verifySingle(jws, receivedAt: receivedAt)
+    package func verifyTransaction(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil) -> Verdict<
+        SignedValue<JWSTransactionDecodedPayload>
+    > {
+        verifySingle(jws, receivedAt: receivedAt, diagnostics)
     }
 
     /// Verifies a standalone renewal info.
-    package func verifyRenewalInfo(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<JWSRenewalInfoDecodedPayload>> {
-        verifySingle(jws, receivedAt: receivedAt)
+    package func verifyRenewalInfo(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil) -> Verdict<
+        SignedValue<JWSRenewalInfoDecodedPayload>
+    > {
+        verifySingle(jws, receivedAt: receivedAt, diagnostics)
     }
 
     /// Verifies a standalone app transaction.
-    package func verifyAppTransaction(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<AppTransaction>> {
-        verifySingle(jws, receivedAt: receivedAt)
+    package func verifyAppTransaction(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil)
+        -> Verdict<SignedValue<AppTransaction>>
+    {
+        verifySingle(jws, receivedAt: receivedAt, diagnostics)
     }
 
     /// Verifies a JWS of any kind; its members determine the kind.
-    package func verifyAny(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<VerifiedPayload> {
+    package func verifyAny(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil) -> Verdict<
+        VerifiedPayload
+    > {
         Verdict { () throws(Rejection) in
-            let payload = try located(Self.outermost) { () throws(Flaw) in try signatures.verify(jws) }
+            let payload = try signed(jws, nil, diagnostics)
+            if let kind = payload.kind { diagnostics?.require(.jws(kind)) }
             switch payload.kind {
-            case .transaction: return .transaction(try single(payload, receivedAt: receivedAt))
-            case .renewalInfo: return .renewalInfo(try single(payload, receivedAt: receivedAt))
-            case .appTransaction: return .appTransaction(try single(payload, receivedAt: receivedAt))
-            case .notification: return .notification(try notification(payload, receivedAt: receivedAt))
-            case nil: throw Rejection(Flaw(.wrongKind, "none of the four kinds"), at: Self.outermost)
+            case .transaction: return .transaction(try single(payload, receivedAt: receivedAt, diagnostics))
+            case .renewalInfo: return .renewalInfo(try single(payload, receivedAt: receivedAt, diagnostics))
+            case .appTransaction: return .appTransaction(try single(payload, receivedAt: receivedAt, diagnostics))
+            case .notification: return .notification(try notification(payload, receivedAt: receivedAt, diagnostics))
+            case nil:
+                return try located(Self.outermost) { () throws(Flaw) in
+                    try diagnostics.check(.kind) { () throws(Flaw) in throw Flaw(.wrongKind, "none of the four kinds") }
+                }
             }
         }
     }
 
-    private func verifySingle<Content: SignedContent>(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp) -> Verdict<SignedValue<Content>> {
+    private func verifySingle<Content: SignedContent>(
+        _ jws: ArraySlice<UInt8>,
+        receivedAt: Timestamp,
+        _ diagnostics: VerificationDiagnostics?
+    ) -> Verdict<SignedValue<Content>> {
         Verdict { () throws(Rejection) in
-            let payload = try located(Self.outermost) { () throws(Flaw) in try signatures.verify(jws) }
-            return try single(payload, receivedAt: receivedAt)
+            try single(try signed(jws, Content.kind, diagnostics), receivedAt: receivedAt, diagnostics)
         }
     }
 
-    private func single<Content: SignedContent>(_ payload: SignedPayload, receivedAt: Timestamp) throws(Rejection) -> SignedValue<Content> {
-        let signed = try located(Self.outermost) { () throws(Flaw) in try payload.decode(as: Content.self) }
+    /// The payload of the outermost JWS, whose kind may be expected.
+    private func signed(_ jws: ArraySlice<UInt8>, _ kind: SignedPayloadKind?, _ diagnostics: VerificationDiagnostics?) throws(Rejection)
+        -> SignedPayload
+    {
+        diagnostics?.begin(Self.outermost, requiring: .jws(kind))
+        return try located(Self.outermost) { () throws(Flaw) in try signatures.verify(jws, diagnostics) }
+    }
+
+    private func single<Content: SignedContent>(_ payload: SignedPayload, receivedAt: Timestamp, _ diagnostics: VerificationDiagnostics?)
+        throws(Rejection) -> SignedValue<Content>
+    {
+        let signed = try located(Self.outermost) { () throws(Flaw) in try payload.decode(as: Content.self, diagnostics) }
         try located(Self.outermost, in: signed.value) { () throws(Flaw) in
-            try policy.check(try signed.value.subject(), of: payload, receivedAt: receivedAt)
+            try check(try signed.value.subject(), of: payload, receivedAt: receivedAt, diagnostics)
         }
         return signed
+    }
+
+    /// Checks what a genuine payload names.
+    func check(_ subject: Subject, of payload: SignedPayload, receivedAt: Timestamp, _ diagnostics: VerificationDiagnostics?) throws(Flaw) {
+        try policy.check(subject, signedAt: payload.signedDate, below: payload.anchor, receivedAt: receivedAt, diagnostics)
     }
 }

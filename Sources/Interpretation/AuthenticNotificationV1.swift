@@ -34,7 +34,7 @@ package struct AuthenticNotificationV1: Sendable {
     ///   - digest: of the body's content, in hexadecimal digits.
     ///   - receivedAt: dates after this, plus the clock tolerance, are ignored.
     ///   - policy: which apps and environments are configured.
-    package init(_ body: ResponseBodyV1, receipt: EnclosedReceipt, digest: String, receivedAt: Timestamp, policy: ReceiptPolicy)
+    package init(_ body: ResponseBodyV1, receipt: EnclosedReceipt, digest: String, receivedAt: Timestamp, policy: VerificationPolicy)
         throws(Refusal)
     {
         guard let environment = body.environment ?? receipt.environment else { throw .environmentMissing }
@@ -53,7 +53,7 @@ package struct AuthenticNotificationV1: Sendable {
     }
 }
 
-extension ReceiptPolicy {
+extension VerificationPolicy {
     /// Whether the app is configured.
     func accepts(bundleID: String) -> Bool { apps?.contains { $0.bundleID == bundleID } ?? true }
 }

@@ -12,13 +12,6 @@ package enum ClientReceiptInterpreter {
     /// The remark on a post whose charges come from Apple's answer.
     package static let appleIsAsked = "verify_receipt_asked"
 
-    /// Why a genuine receipt does not match the post; nil when it does.
-    package static func refusal(of receipt: VerifiedReceipt, in post: ClientReceipt) -> ReceiptReason? {
-        if receipt.environment != post.environment { return .wrongEnvironment }
-        if let scope = post.bundleIDs, !scope.contains(receipt.bundleID) { return .wrongBundle }
-        return nil
-    }
-
     /// - Parameters:
     ///   - receivedAt: when the event came in, which decides who posted a purchase first.
     ///   - settings: whether Apple is asked.
@@ -65,11 +58,13 @@ package enum ClientReceiptInterpreter {
 
 extension ClientReceiptInterpreter: EventInterpreter {
     static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
-        let (event, reader) = (reading.event, reading.reader)
+        let (event, legacy) = (reading.event, reading.reader.legacy)
         let post = try reading.decoded { () throws(ClientReceipt.Malformed) in try ClientReceipt(body: event.body) }
-        let receipt = try reading.accepted(reader.receipts.verify(post.receiptData, receivedAt: event.readAt))
-        if let reason = refusal(of: receipt, in: post) { throw EventRefusal(reason.rawValue) }
-        let facts = facts(of: receipt, in: post, eventID: event.id, receivedAt: event.receivedAt, settings: reader.legacy)
+        let request = ClientRequest(post)
+        reading.request = request
+        let receipt = try reading.accepted(reading.verify(receipt: post.receiptData))
+        try request.check(receipt.environment, receipt.bundleID, reading.diagnostics)
+        let facts = facts(of: receipt, in: post, eventID: event.id, receivedAt: event.receivedAt, settings: legacy)
         reading.labels.name(facts)
         return facts
     }

@@ -4,7 +4,7 @@ package import AppStoreVerification
 /// The receipt in a notification V1.
 package enum EnclosedReceipt: Sendable {
     case verified(VerifiedReceipt)
-    case refused(ReceiptRejection)
+    case refused(Rejection)
     case absent
 
     /// The receipt, when it is genuine and of a configured app.
@@ -42,6 +42,6 @@ package enum EnclosedReceipt: Sendable {
     /// Whether Apple may accept the receipt although it was refused here: it has the form of a receipt, and is not known as another app's.
     var mayBeValidForApple: Bool {
         guard case .refused(let rejection) = self, rejection.receipt == nil else { return false }
-        return ![.empty, .tooLarge, .notBase64, .notAReceipt].contains(rejection.reason)
+        return ![.receiptEmpty, .receiptTooLarge, .receiptNotBase64, .notAReceipt].contains(rejection.reason)
     }
 }

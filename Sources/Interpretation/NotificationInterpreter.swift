@@ -59,7 +59,10 @@ extension NotificationInterpreter: EventInterpreter {
     static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
         let (event, verifier) = (reading.event, reading.reader.verifier)
         let jws = try reading.decoded { () throws(NotificationBody.Refusal) in try NotificationBody.signedPayload(in: event.body) }
-        let notification = try reading.accepted(verifier.verifyNotification(jws, receivedAt: event.readAt))
+        reading.jws = jws
+        let notification = try reading.accepted(
+            verifier.verifyNotification(jws, receivedAt: event.readAt, diagnostics: reading.diagnostics)
+        )
         return facts(of: notification, eventID: event.id)
     }
 }

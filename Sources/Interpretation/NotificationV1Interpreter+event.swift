@@ -5,8 +5,8 @@ import Ledger
 extension NotificationV1Interpreter: EventInterpreter {
     static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
         let (event, reader) = (reading.event, reading.reader)
-        let (json, body) = try reading.document { json throws(MalformedPayload) in try ResponseBodyV1(json) }
-        let receipt = enclosedReceipt(in: body, of: event, by: reader)
+        let (json, body) = try reading.decodedDocument { json throws(MalformedPayload) in try ResponseBodyV1(json) }
+        let receipt = enclosedReceipt(in: body, &reading)
         reading.labels = EventLabels(body)
         let notification = try reading.decoded { () throws(AuthenticNotificationV1.Refusal) in
             try AuthenticNotificationV1(
@@ -29,9 +29,9 @@ extension NotificationV1Interpreter: EventInterpreter {
         return facts
     }
 
-    private static func enclosedReceipt(in body: ResponseBodyV1, of event: InboxEvent, by reader: EventReader) -> EnclosedReceipt {
+    private static func enclosedReceipt(in body: ResponseBodyV1, _ reading: inout EventReading) -> EnclosedReceipt {
         guard let data = body.receiptData else { return .absent }
-        return switch reader.receipts.verify(data, receivedAt: event.readAt) {
+        return switch reading.verify(receipt: data) {
         case .valid(let receipt): .verified(receipt)
         case .invalid(let rejection): .refused(rejection)
         }

@@ -28,7 +28,7 @@ package struct ReceiptAnswer: Sendable {
     /// - Parameters:
     ///   - receivedAt: when the answer came in. It is the version of answers about iOS 6 style receipts, which have no date.
     ///   - policy: which apps and environments are configured.
-    package init(_ response: VerifyReceiptResponse, receivedAt: Timestamp, policy: ReceiptPolicy) throws(Refusal) {
+    package init(_ response: VerifyReceiptResponse, receivedAt: Timestamp, policy: VerificationPolicy) throws(Refusal) {
         let isOfOneTransaction = response.receipt?.transaction != nil
         guard response.status == .valid || (response.status == .subscriptionExpired && isOfOneTransaction) else { throw .notValid }
         guard let environment = response.environment ?? response.receipt?.receiptType?.environment else { throw .environmentMissing }

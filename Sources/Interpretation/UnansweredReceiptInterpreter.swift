@@ -14,9 +14,9 @@ package enum UnansweredReceiptInterpreter {
 
 extension UnansweredReceiptInterpreter: EventInterpreter {
     static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
-        let (event, receipts) = (reading.event, reading.reader.receipts)
+        let event = reading.event
         let unanswered = try reading.decoded { () throws(UnansweredReceipt.Malformed) in try UnansweredReceipt(body: event.body) }
-        let receipt = try reading.accepted(receipts.verify(unanswered.receiptData, receivedAt: event.readAt))
+        let receipt = try reading.accepted(reading.verify(receipt: unanswered.receiptData))
         let facts = facts(of: receipt, eventID: event.id)
         reading.labels.name(facts)
         return facts

@@ -54,15 +54,15 @@ package enum VerifyReceiptInterpreter {
 
 extension VerifyReceiptInterpreter: EventInterpreter {
     static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
-        let (event, receipts) = (reading.event, reading.reader.receipts)
-        let (_, response) = try reading.document { json throws(MalformedPayload) in try VerifyReceiptResponse(json) }
+        let event = reading.event
+        let (_, response) = try reading.decodedDocument { json throws(MalformedPayload) in try VerifyReceiptResponse(json) }
         reading.labels = EventLabels(response)
         let answer = try reading.decoded { () throws(ReceiptAnswer.Refusal) in
-            try ReceiptAnswer(response, receivedAt: event.receivedAt, policy: receipts.policy)
+            try ReceiptAnswer(response, receivedAt: event.receivedAt, policy: reading.reader.receipts.policy)
         }
         var latest: VerifiedReceipt?
         if let data = response.latestReceipt {
-            switch receipts.verify(data, receivedAt: event.readAt) {
+            switch reading.verify(receipt: data) {
             case .invalid(let rejection) where rejection.isRetryable: throw EventRefusal(rejection)
             case .valid(let receipt) where !receipt.containsNUL: latest = receipt
             // The rest of the answer has the same charges.

@@ -75,7 +75,7 @@ package struct EventProcessor: Sendable {
 }
 
 extension EventProcessor.Prepared {
-    init(_ reading: EventReading, of event: InboxEvent) {
+    package init(_ reading: EventReading, of event: InboxEvent) {
         let labels = OutcomeLabels(reading.labels)
         switch reading.result {
         case .success(let facts):
@@ -96,7 +96,7 @@ extension EventProcessor.Prepared {
 }
 
 extension InboxEvent {
-    init(_ event: ClaimedEvent) {
+    package init(_ event: ClaimedEvent) {
         self.init(
             id: event.eventID,
             source: EventSource(rawValue: event.source),

@@ -15,8 +15,8 @@ struct EventReading {
     private(set) var post: ClientReceipt?
     /// Empty when there is no JWS in the body.
     private(set) var parts: [SignedPart] = []
-    /// Nil when there is no JWS in the body.
-    private(set) var trace: VerificationTrace?
+    /// The checks of everything that is signed in it.
+    let checks: [VerificationDiagnostics.Part]
     /// The body of a notification V1, or an answer of Apple's: nothing in it is signed but the receipt.
     private(set) var document: JSONObject?
     /// Nil when there is no receipt in the body.
@@ -36,7 +36,10 @@ struct EventReading {
 
     /// Reads an event as if it were claimed at this moment.
     init(_ event: ClaimedEvent, processor: EventProcessor) {
-        prepared = processor.prepare(event)
+        let diagnostics = VerificationDiagnostics()
+        let reading = processor.reader.read(InboxEvent(event), diagnostics: diagnostics)
+        checks = diagnostics.parts
+        prepared = EventProcessor.Prepared(reading, of: InboxEvent(event))
         let now = Timestamp(millisecondsSince1970: event.claimedAt.millisecondsSince1970)
         do {
             switch event.source {
@@ -58,25 +61,23 @@ struct EventReading {
         let jws = Array(submission.signedTransaction.utf8)
         self.submission = submission
         parts = SignedPart.all(in: jws[...])
-        trace = Self.trace(of: submission, verifier.verifyTransaction(jws, receivedAt: now))
     }
 
     private mutating func readNotification(_ body: [UInt8], _ verifier: Verifier, _ now: Timestamp) throws(NotificationBody.Refusal) {
         let jws = try NotificationBody.signedPayload(in: body)
         parts = SignedPart.all(in: jws)
-        trace = VerificationTrace(verifier.verifyNotification(jws, receivedAt: now))
     }
 
     private mutating func readPost(_ body: [UInt8], _ verifier: ReceiptVerifier, _ now: Timestamp) throws(ClientReceipt.Malformed) {
         let post = try ClientReceipt(body: body)
         self.post = post
-        receipt = ReceiptPart(location: "receiptData", verdict: verifier.verify(post.receiptData, receivedAt: now))
+        receipt = ReceiptPart(location: "receipt", verdict: verifier.verify(post.receiptData, receivedAt: now))
     }
 
     private mutating func readUnanswered(_ body: [UInt8], _ verifier: ReceiptVerifier, _ now: Timestamp) throws(UnansweredReceipt.Malformed)
     {
         let data = try UnansweredReceipt(body: body).receiptData
-        receipt = ReceiptPart(location: "receiptData", verdict: verifier.verify(data, receivedAt: now))
+        receipt = ReceiptPart(location: "receipt", verdict: verifier.verify(data, receivedAt: now))
     }
 
     private mutating func readDocument(_ body: [UInt8], of source: String, _ verifier: ReceiptVerifier, _ now: Timestamp) throws {
@@ -85,14 +86,6 @@ struct EventReading {
         let data =
             source == EventSource.notificationV1.rawValue
             ? try ResponseBodyV1(json).receiptData : try VerifyReceiptResponse(json).latestReceipt
-        receipt = data.map { ReceiptPart(location: "latest_receipt", verdict: verifier.verify($0, receivedAt: now)) }
-    }
-
-    private static func trace(
-        of submission: ClientSubmission,
-        _ verdict: Verdict<SignedValue<JWSTransactionDecodedPayload>>
-    ) -> VerificationTrace {
-        guard case .valid(let transaction) = verdict else { return VerificationTrace(verdict, refusal: nil) }
-        return VerificationTrace(verdict, refusal: ClientTransactionInterpreter.refusal(of: transaction, in: submission))
+        receipt = data.map { ReceiptPart(location: "receipt", verdict: verifier.verify($0, receivedAt: now)) }
     }
 }

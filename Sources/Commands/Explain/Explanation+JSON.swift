@@ -19,7 +19,7 @@ extension Explanation {
             "queue": record.queue.map(JSONValue.object) ?? .null,
             "audit": record.audit.map { .array($0.map(JSONValue.object)) } ?? .null,
             "submission": reading?.submission.map(Self.json) ?? reading?.post.map(Self.json) ?? .null,
-            "payloads": .array((reading?.parts.map(json) ?? []) + legacyPayloads), "verification": verificationJSON,
+            "payloads": .array((reading?.parts.map(json) ?? []) + legacyPayloads), "verification": reading?.checks.json ?? .array([]),
             "ifRunNow": reading?.prepared.map { Self.json(NextRun($0)) } ?? .null, "meaning": meaning.map(Self.json) ?? .null,
             "facts": factsJSON, "effects": .array(effects.map(\.json)), "books": booksJSON,
         ]
@@ -37,27 +37,6 @@ extension Explanation {
             "location": .string(part.location), "kind": (part.kind?.rawValue).map(JSONValue.string) ?? .null,
             "isGenuine": .bool(isGenuine(part)),
             "payload": part.payload.map(JSONValue.object) ?? .null, "problem": part.problem.map(JSONValue.string) ?? .null,
-        ]
-    }
-
-    static func json(_ trace: VerificationTrace) -> JSONValue {
-        .array(
-            trace.parts.map { part in
-                ["location": .string(part.location), "checks": .array(part.checks.map(json))]
-            }
-        )
-    }
-
-    private static func json(_ check: VerificationTrace.Check) -> JSONValue {
-        let (result, reason, detail): (String, VerificationReason?, String?) =
-            switch check.result {
-            case .ok: ("ok", nil, nil)
-            case .failed(let reason, let detail): ("failed", reason, detail)
-            case .notReached: ("not_reached", nil, nil)
-            }
-        return [
-            "step": .string(check.step.rawValue), "result": .string(result),
-            "reason": (reason?.rawValue).map(JSONValue.string) ?? .null, "detail": detail.map(JSONValue.string) ?? .null,
         ]
     }
 

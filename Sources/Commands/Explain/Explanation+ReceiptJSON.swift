@@ -38,16 +38,4 @@ extension Explanation {
         }
         return [document, receipt].compactMap(\.self)
     }
-
-    /// Null where there is nothing to verify.
-    var verificationJSON: JSONValue {
-        if let trace = reading?.trace { return Self.json(trace) }
-        guard let receipt = reading?.receipt else { return .null }
-        let check: JSONValue = [
-            "step": .string(ReceiptReport.kind), "result": .string(receipt.rejection == nil ? "ok" : "failed"),
-            "reason": (receipt.rejection?.reason.rawValue).map(JSONValue.string) ?? .null,
-            "detail": (receipt.rejection?.detail).map(JSONValue.string) ?? .null,
-        ]
-        return .array([["location": .string(receipt.location), "checks": .array([check])]])
-    }
 }

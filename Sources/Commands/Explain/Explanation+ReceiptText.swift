@@ -27,14 +27,6 @@ extension Explanation {
         return lines
     }
 
-    var receiptVerification: [String] {
-        guard let receipt = reading?.receipt else { return [] }
-        guard let rejection = receipt.rejection else {
-            return [receipt.location, "  ok           signature, certificates, app, environment"]
-        }
-        return [receipt.location, "  FAILED       \(rejection.reason)\(rejection.detail.map { ", \($0)" } ?? "")"]
-    }
-
     var legacyFactLines: [String] {
         guard let facts = reading?.facts else { return [] }
         var lines: [String] = []

@@ -83,20 +83,20 @@ extension Explanation {
     }
 
     private var verification: [String] {
-        receiptVerification
-            + (reading?.trace?.parts ?? []).flatMap { part in
-                let passed = part.checks.filter { $0.result == .ok }.map(\.step.rawValue)
-                let unreached = part.checks.filter { $0.result == .notReached }.map(\.step.rawValue)
-                return [part.location]
-                    + (passed.isEmpty ? [] : ["  ok           \(passed.joined(separator: ", "))"])
-                    + part.checks.compactMap(Self.failure)
-                    + (unreached.isEmpty ? [] : ["  not reached  \(unreached.joined(separator: ", "))"])
-            }
+        (reading?.checks ?? []).flatMap { part in
+            let passed = part.checks.filter { $0.failure == nil }.map(\.step.rawValue)
+            let unreached = part.notReached.map(\.rawValue)
+            return [part.location]
+                + (passed.isEmpty ? [] : ["  ok           \(passed.joined(separator: ", "))"])
+                + part.checks.compactMap(Self.failure)
+                + (unreached.isEmpty ? [] : ["  not reached  \(unreached.joined(separator: ", "))"])
+        }
     }
 
-    private static func failure(_ check: VerificationTrace.Check) -> String? {
-        guard case .failed(let reason, let detail) = check.result else { return nil }
-        return "  FAILED       \(check.step.rawValue) (\(check.summary)): \(reason)\(detail.map { ", \($0)" } ?? "")"
+    private static func failure(_ check: VerificationDiagnostics.Check) -> String? {
+        guard let failure = check.failure else { return nil }
+        let detail = failure.detail.map { ", \($0)" } ?? ""
+        return "  FAILED       \(check.step.rawValue) (\(check.step.summary)): \(failure.reason)\(detail)"
     }
 
     private var meaningLines: [String] {

@@ -36,8 +36,7 @@ struct Explanation {
 
     /// Whether a configured root vouches for the part's signature; it may be refused all the same.
     func isGenuine(_ part: SignedPart) -> Bool {
-        let checks = reading?.trace?.parts.first { $0.location == part.location }?.checks ?? []
-        return checks.contains { $0.step == .signature && $0.result == .ok }
+        reading?.checks.isGenuine(part.location) ?? false
     }
 
     /// What the latest other events about the same contract say; they tell which one brought what a register holds.

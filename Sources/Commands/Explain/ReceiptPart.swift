@@ -6,7 +6,7 @@ import StrictJSON
 struct ReceiptPart {
     /// The member that holds it.
     let location: String
-    let verdict: ReceiptVerdict
+    let verdict: Verdict<VerifiedReceipt>
 
     /// Whether a configured root vouches for it; it may be refused all the same.
     var isGenuine: Bool {
@@ -22,7 +22,7 @@ struct ReceiptPart {
         return ReceiptReport(receipt).json
     }
 
-    var rejection: ReceiptRejection? {
+    var rejection: Rejection? {
         guard case .invalid(let rejection) = verdict else { return nil }
         return rejection
     }

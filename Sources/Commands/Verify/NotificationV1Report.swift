@@ -10,7 +10,7 @@ struct NotificationV1Report {
 
     let report: VerifyReport
 
-    init(_ body: NotificationV1Body, _ demands: VerifyDemands, receivedAt now: Timestamp) {
+    init(_ body: NotificationV1Body, _ demands: VerifyDemands, receivedAt now: Timestamp, _ diagnostics: VerificationDiagnostics) {
         let json: JSONObject
         let notification: ResponseBodyV1
         do {
@@ -24,10 +24,9 @@ struct NotificationV1Report {
             report = VerifyReport(invalid: "receipt_missing", at: VerifyReport.bodyLocation)
             return
         }
-        switch demands.verify(Array(data.utf8)[...], receivedAt: now) {
-        case .invalid(let reason, let detail, let receipt):
-            let kind = receipt == nil ? nil : Self.kind
-            report = VerifyReport(invalid: reason.rawValue, at: VerifyReport.receiptLocation, detail: detail, kind: kind)
+        switch ReceiptVerifier(policy: demands.receiptPolicy).verify(data, receivedAt: now, diagnostics: diagnostics) {
+        case .invalid(let rejection):
+            report = VerifyReport(rejection, kind: rejection.receipt == nil ? nil : Self.kind)
         case .valid(let receipt):
             do throws(AuthenticNotificationV1.Refusal) {
                 _ = try AuthenticNotificationV1(

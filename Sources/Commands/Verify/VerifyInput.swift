@@ -2,6 +2,7 @@ import AppStore
 import AppStoreVerification
 import FoundationEssentials
 import Interpretation
+import StrictJSON
 
 /// The input of `appstore-inbox verify`: a compact JWS, a receipt, or a body that contains one of them.
 struct VerifyInput {
@@ -30,10 +31,17 @@ struct VerifyInput {
 
     /// Verifies the input under these conditions, as received now.
     func report(_ demands: VerifyDemands) throws -> VerifyReport {
+        let diagnostics = VerificationDiagnostics()
+        var report = try report(demands, diagnostics)
+        report.json["verification"] = diagnostics.parts.json
+        return report
+    }
+
+    private func report(_ demands: VerifyDemands, _ diagnostics: VerificationDiagnostics) throws -> VerifyReport {
         let now = Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
         switch SignedInput(bytes[...]) {
         case .jws(let jws):
-            return try VerifyReport(Verifier(policy: demands.policy).verifyAny(jws, receivedAt: now))
+            return try VerifyReport(Verifier(policy: demands.policy).verifyAny(jws, receivedAt: now, diagnostics: diagnostics))
         case .notificationV2(let body):
             let jws: ArraySlice<UInt8>
             do throws(NotificationBody.Refusal) {
@@ -41,13 +49,13 @@ struct VerifyInput {
             } catch {
                 return VerifyReport(invalid: error.rawValue, at: VerifyReport.bodyLocation)
             }
-            return try VerifyReport(Verifier(policy: demands.policy).verifyAny(jws, receivedAt: now))
+            return try VerifyReport(Verifier(policy: demands.policy).verifyAny(jws, receivedAt: now, diagnostics: diagnostics))
         case .notificationV1(let body):
-            return NotificationV1Report(body, demands, receivedAt: now).report
+            return NotificationV1Report(body, demands, receivedAt: now, diagnostics).report
         case .unknownJSON(let refusal):
             return VerifyReport(invalid: refusal.rawValue, at: VerifyReport.bodyLocation)
         case .receipt(let receipt):
-            return VerifyReport(demands.verify(receipt, receivedAt: now))
+            return VerifyReport(ReceiptVerifier(policy: demands.receiptPolicy).verify(receipt, receivedAt: now, diagnostics: diagnostics))
         }
     }
 }

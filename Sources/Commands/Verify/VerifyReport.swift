@@ -5,36 +5,33 @@ import StrictJSON
 /// The output of `appstore-inbox verify`: the verdict, and the payloads of valid input.
 struct VerifyReport {
     let isValid: Bool
-    let json: JSONObject
+    var json: JSONObject
 
     /// The location of an error in a body itself, not in its signed parts.
     static let bodyLocation = "body"
-    /// The location of an error in a receipt.
-    static let receiptLocation = "receipt"
 
     init(_ verdict: Verdict<VerifiedPayload>) throws(JSONSyntaxError) {
         switch verdict {
         case .valid(let payload):
             self.init(isValid: true, json: try Self.valid(payload))
         case .invalid(let rejection):
-            self.init(
-                invalid: rejection.reason.rawValue,
-                at: rejection.location,
-                detail: rejection.detail,
-                kind: rejection.notification == nil ? nil : SignedPayloadKind.notification.rawValue
-            )
+            self.init(rejection, kind: rejection.notification == nil ? nil : SignedPayloadKind.notification.rawValue)
         }
     }
 
     /// The report on a receipt outside a body.
-    init(_ finding: VerifyDemands.ReceiptFinding) {
-        switch finding {
+    init(_ verdict: Verdict<VerifiedReceipt>) {
+        switch verdict {
         case .valid(let receipt):
             self.init(valid: ReceiptReport.kind, payload: ReceiptReport(receipt).json)
-        case .invalid(let reason, let detail, let receipt):
-            let kind = receipt == nil ? nil : ReceiptReport.kind
-            self.init(invalid: reason.rawValue, at: Self.receiptLocation, detail: detail, kind: kind)
+        case .invalid(let rejection):
+            self.init(rejection, kind: rejection.receipt == nil ? nil : ReceiptReport.kind)
         }
+    }
+
+    /// - Parameter kind: what is genuine of it.
+    init(_ rejection: Rejection, kind: String?) {
+        self.init(invalid: rejection.reason.rawValue, at: rejection.location, detail: rejection.detail, kind: kind)
     }
 
     init(valid kind: String, payload: JSONObject, receipt: JSONObject? = nil) {
@@ -88,7 +85,7 @@ extension VerifyReport {
         if !isValid, let location = json.word("location") { heading += " in \(location)" }
         if let detail = json.word("detail") { heading += " (\(detail))" }
         if !isValid, let kind = json.word("kind") { heading += "; a genuine \(kind)" }
-        let parts = ["payload", "transaction", "renewalInfo", "appTransaction", "receipt"].compactMap { name -> String? in
+        let parts = ["payload", "transaction", "renewalInfo", "appTransaction", "receipt", "verification"].compactMap { name -> String? in
             guard let value = json[name], value != .null else { return nil }
             return "\n\(name)\n\(value.pretty())"
         }

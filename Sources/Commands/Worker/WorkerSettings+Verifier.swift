@@ -34,7 +34,7 @@ extension WorkerSettings {
     /// - Throws: ``SettingsError`` when the file of a root cannot be used.
     func receiptVerifier() throws(SettingsError) -> ReceiptVerifier {
         let roots = try trustedExtraRoots()
-        return ReceiptVerifier(policy: ReceiptPolicy(apps: apps, environments: environments, roots: [.appleRootCA] + roots))
+        return ReceiptVerifier(policy: VerificationPolicy(apps: apps, environments: environments, roots: [.appleRootCA] + roots))
     }
 
     /// Which receipts are sent to verifyReceipt.

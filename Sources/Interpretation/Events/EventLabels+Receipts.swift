@@ -25,13 +25,6 @@ extension EventLabels {
         bundleID = receipt.bundleID.storable
     }
 
-    /// The labels of a refused receipt; empty unless its signature was valid.
-    init(_ rejection: ReceiptRejection) {
-        self.init()
-        environment = rejection.receipt?.environment?.rawValue.storable
-        bundleID = rejection.receipt?.bundleID?.storable
-    }
-
     init(_ answer: VerifyReceiptResponse) {
         self.init()
         environment = (answer.environment ?? answer.receipt?.receiptType?.environment)?.rawValue.storable

@@ -33,7 +33,7 @@ extension EventLabels {
         originalTransactionID = transaction.originalTransactionId?.storable
     }
 
-    /// The labels of a refused payload; empty unless its signature was valid.
+    /// The labels of a refused payload or receipt; empty unless its signature was valid.
     init(_ rejection: Rejection) {
         if let notification = rejection.notification {
             self.init(notification)
@@ -41,6 +41,8 @@ extension EventLabels {
             self.init(transaction)
         } else {
             self.init()
+            environment = rejection.receipt?.environment?.rawValue.storable
+            bundleID = rejection.receipt?.bundleID?.storable
         }
     }
 }

@@ -13,7 +13,9 @@ package struct EventReader: Sendable {
     /// - Parameter receipts: nil accepts receipts below Apple's root, of the apps and environments of `verifier`.
     package init(verifier: Verifier, receipts: ReceiptVerifier? = nil, legacy: LegacySettings = .local) {
         self.verifier = verifier
-        self.receipts = receipts ?? ReceiptVerifier(policy: ReceiptPolicy(verifier.policy))
+        var policy = verifier.policy
+        policy.roots = [.appleRootCA]
+        self.receipts = receipts ?? ReceiptVerifier(policy: policy)
         self.legacy = legacy
     }
 
@@ -28,8 +30,10 @@ package struct EventReader: Sendable {
     ]
 
     /// Reads an event. Errors are part of the result.
-    package func read(_ event: InboxEvent) -> EventReading {
-        var reading = EventReading(event, by: self)
+    ///
+    /// - Parameter diagnostics: records the checks of what is signed in it.
+    package func read(_ event: InboxEvent, diagnostics: VerificationDiagnostics? = nil) -> EventReading {
+        var reading = EventReading(event, by: self, diagnostics)
         guard let interpreter = Self.interpreters[event.source] else { return reading }
         do throws(EventRefusal) {
             reading.result = .success(try interpreter.facts(of: &reading))

@@ -19,7 +19,8 @@ extension EventReading {
     mutating func accepted<Value: VerifiedContent>(_ verdict: Verdict<Value>) throws(EventRefusal) -> Value {
         switch verdict {
         case .valid(let value):
-            try accept(value)
+            labels = value.labels
+            try refuseNUL(in: value)
             return value
         case .invalid(let rejection):
             labels = EventLabels(rejection)
@@ -27,21 +28,11 @@ extension EventReading {
         }
     }
 
-    /// The accepted receipt; takes the labels from it, or from what is genuine of a refused one.
-    mutating func accepted(_ verdict: ReceiptVerdict) throws(EventRefusal) -> VerifiedReceipt {
-        switch verdict {
-        case .valid(let receipt):
-            try accept(receipt)
-            return receipt
-        case .invalid(let rejection):
-            labels = EventLabels(rejection)
-            throw EventRefusal(rejection)
-        }
-    }
-
-    private mutating func accept(_ value: some VerifiedContent) throws(EventRefusal) {
-        labels = value.labels
-        try refuseNUL(in: value)
+    /// The verdict on a receipt in base64; keeps a genuine one.
+    mutating func verify(receipt data: String) -> Verdict<VerifiedReceipt> {
+        let verdict = reader.receipts.verify(data, receivedAt: event.readAt, diagnostics: diagnostics)
+        if case .valid(let genuine) = verdict { receipt = genuine }
+        return verdict
     }
 
     /// Refuses a value with a text that PostgreSQL cannot store.
@@ -50,13 +41,16 @@ extension EventReading {
     }
 
     /// The body as a JSON object, and decoded.
-    func document<Value>(_ decode: (JSONObject) throws(MalformedPayload) -> Value) throws(EventRefusal) -> (JSONObject, Value) {
+    mutating func decodedDocument<Value>(_ decode: (JSONObject) throws(MalformedPayload) -> Value) throws(EventRefusal) -> (
+        JSONObject, Value
+    ) {
         let json: JSONObject
         do {
             json = try JSONParser().parseObject(event.body)
         } catch {
             throw EventRefusal("not_json")
         }
+        document = json
         if JSONParser.containsNUL(in: event.body) { throw .nul }
         do {
             return (json, try decode(json))
@@ -72,11 +66,6 @@ extension EventRefusal {
     init(_ rejection: Rejection) {
         let reason = rejection.reason.rawValue
         self.init(reason, rejection.isRetryable ? .retryable(error: "\(reason) in \(rejection.location)") : .rejected)
-    }
-
-    init(_ rejection: ReceiptRejection) {
-        let reason = rejection.reason.rawValue
-        self.init(reason, rejection.isRetryable ? .retryable(error: "\(reason) in the receipt") : .rejected)
     }
 }
 

@@ -1,18 +1,30 @@
-import AppStore
-import AppStoreVerification
+package import AppStoreVerification
 package import Ledger
+package import StrictJSON
 
 /// What an event was found to be.
-package struct EventReading: Sendable {
+package struct EventReading {
     let event: InboxEvent
     let reader: EventReader
-    /// What to merge, or why there is nothing to merge.
-    package var result: Result<EventFacts, EventRefusal> = .failure(.unknownSource)
-    package var labels = EventLabels()
+    let diagnostics: VerificationDiagnostics?
 
-    init(_ event: InboxEvent, by reader: EventReader) {
+    /// What to merge, or why there is nothing to merge.
+    package internal(set) var result: Result<EventFacts, EventRefusal> = .failure(.unknownSource)
+    package internal(set) var labels = EventLabels()
+
+    /// The request of the client that posted it.
+    package internal(set) var request: ClientRequest?
+    /// The JWS in it, which is untrusted unless the diagnostics say that its signature is valid.
+    package internal(set) var jws: ArraySlice<UInt8>?
+    /// A body without a signature of its own: a notification V1 or an answer of verifyReceipt.
+    package internal(set) var document: JSONObject?
+    /// The genuine receipt in it.
+    package internal(set) var receipt: VerifiedReceipt?
+
+    init(_ event: InboxEvent, by reader: EventReader, _ diagnostics: VerificationDiagnostics?) {
         self.event = event
         self.reader = reader
+        self.diagnostics = diagnostics
     }
 }
 

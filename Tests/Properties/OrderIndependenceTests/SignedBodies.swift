@@ -53,8 +53,9 @@ struct SignedBodies {
 
     /// A verifier that trusts this store's receipts for the same apps.
     func receiptVerifier() throws -> ReceiptVerifier {
-        let roots = [try TrustedRoot(receiptAuthority.root, environments: nil)]
-        return ReceiptVerifier(policy: ReceiptPolicy(try verifier().policy, roots: roots))
+        var policy = try verifier().policy
+        policy.roots = [try TrustedRoot(receiptAuthority.root, environments: nil)]
+        return ReceiptVerifier(policy: policy)
     }
 
     /// A row of the inbox.

@@ -52,7 +52,7 @@ enum UnsignedFacts {
         }
     }
 
-    private static let policy = ReceiptPolicy(apps: HistoryGenerator.trustedApps, environments: nil)
+    private static let policy = VerificationPolicy(apps: HistoryGenerator.trustedApps, environments: nil, roots: [.appleRootCA])
 
     private static func facts(
         of notification: LegacyNotification,
@@ -83,10 +83,10 @@ enum UnsignedFacts {
         case .forged, .cutOff:
             acceptsForgedReceipts
                 ? .verified(verified(receipt, app))
-                : .refused(ReceiptRejection(receipt.state == .forged ? .untrustedRoot : .malformed))
+                : .refused(Rejection(Flaw(receipt.state == .forged ? .untrustedRoot : .receiptMalformed), at: "receipt"))
         case .foreign where HistoryGenerator.trustedApps.contains { $0.bundleID == receipt.receipt.bundleID }:
             .verified(verified(receipt, app))
-        case .foreign: .refused(ReceiptRejection(.wrongBundle, receipt: receipt.receipt))
+        case .foreign: .refused(Rejection(Flaw(.wrongBundle), at: "receipt", in: receipt.receipt))
         }
     }
 

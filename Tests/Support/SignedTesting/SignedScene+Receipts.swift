@@ -11,7 +11,7 @@ extension SignedScene {
     /// Accepts receipts of ``app`` in Production and Sandbox.
     package static func receiptVerifier() throws -> ReceiptVerifier {
         ReceiptVerifier(
-            policy: ReceiptPolicy(
+            policy: VerificationPolicy(
                 apps: [App(bundleID: app.bundleID, appAppleID: app.appAppleID)],
                 environments: [.production, .sandbox],
                 roots: [try TrustedRoot(receiptAuthority.get().root, environments: nil)]

@@ -47,8 +47,8 @@ struct ChainCacheTests {
 
     @Test func `a forged JWS is not cached`() throws {
         let forged = try store.sign(Payloads.notification()).replacing(part: 2) { _ in try store.sign([]).part(2) }
-        #expect(throws: Flaw.self) { try verifier.verify(Array(forged.utf8)[...]) }
-        #expect(throws: Flaw.self) { try verifier.verify(Array(try TestStore().sign(Payloads.notification()).utf8)[...]) }
+        #expect(throws: Flaw.self) { try verifier.verify(Array(forged.utf8)[...], nil) }
+        #expect(throws: Flaw.self) { try verifier.verify(Array(try TestStore().sign(Payloads.notification()).utf8)[...], nil) }
         #expect(cache.count == 0)
     }
 
@@ -66,7 +66,7 @@ struct ChainCacheTests {
     @Test func `a limit of zero disables the cache`() throws {
         let cache = ChainCache(limit: 0)
         let verifier = SignatureVerifier(roots: [store.root], cache: cache)
-        _ = try verifier.verify(Array(try store.sign(Payloads.notification()).utf8)[...])
+        _ = try verifier.verify(Array(try store.sign(Payloads.notification()).utf8)[...], nil)
         #expect(cache.count == 0)
     }
 
@@ -94,6 +94,6 @@ struct ChainCacheTests {
     }
 
     private func verify(_ payload: JSONObject, _ header: JSONObject? = nil) throws {
-        _ = try verifier.verify(Array(try store.sign(payload, header: header).utf8)[...])
+        _ = try verifier.verify(Array(try store.sign(payload, header: header).utf8)[...], nil)
     }
 }

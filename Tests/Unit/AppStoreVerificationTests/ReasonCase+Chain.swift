@@ -46,12 +46,10 @@ extension ReasonCase {
         .chain(.certificateRefused, "a root that is not a CA") { $0.root.isCA = false },
         .chain(.intermediateNotCA) { $0.intermediate.isCA = false },
         .chain(.intermediateKeyUsage, "only for revocation lists") { $0.intermediate.keyUsage = .crlSign },
-        .chain(.intermediateKeyUsage, "absent") { $0.intermediate.keyUsage = nil },
         .chain(.intermediateMarkerMissing) { $0.intermediate.extensions = [] },
         .chain(.intermediateMarkerMissing, "the leaf's marker instead") { $0.intermediate.extensions = $0.leaf.extensions },
         .chain(.leafIsCA) { $0.leaf.isCA = true },
         .chain(.leafKeyUsage, "only for revocation lists") { $0.leaf.keyUsage = .crlSign },
-        .chain(.leafKeyUsage, "absent") { $0.leaf.keyUsage = nil },
         .chain(.leafKeyNotP256) { $0.leafKey = try .generate(.p384) },
         .chain(.leafMarkerMissing) { $0.leaf.extensions = [] },
     ]

@@ -31,8 +31,8 @@ struct ReasonTests {
         #expect(rejection.reason == item.reason, "\(rejection)")
     }
 
-    @Test func `every reason has a case`() {
-        #expect(Set(Self.cases.map(\.reason)) == Set(VerificationReason.allCases))
+    @Test func `every reason has a case of a JWS or a receipt`() {
+        #expect(Set(Self.cases.map(\.reason)).union(ReceiptCase.all.map(\.reason)) == Set(VerificationReason.allCases))
     }
 
     @Test func `codes are lower snake case and differ`() {

@@ -26,16 +26,9 @@ struct ClientTransactionTests {
         }
     }
 
-    private func submission(
-        user: String? = "anna",
-        environment: AppStoreEnvironment = .production,
-        bundleIDs: [String]? = nil
-    ) throws -> ClientSubmission {
-        try ClientSubmission(signedTransaction: "a.b.c", user: user, environment: environment, bundleIDs: bundleIDs)
-    }
-
     private func facts(_ signed: SignedValue<JWSTransactionDecodedPayload>, user: String?) throws -> EventFacts {
-        ClientTransactionInterpreter.facts(of: signed, in: try submission(user: user), eventID: 1, receivedAt: SignedScene.now)
+        let submission = try ClientSubmission(signedTransaction: "a.b.c", user: user, environment: .production, bundleIDs: nil)
+        return ClientTransactionInterpreter.facts(of: signed, in: submission, eventID: 1, receivedAt: SignedScene.now)
     }
 
     @Test func `the facts are those of the notification with the same transaction`() throws {
@@ -65,21 +58,5 @@ struct ClientTransactionTests {
         let facts = try facts(transaction { $0["productId"] = nil }, user: "anna")
         #expect(facts.unhandledReason == "incomplete_transaction:productId")
         #expect(facts.transaction == nil && facts.posts.isEmpty && facts.effects.isEmpty)
-    }
-
-    @Test func `the transaction must name the requested environment`() throws {
-        let signed = try transaction()
-        #expect(ClientTransactionInterpreter.refusal(of: signed, in: try submission()) == nil)
-        #expect(ClientTransactionInterpreter.refusal(of: signed, in: try submission(environment: .sandbox)) == .wrongEnvironment)
-        let silent = try transaction { $0["environment"] = nil }
-        #expect(ClientTransactionInterpreter.refusal(of: silent, in: try submission()) == .environmentMissing)
-    }
-
-    @Test(
-        arguments: [(nil, nil), (["com.example.app"], nil), (["com.example.other"], .wrongBundle), ([], .wrongBundle)]
-            as [([String]?, VerificationReason?)]
-    )
-    func `the transaction must be of an app in the key's scope`(scope: [String]?, reason: VerificationReason?) throws {
-        #expect(ClientTransactionInterpreter.refusal(of: try transaction(), in: try submission(bundleIDs: scope)) == reason)
     }
 }

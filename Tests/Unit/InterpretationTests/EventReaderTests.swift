@@ -31,6 +31,12 @@ struct EventReaderTests {
         #expect(reading.refusal?.kind == .rejected && reading.labels.environment == nil)
     }
 
+    @Test func `without a verifier of receipts, only Apple's root of receipts is trusted for them`() throws {
+        let reader = EventReader(verifier: try SignedScene.verifier())
+        #expect(reader.receipts.policy.roots.map(\.certificate) == [TrustedRoot.appleRootCA.certificate])
+        #expect(reader.receipts.policy.apps == reader.verifier.policy.apps)
+    }
+
     @Test func `an unknown source is unhandled`() throws {
         let refusal = try #require(try Self.read(Self.notification(), EventSource(rawValue: "carrier_pigeon")).refusal)
         #expect((refusal.reason, refusal.kind) == ("unknown_source", .unhandled))

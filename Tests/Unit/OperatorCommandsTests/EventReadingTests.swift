@@ -67,7 +67,11 @@ struct EventReadingTests {
             return
         }
         #expect(receipts.count == 3 && payloads.count == 2)
-        #expect(String(decoding: JSONSerializer.serialize(json), as: UTF8.self).contains(#""step":"receipt","result":"ok""#))
+        #expect(
+            String(decoding: JSONSerializer.serialize(json), as: UTF8.self).contains(
+                #""location":"receipt","passed":["form","signed_date""#
+            )
+        )
     }
 
     @Test func `a refused receipt is explained with the reason`() throws {
@@ -75,7 +79,7 @@ struct EventReadingTests {
             try LegacyFixture().notification(.didRenew) { $0.change("unified_receipt") { $0["latest_receipt"] = "AAAA" } }
         )
         let text = try Self.explanation(body, source: "notification_v1").text
-        #expect(text.contains("FAILED       not_a_receipt") && text.contains("NOT VERIFIED: anyone may have written it"))
+        #expect(text.contains("FAILED       form (three parts") && text.contains("NOT VERIFIED: anyone may have written it"))
         #expect(text.contains("unhandled beyond that: receipt:not_a_receipt"))
     }
 

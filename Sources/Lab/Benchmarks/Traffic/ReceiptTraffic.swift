@@ -64,7 +64,7 @@ struct ReceiptTraffic: Sendable {
     func verifier() throws -> ReceiptVerifier {
         let app = SimulatedTraffic.app
         return ReceiptVerifier(
-            policy: ReceiptPolicy(
+            policy: VerificationPolicy(
                 apps: [App(bundleID: app.bundleID, appAppleID: app.appAppleID)],
                 environments: nil,
                 roots: [try TrustedRoot(authority.root, environments: nil)]

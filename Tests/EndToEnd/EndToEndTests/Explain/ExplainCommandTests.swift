@@ -29,7 +29,7 @@ extension EndToEnd {
                 #expect(explained.json.document("books")?.number("firstEvent") == "\(first)")
                 #expect(explained.effects == ["granted \(first)"])
                 #expect(explained.charge?.text("standing") == "held")
-                #expect(explained.failure == nil && explained.checks["not_reached"] == nil)
+                #expect(explained.failure == nil && explained.isChecked)
                 let payload = explained.json.documents("payloads")[1].document("payload")
                 #expect(payload?.text("transactionId") == purchase.transactionID)
                 for line in ["SUBSCRIBED/INITIAL_BUY", "came in event \(first) first", "granted", "the register holds this fact"] {
@@ -62,7 +62,7 @@ extension EndToEnd {
                 #expect(explained[1].failure == "data.signedTransactionInfo signature signature_invalid")
                 #expect(explained[1].json.documents("payloads").map { $0.flag("isGenuine") } == [true, false, false])
                 #expect(explained[2].failure == "data.signedRenewalInfo contract original_transaction_id_disagreement")
-                #expect(explained[2].checks["not_reached"] == nil)
+                #expect(explained[2].isChecked)
                 for event in explained {
                     #expect(event.json.document("facts") == nil && event.effects == [])
                     #expect(event.json.document("ifRunNow")?.text("result") == "rejected")

@@ -2,6 +2,7 @@ import AppStore
 import EndToEndTesting
 import PostgresTesting
 import StoreSimulator
+import StrictJSON
 
 extension Installation {
     /// A worker's settings for the shop, for the commands that share them.
@@ -32,18 +33,14 @@ struct Explained {
     /// The failed check, with its reason and its JWS.
     var failure: String? {
         for part in json.documents("verification") {
-            for check in part.documents("checks") where check.text("result") == "failed" {
-                return [part.text("location"), check.text("step"), check.text("reason")].compactMap(\.self).joined(separator: " ")
-            }
+            guard let failed = part.document("failed") else { continue }
+            return [part.text("location"), failed.text("step"), failed.text("reason")].compactMap(\.self).joined(separator: " ")
         }
         return nil
     }
 
-    /// The number of checks by result.
-    var checks: [String: Int] {
-        let results = json.documents("verification").flatMap { $0.documents("checks") }.compactMap { $0.text("result") }
-        return Dictionary(results.map { ($0, 1) }, uniquingKeysWith: +)
-    }
+    /// Whether every check of every part was made.
+    var isChecked: Bool { json.documents("verification").allSatisfy { $0.object["not_reached"] == [] } }
 
     /// The status of the charge's fact: `held`, `superseded` or `not_merged`.
     var charge: JSONDocument? { json.document("facts")?.document("transaction") }

@@ -29,7 +29,7 @@ extension EndToEnd {
         }
 
         /// Stores the event as `POST /v1/transactions` does.
-        @Test(arguments: [("tom", "Production", nil), ("tom", "Sandbox", "submission environment wrong_environment")])
+        @Test(arguments: [("tom", "Production", nil), ("tom", "Sandbox", "request environment wrong_environment")])
         func `a client's transaction is explained with the parameters of the request`(user: String, environment: String, failure: String?)
             async throws
         {

@@ -8,18 +8,18 @@ extension ReceiptCase {
     static let all = inputs + envelopes + chains + leaves + contents
 
     private static let inputs: [ReceiptCase] = [
-        .input(.empty, "no byte") { [] },
-        .input(.empty, "white space") { Array(" \r\n".utf8) },
-        .input(.tooLarge, "more than four megabytes") { [UInt8](repeating: 0x41, count: ReceiptVerifier.maximumByteCount + 1) },
-        .input(.notBase64, "text") { Array("receipt!".utf8) },
+        .input(.receiptEmpty, "no byte") { [] },
+        .input(.receiptEmpty, "white space") { Array(" \r\n".utf8) },
+        .input(.receiptTooLarge, "more than four megabytes") { [UInt8](repeating: 0x41, count: ReceiptVerifier.maximumByteCount + 1) },
+        .input(.receiptNotBase64, "text") { Array("receipt!".utf8) },
         .input(.notAReceipt, "text in base64") { Array("aGVsbG8=".utf8) },
         .input(.transactionReceipt, "as text") { Array(#"{"signature" = "A"; "purchase-info" = "ew==";}"#.utf8) },
         .input(.transactionReceipt, "in base64") {
             Array(Base64.encode(Array(#"{"signature" = "A"; "purchase-info" = "ew==";}"#.utf8)).utf8)
         },
-        .input(.malformed, "an empty sequence") { [0x30, 0x81, 0x00] },
-        .input(.malformed, "trailing bytes") { try TestReceipts.sign() + [0] },
-        .input(.malformed, "truncated") { try TestReceipts.sign().dropLast() },
+        .input(.receiptMalformed, "an empty sequence") { [0x30, 0x81, 0x00] },
+        .input(.receiptMalformed, "trailing bytes") { try TestReceipts.sign() + [0] },
+        .input(.receiptMalformed, "truncated") { try TestReceipts.sign().dropLast() },
     ]
 
     private static let envelopes: [ReceiptCase] = [
@@ -59,7 +59,7 @@ extension ReceiptCase {
 
     private static let chains: [ReceiptCase] = [
         Self(reason: .untrustedRoot, what: "another authority of the same name") {
-            Attempt(input: try TestReceipts.sign(), policy: ReceiptPolicy(apps: nil, environments: nil))
+            Attempt(input: try TestReceipts.sign(), policy: VerificationPolicy(apps: nil, environments: nil, roots: [.appleRootCA]))
         },
         .chain(.certificateSignatureInvalid, "of the intermediate") { $0.flaws = [.intermediateNotSignedByRoot] },
         .chain(.certificateSignatureInvalid, "of the leaf") { $0.flaws = [.leafNotSignedByIntermediate] },

@@ -9,23 +9,23 @@ import Testing
 struct ReceiptCase: Sendable, CustomTestStringConvertible {
     struct Attempt {
         var input: [UInt8]
-        var policy: ReceiptPolicy
+        var policy: VerificationPolicy
     }
 
-    let reason: ReceiptReason
+    let reason: VerificationReason
     var what = ""
     let attempt: @Sendable () throws -> Attempt
 
     var testDescription: String { what.isEmpty ? reason.rawValue : "\(reason): \(what)" }
 
     /// Bytes that are not a receipt.
-    static func input(_ reason: ReceiptReason, _ what: String, _ input: @escaping @Sendable () throws -> [UInt8]) -> Self {
+    static func input(_ reason: VerificationReason, _ what: String, _ input: @escaping @Sendable () throws -> [UInt8]) -> Self {
         Self(reason: reason, what: what) { Attempt(input: try input(), policy: try TestReceipts.policy()) }
     }
 
     /// A genuine receipt in a changed envelope.
     static func envelope(
-        _ reason: ReceiptReason,
+        _ reason: VerificationReason,
         _ what: String = "",
         change: @escaping @Sendable (inout ReceiptEnvelope) throws -> Void
     ) -> Self {
@@ -37,7 +37,9 @@ struct ReceiptCase: Sendable, CustomTestStringConvertible {
     }
 
     /// A genuine receipt below certificates with changed options.
-    static func chain(_ reason: ReceiptReason, _ what: String = "", change: @escaping @Sendable (inout AuthorityOptions) -> Void) -> Self {
+    static func chain(_ reason: VerificationReason, _ what: String = "", change: @escaping @Sendable (inout AuthorityOptions) -> Void)
+        -> Self
+    {
         Self(reason: reason, what: what) {
             var options = AuthorityOptions(around: TestReceipts.now)
             change(&options)
@@ -51,7 +53,7 @@ struct ReceiptCase: Sendable, CustomTestStringConvertible {
 
     /// A genuinely signed receipt with other content.
     static func content(
-        _ reason: ReceiptReason,
+        _ reason: VerificationReason,
         _ what: String = "",
         trustedFor environments: Set<AppStoreEnvironment>? = nil,
         change: @escaping @Sendable (inout AppReceipt) -> Void
@@ -63,7 +65,7 @@ struct ReceiptCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    static func policy(trusting authority: ReceiptAuthority) throws -> ReceiptPolicy {
+    static func policy(trusting authority: ReceiptAuthority) throws -> VerificationPolicy {
         var policy = try TestReceipts.policy()
         policy.roots = [try TrustedRoot(authority.root, environments: nil)]
         return policy
@@ -71,7 +73,7 @@ struct ReceiptCase: Sendable, CustomTestStringConvertible {
 
     /// A genuine receipt below changed certificates of the tests' own authority.
     static func leaf(
-        _ reason: ReceiptReason,
+        _ reason: VerificationReason,
         _ what: String = "",
         change: @escaping @Sendable (inout ReceiptCertificates) throws -> Void
     ) -> Self {

@@ -12,20 +12,6 @@ struct ReceiptReasonTests {
         #expect(rejection.isRetryable == (item.reason == .signedInTheFuture))
     }
 
-    @Test func `every reason has a case`() {
-        #expect(Set(ReceiptCase.all.map(\.reason)) == Set(ReceiptReason.allCases))
-    }
-
-    @Test func `codes are unique, in lower snake case, and shared with those of a JWS`() {
-        let codes = ReceiptReason.allCases.map(\.rawValue)
-        #expect(codes.allSatisfy { $0.wholeMatch(of: #/[a-z][a-z0-9_]*/#) != nil })
-        #expect(Set(codes).count == codes.count)
-        let shared = Set(codes).intersection(VerificationReason.allCases.map(\.rawValue))
-        #expect(
-            shared.isSuperset(of: ["untrusted_root", "certificate_expired", "signature_invalid", "wrong_bundle", "signed_in_the_future"])
-        )
-    }
-
     @Test func `a rejection contains a genuine receipt but nothing of a forged one`() throws {
         var policy = try TestReceipts.policy()
         policy.apps = [App(bundleID: "com.example.other")]

@@ -22,7 +22,7 @@ struct ReceiptSampleTests {
     @Test(arguments: ReceiptSamples.files) func `Apple's receipts are valid below the built-in root, and Xcode's are refused`(file: URL)
         throws
     {
-        let verifier = ReceiptVerifier(policy: ReceiptPolicy(apps: nil, environments: nil))
+        let verifier = ReceiptVerifier(policy: VerificationPolicy(apps: nil, environments: nil, roots: [.appleRootCA]))
         let now = Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
         let bytes = [UInt8](try Data(contentsOf: file))
         switch verifier.verify(bytes, receivedAt: now) {

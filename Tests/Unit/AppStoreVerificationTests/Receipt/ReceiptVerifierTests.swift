@@ -95,7 +95,6 @@ struct ReceiptVerifierTests {
         let fingerprint = root.certificate.sha256Fingerprint.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         #expect(fingerprint == "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024")
         #expect(root.environments == [.production, .sandbox])
-        #expect(ReceiptPolicy(apps: nil, environments: nil).roots.map(\.certificate) == [root.certificate])
         #expect(!VerificationPolicy(apps: nil, environments: nil).roots.contains { $0.certificate == root.certificate })
     }
 }

@@ -51,26 +51,28 @@ enum TestReceipts {
     }
 
     /// Trusts the tests' root for `environments` (nil: any) and accepts the tests' app.
-    static func policy(trustedFor environments: Set<AppStoreEnvironment>? = nil) throws -> ReceiptPolicy {
-        ReceiptPolicy(
+    static func policy(trustedFor environments: Set<AppStoreEnvironment>? = nil) throws -> VerificationPolicy {
+        VerificationPolicy(
             apps: [App(bundleID: bundleID, appAppleID: appAppleID)],
             environments: [.production, .sandbox],
             roots: [try TrustedRoot(try authority.get().root, environments: environments)]
         )
     }
 
-    static func verify(_ input: [UInt8], _ policy: ReceiptPolicy? = nil) throws -> ReceiptVerdict {
-        ReceiptVerifier(policy: try policy ?? Self.policy()).verify(input, receivedAt: now)
+    static func verify(_ input: [UInt8], _ policy: VerificationPolicy? = nil) throws -> Verdict<VerifiedReceipt> {
+        ReceiptVerifier(policy: try policy ?? Self.policy()).verify(input[...], receivedAt: now)
     }
 }
 
-extension ReceiptVerdict {
+extension Verdict<VerifiedReceipt> {
     var accepted: VerifiedReceipt? {
         guard case .valid(let receipt) = self else { return nil }
         return receipt
     }
+}
 
-    var rejection: ReceiptRejection? {
+extension Verdict {
+    var rejection: Rejection? {
         guard case .invalid(let rejection) = self else { return nil }
         return rejection
     }

@@ -113,16 +113,6 @@ struct ClientReceiptInterpreterTests {
         #expect([#"{}"#, #"{"receiptData":""}"#, #"{"receiptData":7}"#].map(flaw) == [.noReceiptData, .noReceiptData, .noReceiptData])
     }
 
-    @Test func `the receipt must match the requested environment and apps`() throws {
-        let verified = try LegacyFixture().verified()
-        func refusal(_ post: ClientReceipt) -> ReceiptReason? { ClientReceiptInterpreter.refusal(of: verified, in: post) }
-        #expect(refusal(try Self.post()) == nil)
-        #expect(refusal(try Self.post(bundleIDs: ["a", "com.example.app"])) == nil)
-        #expect(refusal(try Self.post(environment: .sandbox)) == .wrongEnvironment)
-        #expect(refusal(try Self.post(bundleIDs: ["a"])) == .wrongBundle)
-        #expect(refusal(try Self.post(bundleIDs: [])) == .wrongBundle)
-    }
-
     @Test func `text that PostgreSQL cannot store is found`() throws {
         let fixture = try LegacyFixture()
         #expect(try !fixture.verified().containsNUL)

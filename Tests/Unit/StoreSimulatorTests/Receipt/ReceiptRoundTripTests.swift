@@ -42,7 +42,7 @@ enum GenuineReceipts {
 
     static func verifier() throws -> ReceiptVerifier {
         ReceiptVerifier(
-            policy: ReceiptPolicy(apps: nil, environments: nil, roots: [try TrustedRoot(authority.get().root, environments: nil)])
+            policy: VerificationPolicy(apps: nil, environments: nil, roots: [try TrustedRoot(authority.get().root, environments: nil)])
         )
     }
 }
