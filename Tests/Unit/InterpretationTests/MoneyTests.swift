@@ -32,14 +32,4 @@ struct MoneyTests {
         #expect(facts.transaction?.isFamilyShared == true)
         #expect(facts.effects.map(\.key.kind) == [.granted, .revoked])
     }
-
-    @Test func `a version is the inner signed date, not the outer one`() throws {
-        let notification = try SignedScene.trigger(NotificationKind(.didRenew)).notification()
-        let facts = try SignedScene.facts(of: notification)
-        #expect(facts.transaction?.version.signedDate == notification.state?.transaction?.signedDate)
-        #expect(facts.subscription?.version.signedDate == notification.state?.renewalInfo?.signedDate)
-        let again = try SignedScene.facts(of: notification)
-        #expect(again.transaction?.version == facts.transaction?.version)
-        #expect(again.subscription?.version == facts.subscription?.version)
-    }
 }

@@ -14,17 +14,6 @@ struct ReplayTallyTests {
         #expect(tally.resumeAt == nil, "to try it again would be in vain")
     }
 
-    @Test(
-        arguments: [.refused(status: 413), .notPosted(reason: "not_json"), .unanswered(status: 503), .unanswered(status: nil)]
-            as [ReplayOutcome]
-    )
-    func `a replay with an outcome other than taken is not complete`(outcome: ReplayOutcome) {
-        var tally = ReplayTally()
-        tally.add(.taken, of: .line(1))
-        tally.add(outcome, of: .line(2))
-        #expect(!tally.isComplete)
-    }
-
     @Test func `a replay resumes at the first unanswered body, even if later ones were taken`() {
         var tally = ReplayTally()
         tally.add(.unanswered(status: 503), of: .line(9))

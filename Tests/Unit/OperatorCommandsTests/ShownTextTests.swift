@@ -42,8 +42,4 @@ struct ShownTextTests {
                 """
         )
     }
-
-    @Test func `bytes are printed as two hexadecimal digits each`() {
-        #expect([UInt8]([0, 15, 16, 255]).hexadecimal == "000f10ff")
-    }
 }

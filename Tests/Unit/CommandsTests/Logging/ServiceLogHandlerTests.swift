@@ -40,23 +40,21 @@ import Testing
         #expect(metadata["ids"] as? [String] == ["1", "2"])
     }
 
-    @Test func `JSON outside the journal has a time and no priority`() throws {
-        logger(.json, isJournal: false).notice("up")
-        #expect(
-            lines.all == [
-                #"{"time":"2023-11-14T22:13:20.007Z","level":"notice","logger":"appstore-inbox.worker","message":"up"}"# + "\n"
-            ]
-        )
+    /// JSON has no priority outside the journal, and text in the journal has no time of its own.
+    @Test(
+        arguments: [
+            (.json, false, #"{"time":"2023-11-14T22:13:20.007Z","level":"warning","logger":"appstore-inbox.worker","message":"up"}"#),
+            (.auto, false, "2023-11-14T22:13:20.007Z WARNING: up"), (.text, true, "<4>WARNING: up"),
+        ] as [(LogSettings.Format, Bool, String)]
+    )
+    func `each format has its line`(format: LogSettings.Format, isJournal: Bool, line: String) {
+        logger(format, isJournal: isJournal).warning("up")
+        #expect(lines.all == [line + "\n"])
     }
 
-    @Test func `the text format has one event a line`() {
+    @Test func `text keeps an event on one line`() {
         logger(.auto, isJournal: false).warning("two\nlines", metadata: ["b": "2", "a": "x\ny"])
         #expect(lines.all == ["2023-11-14T22:13:20.007Z WARNING: two lines a=x y b=2\n"])
-    }
-
-    @Test func `text in the journal has no time of its own`() {
-        logger(.text, isJournal: true).info("up")
-        #expect(lines.all == ["<6>INFO: up\n"])
     }
 
     @Test func `metadata of the logger, the provider and the event are merged, and the event's wins`() {
@@ -65,13 +63,6 @@ import Testing
         logger[metadataKey: "kept"] = "yes"
         logger.info("x", metadata: ["lane": "2"])
         #expect(lines.all == ["<6>INFO: x kept=yes lane=2\n"])
-    }
-
-    @Test func `events below the log level are left out`() {
-        let logger = logger(.text, isJournal: true, level: .warning)
-        logger.notice("no")
-        logger.warning("yes")
-        #expect(lines.all.count == 1)
     }
 
     @Test func `a new log level is that of every copy of the logger that has no level of its own`() {
@@ -124,11 +115,6 @@ import Testing
         #expect(try words(["--log-format", "xml"]) == "1970-01-01T00:00:00.000Z ERROR: no\n")
         #expect(try words(["--config", "/nonexistent"]) == "1970-01-01T00:00:00.000Z ERROR: no\n")
         #expect(try words(["--log-format", "json", "--check-config"]) == "no\n", "--check-config prints plain text")
-    }
-
-    @Test func `an inherited JOURNAL_STREAM of another stream is not the journal`() {
-        #expect(!LogOutput.isJournal(environment: [:]))
-        #expect(!LogOutput.isJournal(environment: ["JOURNAL_STREAM": "0:0"]))
     }
 }
 
