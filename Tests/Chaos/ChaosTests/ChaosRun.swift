@@ -111,10 +111,10 @@ struct ChaosRun {
     /// Waits without faults until each event has its outcome: first all but the poison events, then, with the poison removed, these too.
     /// ``Progress`` notices a stalled queue long before this deadline.
     private func settle() async throws {
-        let (books, timeout) = (installation.pair.books, .seconds(120) + .milliseconds(20) * settings.events)
+        let (sql, timeout) = (installation.pair.sql, .seconds(120) + .milliseconds(20) * settings.events)
         let poisoned = "%\(Poison.message)%"
         try await eventually("every event that is not poisoned has its outcome", within: timeout) {
-            let isWaiting = try await books.value(
+            let isWaiting = try await sql.value(
                 Bool.self,
                 """
                 SELECT EXISTS (
@@ -126,13 +126,13 @@ struct ChaosRun {
             if isWaiting { try await pause(.milliseconds(200)) }
             return !isWaiting
         }
-        try await books.execute(Poison.removal)
+        try await sql.execute(Poison.removal)
         try await eventually("every event has its outcome", within: timeout) {
             // An event in flight at this moment may still fail once and wait for its next attempt.
-            _ = try await books.rows(
+            _ = try await sql.rows(
                 "SELECT appstore.requeue_event(event_id, 'poison removed') FROM appstore.inbox_queue WHERE run_at > clock_timestamp()"
             )
-            return try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 0
+            return try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 0
         }
         pacer.end()
     }
@@ -152,7 +152,7 @@ struct ChaosRun {
             missingFaults: tally.missing,
             results: Dictionary(state.outcomes.map { ($0.result, 1) }, uniquingKeysWith: +),
             starts: Dictionary(histories.map { ($0.0, $0.1.starts) }, uniquingKeysWith: +),
-            ledgerLines: state.books.count,
+            ledgerLines: state.ledger.count,
             effects: state.effects.count,
             attempts: Dictionary(state.attempts.map { ($0.cause, 1) }, uniquingKeysWith: +),
             violations: judge.violations(),

@@ -30,10 +30,10 @@ import Testing
                 .init(eventID: 6, error: "signed_in_the_future in outer"),
             ]
             state.effects = ["Production granted 1", "Production granted 2"]
-            state.books = ["order Production a | status=paid"]
+            state.ledger = ["order Production a | status=paid"]
             state.seen = ["u1", "u2", Self.poison.prefix + "3", "u4"]
             expectation.effects = state.effects
-            expectation.books = state.books
+            expectation.ledger = state.ledger
         }
 
         static let poison = Poison(events: 20_000)
@@ -145,7 +145,7 @@ import Testing
             $0.state.effects.append("Production granted 3")
         },
         Damage("the ledger differs from the reference", [.ledger("order Production a: status is pending, not paid")]) {
-            $0.state.books = ["order Production a | status=pending"]
+            $0.state.ledger = ["order Production a | status=pending"]
         },
     ]
 }

@@ -61,7 +61,7 @@ struct Progress {
 
     /// Nil while the server is unavailable.
     private func counts() async -> Counts? {
-        let rows = try? await installation.pair.books.rows(
+        let rows = try? await installation.pair.sql.rows(
             """
             SELECT count(*), count(*) FILTER (WHERE run_at < clock_timestamp() - interval '5 seconds'),
                    (SELECT count(*) FROM appstore.outcomes)
@@ -85,7 +85,7 @@ struct Progress {
         var lines: [String] = []
         for question in questions {
             do {
-                lines += try await installation.pair.books.values(question)
+                lines += try await installation.pair.sql.values(question)
             } catch {
                 lines.append("no answer: \(error)")
             }

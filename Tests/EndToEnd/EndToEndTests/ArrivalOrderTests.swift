@@ -30,7 +30,7 @@ extension EndToEnd {
             var expected: [String] = []
             try await Installation.lend { installation in
                 expected = try await ledger(of: bodies, arriving: Arrival(sequence: [0, 1, 2, 3]), in: installation, shop)
-                try await expectResult(of: life, in: installation.books)
+                try await expectResult(of: life, in: installation.sql)
             }
             for arrival in Self.arrivals {
                 try await Installation.lend { installation in
@@ -40,17 +40,17 @@ extension EndToEnd {
             }
         }
 
-        private func expectResult(of life: [SimulatedNotification], in books: Books) async throws {
+        private func expectResult(of life: [SimulatedNotification], in sql: SQLAccess) async throws {
             let (first, second) = (life[0].transactionID ?? "", life[1].transactionID ?? "")
-            let orders = try await books.values(
+            let orders = try await sql.values(
                 "SELECT concat_ws(' ', user_id, status, transaction_id, original_transaction_id) FROM appstore.orders ORDER BY paid_at"
             )
             #expect(orders == ["tom paid \(first) \(first)", "tom refunded \(second) \(first)"])
-            let contract = try await books.values(
+            let contract = try await sql.values(
                 "SELECT concat_ws(' ', user_id, original_transaction_id, will_renew) FROM appstore.contracts"
             )
             #expect(contract == ["tom \(first) f"])
-            let timeline = try await books.values(
+            let timeline = try await sql.values(
                 "SELECT concat_ws(' ', what, transaction_id) FROM appstore.timeline('Production', \(first))"
             )
             let expected = [
@@ -67,21 +67,21 @@ extension EndToEnd {
             in installation: Installation,
             _ shop: Shop
         ) async throws -> [String] {
-            let (books, ingest) = (installation.books, try await installation.startIngest())
+            let (sql, ingest) = (installation.sql, try await installation.startIngest())
             func makeOrder() async throws {
-                try await books.makeOrder(user: "tom", product: shop.plan.id, no: Self.token.uuidString)
+                try await sql.makeOrder(user: "tom", product: shop.plan.id, no: Self.token.uuidString)
             }
             let inOrder = ["APPSTORE_INBOX_CONCURRENCY": "1"]
             if arrival.oneByOne { _ = try await installation.startWorker(for: shop, inOrder) }
             for (position, index) in arrival.sequence.enumerated() {
                 if position == arrival.orderAfter { try await makeOrder() }
                 _ = try await ingest.client.post(bodies[index])
-                if arrival.oneByOne { try await books.settled(position + 1) }
+                if arrival.oneByOne { try await sql.settled(position + 1) }
             }
             if !arrival.oneByOne { _ = try await installation.startWorker(for: shop, inOrder) }
-            try await books.settled(arrival.sequence.count)
+            try await sql.settled(arrival.sequence.count)
             if arrival.orderAfter >= arrival.sequence.count { try await makeOrder() }
-            return try await books.digest() + books.stateDigests()
+            return try await sql.digest() + sql.stateDigests()
         }
     }
 }

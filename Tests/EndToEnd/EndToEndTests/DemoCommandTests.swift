@@ -11,9 +11,9 @@ extension EndToEndInterfaces {
         @Test func `two accounts on one Apple ID each keep what they paid for, however late it is reported`() async throws {
             let orders = [UUID(), UUID(), UUID()].map(\.uuidString)
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 for (user, no) in zip(["tom", "anna", "ben"], orders) {
-                    try await books.makeOrder(user: user, product: "pro.monthly", no: no)
+                    try await sql.makeOrder(user: user, product: "pro.monthly", no: no)
                 }
                 let authority = installation.folder.appending(path: "ca")
                 let out = installation.folder.appending(path: "life")
@@ -41,18 +41,18 @@ extension EndToEndInterfaces {
                 ]
                 for (count, name) in story.enumerated() {
                     contract = try await post(name).text("originalTransactionId")
-                    try await books.settled(count + 1)
+                    try await sql.settled(count + 1)
                 }
-                let paid = try await books.values(
+                let paid = try await sql.values(
                     "SELECT user_id FROM appstore.orders WHERE original_transaction_id = \(contract) ORDER BY paid_at"
                 )
                 #expect(paid == ["anna", "anna", "ben", "ben"])
-                let entitled = try await books.values("SELECT user_id || ' ' || active FROM appstore.entitlements")
+                let entitled = try await sql.values("SELECT user_id || ' ' || active FROM appstore.entitlements")
                 #expect(entitled == ["ben true"])
 
                 _ = try await post("offer-code-bought")
-                try await books.settled(story.count + 1)
-                #expect(try await books.values("SELECT reason FROM appstore.unmatched") == ["no_user"])
+                try await sql.settled(story.count + 1)
+                #expect(try await sql.values("SELECT reason FROM appstore.unmatched") == ["no_user"])
                 let transaction = try String(contentsOf: out.appending(path: "client-transaction.jws"), encoding: .utf8)
                 let verified = try await Program.run(
                     ["verify", "--root", authority.appending(path: "root.pem").path],

@@ -16,22 +16,22 @@ extension EndToEnd {
             let lives = try (0..<15).flatMap { _ in try shop.bodies(shop.shortLife()) }
             let bodies = purchases + lives + lives
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await ingest.client.post(bodies)
                 let settings = ["APPSTORE_INBOX_BATCH_SIZE": "10"]
                 let workers = [
                     try await installation.startWorker(for: shop, settings), try await installation.startWorker(for: shop, settings),
                 ]
                 try await eventually("the backlog is drained") {
-                    try await books.expectEachEventAccountedFor()
-                    return try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 0
+                    try await sql.expectEachEventAccountedFor()
+                    return try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 0
                 }
-                let events = try await books.settled(bodies.count)
+                let events = try await sql.settled(bodies.count)
                 let counts = Dictionary(grouping: events, by: \.outcome).mapValues(\.count)
                 #expect(counts["duplicate"] == lives.count)
                 #expect(Set(counts.keys).isSubset(of: ["applied", "superseded", "duplicate"]), "\(counts)")
                 #expect(events.allSatisfy { $0.attempts == 1 })
-                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.effects") == purchases.count + lives.count)
+                #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.effects") == purchases.count + lives.count)
                 for worker in workers {
                     #expect(worker.warnings == [])
                     #expect(try await worker.terminate() == .exit(0))
@@ -43,22 +43,22 @@ extension EndToEnd {
             var shop = try Shop()
             let bodies = try shop.bodies(shop.purchases(300))
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await ingest.client.post(bodies)
                 let worker = try await installation.startWorker(
                     for: shop,
                     ["APPSTORE_INBOX_BATCH_SIZE": "1", "APPSTORE_INBOX_CONCURRENCY": "1"]
                 )
                 try await eventually("the worker has begun") {
-                    try await books.value(Int.self, "SELECT count(*) FROM appstore.outcomes") > 0
+                    try await sql.value(Int.self, "SELECT count(*) FROM appstore.outcomes") > 0
                 }
                 #expect(try await worker.terminate() == .exit(0))
                 #expect(worker.warnings == [])
-                try await books.expectEachEventAccountedFor()
-                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") > 0, "the worker was too fast")
+                try await sql.expectEachEventAccountedFor()
+                #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") > 0, "the worker was too fast")
 
                 _ = try await installation.startWorker(for: shop)
-                let events = try await books.settled(bodies.count)
+                let events = try await sql.settled(bodies.count)
                 #expect(events.allSatisfy { $0.outcome == "applied" && $0.attempts == 1 })
             }
         }
@@ -69,13 +69,13 @@ extension EndToEnd {
                 let ingest = try await installation.startIngest()
                 let seen = try await Load(shop: shop, clients: 3, port: ingest.client.port).run {
                     try await eventually("the load has begun") {
-                        try await installation.books.value(Int.self, "SELECT count(*) FROM appstore.inbox") >= 60
+                        try await installation.sql.value(Int.self, "SELECT count(*) FROM appstore.inbox") >= 60
                     }
                     #expect(try await ingest.daemon.terminate() == .exit(0))
                 }
                 #expect(Set(seen.statuses.keys).isSubset(of: [200, 503]), "\(seen.statuses)")
-                let stored = try await installation.books.value(Int.self, "SELECT count(*) FROM appstore.inbox")
-                #expect(try await installation.books.missing(seen.bodies) == 0)
+                let stored = try await installation.sql.value(Int.self, "SELECT count(*) FROM appstore.inbox")
+                #expect(try await installation.sql.missing(seen.bodies) == 0)
                 #expect(stored == seen.bodies.count, "every stored body was answered")
             }
         }
@@ -99,7 +99,7 @@ extension EndToEnd {
                 }
                 #expect(answer.status == 200)
                 #expect(try await daemon.ending(within: .seconds(20)) == .exit(0))
-                #expect(try await installation.books.missing([body]) == 0)
+                #expect(try await installation.sql.missing([body]) == 0)
             }
         }
     }

@@ -26,23 +26,23 @@ extension EndToEnd {
                 if arrival == .afterTheFirst {
                     _ = try await installation.startWorker(for: shop, inOrder)
                     _ = try await ingest.client.post(once)
-                    try await installation.books.settled(once.count)
-                    expected = try await installation.books.digest()
+                    try await installation.sql.settled(once.count)
+                    expected = try await installation.sql.digest()
                     _ = try await ingest.client.post(once + once + resigned)
                 } else {
                     _ = try await ingest.client.post(once + once + once + resigned)
                     _ = try await installation.startWorker(for: shop, inOrder)
                 }
-                let events = try await installation.books.settled(4 * once.count)
+                let events = try await installation.sql.settled(4 * once.count)
 
                 for notification in life {
                     let uuid = notification.notificationUUID.uuidString.lowercased()
                     let outcomes = events.filter { $0.notificationUUID == uuid }.compactMap(\.outcome).sorted()
                     #expect(outcomes == ["applied", "duplicate", "duplicate", "duplicate"], "\(notification.type)")
                 }
-                let books = try await installation.books.digest()
-                if let expected { #expect(difference(expected, books) == []) }
-                let effects = try await installation.books.values("SELECT kind FROM appstore.effects ORDER BY kind")
+                let sql = try await installation.sql.digest()
+                if let expected { #expect(difference(expected, sql) == []) }
+                let effects = try await installation.sql.values("SELECT kind FROM appstore.effects ORDER BY kind")
                 #expect(effects == ["granted", "granted", "refunded", "will_not_renew"])
             }
         }

@@ -20,7 +20,7 @@ extension EndToEndInterfaces {
                 )
                 #expect(try await ingest.client.post(bodies + [bodies[0]]).map(\.status) == [200, 200, 200, 200, 200])
                 #expect(try await ingest.client.post(Array("{}".utf8)).status == 400)
-                try await installation.books.settled(5)
+                try await installation.sql.settled(5)
                 let backend = try await installation.makeBackend(api)
                 for user in ["ann", "bob"] { _ = try await backend.makeOrder(user: user, product: "pro.monthly") }
                 #expect(try await backend.send("GET", "/v1/users/ann/entitlements").status == 200)
@@ -87,7 +87,7 @@ extension EndToEndInterfaces {
             _ admin: HTTPClient,
             _ bodies: [[UInt8]]
         ) async throws {
-            try await installation.books.execute(
+            try await installation.sql.execute(
                 """
                 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                 WHERE datname = current_database() AND usename IN ('appstore_ingest', 'appstore_worker')
@@ -97,7 +97,7 @@ extension EndToEndInterfaces {
             for body in bodies {
                 try await eventually("the notification is stored") { try await ingest.client.post(body).status == 200 }
             }
-            try await installation.books.settled(5 + bodies.count)
+            try await installation.sql.settled(5 + bodies.count)
             for (client, pool) in [(ingest.admin, "ingest"), (admin, "worker"), (admin, "markers")] {
                 let labels = ["pool": pool]
                 try await eventually("connections of \(pool) are lost and opened again") {

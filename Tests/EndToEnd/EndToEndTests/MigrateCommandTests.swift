@@ -11,7 +11,7 @@ extension EndToEndInterfaces {
             let database = try await TestCluster.shared.makeDatabase()
             let first = try await migrate(database)
             #expect((first.ending, first.output) == (.exit(0), "The schema is made, in version 1.\n"))
-            let books = try Books(url: database.url())
+            let sql = try SQLAccess(url: database.url())
             // Events, repairs, partitions that the worker made and closed, one that is about to be dropped, and an operator's settings.
             for statement in [
                 "SELECT appstore.receive(ARRAY['a', 'b', 'c']::bytea[])", "SELECT appstore.discard_event(1, 'junk')",
@@ -21,7 +21,7 @@ extension EndToEndInterfaces {
                 "SELECT appstore.prepare_partitions()", "SELECT appstore.receive(ARRAY['d']::bytea[])",
                 "UPDATE appstore.outcomes SET settled_at = now() - interval '40 days'", "SELECT appstore.drop_aged_partition()",
             ] as [Statement] {
-                try await books.execute(statement)
+                try await sql.execute(statement)
             }
             let objects = """
                 SELECT concat_ws(' ', c.oid, c.xmin, c.relname, c.relacl) FROM pg_class AS c WHERE c.relnamespace = 'appstore'::regnamespace
@@ -35,14 +35,14 @@ extension EndToEndInterfaces {
                 UNION ALL SELECT last_value::text FROM appstore.inbox_event_id
                 ORDER BY 1
                 """
-            let before = try await books.values("\(unsafeRaw: objects)")
+            let before = try await sql.values("\(unsafeRaw: objects)")
             #expect(before.contains { $0.contains("aged_inbox_first") }, "a partition is detached")
             let again = try await migrate(database)
             #expect((again.ending, again.output) == (.exit(0), "The schema is current.\n"))
             let check = try await migrate(database, "--check")
             #expect((check.ending, check.output) == (.exit(0), "The schema is what this program makes.\n"))
-            #expect(try await books.values("\(unsafeRaw: objects)") == before)
-            await books.close()
+            #expect(try await sql.values("\(unsafeRaw: objects)") == before)
+            await sql.close()
         }
 
         @Test func `migrate --check lists the differences and changes nothing`() async throws {
@@ -54,9 +54,9 @@ extension EndToEndInterfaces {
             let same = try await migrate(database, "--check")
             #expect(same.ending == .exit(0))
             #expect(same.output == "The schema is what this program makes.\n")
-            let books = try Books(url: database.url())
-            try await books.execute("DROP INDEX appstore.audit_log_by_event")
-            await books.close()
+            let sql = try SQLAccess(url: database.url())
+            try await sql.execute("DROP INDEX appstore.audit_log_by_event")
+            await sql.close()
             let other = try await migrate(database, "--check")
             #expect(other.ending == .exit(1))
             #expect(other.output == "missing: index appstore.audit_log_by_event\n")

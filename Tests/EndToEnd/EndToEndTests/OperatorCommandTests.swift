@@ -10,7 +10,7 @@ extension EndToEndInterfaces {
     @Suite struct OperatorCommandTests {
         @Test func `trigger posts to a running ingest and status counts the outcome`() async throws {
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 let authority = installation.folder.appending(path: "ca").path
                 let url = "http://127.0.0.1:\(ingest.client.port)\(HTTPClient.notifications)"
                 let root = try await Program.run(["trigger", "--root-only", "--ca", authority], program: BuiltProgram.labPath())
@@ -26,7 +26,7 @@ extension EndToEndInterfaces {
                     )
                     #expect(result.ending == .exit(0), "\(arguments): \(result.errors)")
                 }
-                let events = try await books.settled(4)
+                let events = try await sql.settled(4)
                 #expect(events.compactMap(\.outcome).sorted() == ["applied", "duplicate", "no_effect", "rejected"])
 
                 let viewer = ["APPSTORE_INBOX_DATABASE_URL": installation.database.url(user: "appstore_viewer")]
@@ -58,14 +58,14 @@ extension EndToEndInterfaces {
                 #expect((waiting.number("ready"), waiting.number("waiting")) == ("1", "0"))
                 #expect(waiting.number("oldestUnsettledSeconds") != nil)
                 _ = try await installation.startWorker(for: shop)
-                _ = try await installation.books.settled(1)
+                _ = try await installation.sql.settled(1)
                 let lately = try await Program.run(["status", "--max-silence", "3600"], settings: viewer)
                 #expect(lately.ending == .exit(0), "\(lately.errors)")
 
                 // Two hours later; an invalid notification in between does not count.
-                try await installation.books.execute("UPDATE appstore.outcomes SET received_at = received_at - interval '2 hours'")
+                try await installation.sql.execute("UPDATE appstore.outcomes SET received_at = received_at - interval '2 hours'")
                 _ = try await ingest.client.post([Array(#"{"signedPayload":"YQ.YQ.YQ"}"#.utf8)])
-                _ = try await installation.books.settled(2)
+                _ = try await installation.sql.settled(2)
                 let silent = try await Program.run(["status", "--max-silence", "3600", "--json"], settings: viewer)
                 #expect(silent.ending == .exit(1))
                 #expect(try silent.json().number("lastNotificationSeconds").flatMap(Int.init) ?? 0 >= 7200)

@@ -19,11 +19,11 @@ extension EndToEnd {
             let shop = try Shop()
             let cluster = try await TestCluster.startPrivate()
             try await Installation.lend(on: cluster) { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 let worker = try await installation.startWorker(for: shop)
 
                 let seen = try await Load(shop: shop, clients: 3, port: ingest.client.port).run {
-                    try await grow(books, to: 60)
+                    try await grow(sql, to: 60)
                     switch outage {
                     case .killed: await cluster.kill()
                     case .stopped: await cluster.stop()
@@ -31,14 +31,14 @@ extension EndToEnd {
                     try await expectUnavailable(ingest, shop)
                     try await cluster.launch()
                     try await eventually("ingest has recovered") { try await ingest.admin.get("/readyz").status == 200 }
-                    try await grow(books, to: try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox") + 60)
+                    try await grow(sql, to: try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox") + 60)
                 }
 
                 #expect(worker.isRunning && ingest.daemon.isRunning)
                 #expect(Set(seen.statuses.keys).isSubset(of: [200, 503]), "\(seen.statuses)")
                 #expect(seen.statuses[503, default: 0] > 0)
-                #expect(try await books.missing(seen.bodies) == 0)
-                try await expectEachAppliedOnce(seen.uuids, books)
+                #expect(try await sql.missing(seen.bodies) == 0)
+                try await expectEachAppliedOnce(seen.uuids, sql)
                 #expect(try await worker.terminate() == .exit(0))
                 #expect(try await ingest.daemon.terminate() == .exit(0))
             }
@@ -58,9 +58,9 @@ extension EndToEnd {
             }
         }
 
-        private func grow(_ books: Books, to count: Int) async throws {
+        private func grow(_ sql: SQLAccess, to count: Int) async throws {
             try await eventually("\(count) events are stored") {
-                try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox") >= count
+                try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox") >= count
             }
         }
 
@@ -79,17 +79,17 @@ extension EndToEnd {
         }
 
         /// Each notification answered with 200 is applied by one event; its other events are duplicates.
-        private func expectEachAppliedOnce(_ uuids: Set<String>, _ books: Books) async throws {
+        private func expectEachAppliedOnce(_ uuids: Set<String>, _ sql: SQLAccess) async throws {
             try await eventually("the worker has recovered and drained the inbox") {
-                try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 0
+                try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 0
             }
-            let events = try await books.events()
+            let events = try await sql.events()
             #expect(Set(events.compactMap(\.outcome)).isSubset(of: ["applied", "duplicate"]))
             #expect(events.allSatisfy { $0.attempts == 1 }, "an outage must not count as an attempt")
             let applied = events.filter { $0.outcome == "applied" }.compactMap(\.notificationUUID)
             #expect(Set(applied).count == applied.count, "a notification was applied twice")
             #expect(uuids.subtracting(applied).isEmpty)
-            #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.effects") == applied.count)
+            #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.effects") == applied.count)
         }
     }
 }

@@ -30,7 +30,7 @@ extension EndToEndInterfaces {
                     #expect((answer.status, answer.problem) == (status, problem), "\(String(decoding: body.prefix(80), as: UTF8.self))")
                     #expect(!String(decoding: answer.body, as: UTF8.self).contains(Self.secret), "\(problem)")
                 }
-                #expect(try await installation.books.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 0)
+                #expect(try await installation.sql.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 0)
                 #expect(!ingest.daemon.log.contains(Self.secret))
                 #expect(try await ingest.client.post(Self.padded(to: 262_144)).status == 200, "the largest accepted body")
                 #expect(try await ingest.daemon.terminate() == .exit(0))

@@ -29,13 +29,13 @@ extension EndToEnd {
                 _ = try await installation.startWorker(for: shop)
                 let answers = try await ingest.client.post(forgeries.map(\.body))
                 #expect(answers.allSatisfy { $0.status == 200 }, "only the worker verifies")
-                let events = try await installation.books.settled(forgeries.count)
+                let events = try await installation.sql.settled(forgeries.count)
                 #expect(events.map(\.outcome) == forgeries.map { _ in "rejected" })
                 #expect(events.map(\.reason) == forgeries.map(\.reason))
-                #expect(try await installation.books.areEmpty())
+                #expect(try await installation.sql.areEmpty())
 
                 _ = try await ingest.client.post(shop.body(purchase))
-                let genuine = try await installation.books.settled(forgeries.count + 1).last
+                let genuine = try await installation.sql.settled(forgeries.count + 1).last
                 #expect(genuine?.outcome == "applied", "a forged copy must not suppress the genuine one")
             }
         }
@@ -52,14 +52,14 @@ extension EndToEnd {
                 let ingest = try await installation.startIngest()
                 _ = try await installation.startWorker(for: here, ["APPSTORE_INBOX_ENVIRONMENTS": "Production"])
                 _ = try await ingest.client.post(bodies)
-                let events = try await installation.books.settled(3)
+                let events = try await installation.sql.settled(3)
                 #expect(events.map(\.outcome) == ["rejected", "rejected", "applied"])
                 #expect(events.map(\.reason) == ["wrong_bundle", "wrong_environment", nil])
                 #expect(
                     events.map(\.notificationType) == ["SUBSCRIBED", "SUBSCRIBED", "SUBSCRIBED"],
                     "an operator must see the rejected types"
                 )
-                #expect(try await installation.books.value(Int.self, "SELECT count(*) FROM appstore.transactions") == 1)
+                #expect(try await installation.sql.value(Int.self, "SELECT count(*) FROM appstore.transactions") == 1)
             }
         }
 
@@ -72,7 +72,7 @@ extension EndToEnd {
                 let root = try installation.rootPath(of: sandbox)
                 let worker = try await installation.startWorker(for: production, ["APPSTORE_INBOX_EXTRA_ROOTS": root])
                 _ = try await ingest.client.post(bodies)
-                let events = try await installation.books.settled(2)
+                let events = try await installation.sql.settled(2)
                 #expect(events.map(\.outcome) == ["rejected", "applied"])
                 #expect(events[0].reason == "environment_not_trusted_by_root")
                 #expect(!worker.log.contains("is trusted for Production"))
@@ -92,13 +92,13 @@ extension EndToEnd {
                 let ingest = try await installation.startIngest()
                 let wrong = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_APPS": "com.example.tides:1470168869"])
                 _ = try await ingest.client.post(bodies[0])
-                let rejected = try await installation.books.settled(1)[0]
+                let rejected = try await installation.sql.settled(1)[0]
                 #expect((rejected.outcome, rejected.reason) == ("rejected", "wrong_app_apple_id"))
                 #expect(try await wrong.terminate() == .exit(0))
 
                 _ = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_APPS": "com.example.tides:1470168868"])
                 _ = try await ingest.client.post(bodies[1])
-                #expect(try await installation.books.settled(2)[1].outcome == "applied")
+                #expect(try await installation.sql.settled(2)[1].outcome == "applied")
             }
         }
 

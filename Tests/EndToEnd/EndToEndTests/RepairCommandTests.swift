@@ -12,7 +12,7 @@ extension EndToEndInterfaces {
         /// An installation with that many rejected events in its inbox.
         private func withRejected(_ count: Int, _ body: (Installation, [String: String]) async throws -> Void) async throws {
             try await Installation.lend { installation in
-                try await installation.books.execute(
+                try await installation.sql.execute(
                     """
                     WITH stored AS (
                         INSERT INTO appstore.inbox (source, received_at, body)
@@ -36,7 +36,7 @@ extension EndToEndInterfaces {
                 let discarded = try await Program.run(["discard", "--reason", "no_signed_payload", "--note", "junk"], settings: settings)
                 #expect((discarded.ending, discarded.output) == (.exit(0), "26 events are discarded.\n"))
                 #expect(
-                    try await installation.books.values(
+                    try await installation.sql.values(
                         "SELECT concat_ws(' ', actor, action, cardinality(event_ids), note) FROM appstore.audit_log ORDER BY audit_id"
                     ).suffix(2) == ["appstore_operator requeue 1 look again", "appstore_operator discard 26 junk"]
                 )
@@ -54,7 +54,7 @@ extension EndToEndInterfaces {
                 #expect((first.text("state"), first.number("repaired"), first.number("expected")) == ("running", "1000", "2500"))
                 #expect((last.text("state"), last.number("repaired")) == ("done", "2500"))
                 try await eventually("all have run twice") {
-                    try await installation.books.value(Int.self, "SELECT count(*) FROM appstore.outcomes WHERE run = 2") == 2500
+                    try await installation.sql.value(Int.self, "SELECT count(*) FROM appstore.outcomes WHERE run = 2") == 2500
                 }
             }
         }
@@ -66,7 +66,7 @@ extension EndToEndInterfaces {
                 #expect(done.output.hasPrefix("1500 events will be discarded in steps."), "\(done.output)")
                 #expect(done.output.hasSuffix("1500 events are discarded.\n"), "\(done.output)")
                 #expect(
-                    try await installation.books.values("SELECT cardinality(event_ids)::text FROM appstore.audit_log ORDER BY audit_id")
+                    try await installation.sql.values("SELECT cardinality(event_ids)::text FROM appstore.audit_log ORDER BY audit_id")
                         == [
                             "1000", "500",
                         ]
@@ -80,21 +80,21 @@ extension EndToEndInterfaces {
                 // Without a worker the command waits after its first step.
                 let ended = try await Program.run(["requeue", "--result", "rejected", "--json"], settings: settings) { requeue in
                     try await eventually("the first step is committed") {
-                        try await installation.books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 1000
+                        try await installation.sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 1000
                     }
                     requeue.signal(SIGINT)
                 }
                 #expect(ended.ending != .exit(0))
                 _ = try await installation.startWorker(for: shop)
-                try await installation.books.awaitRun(2, of: 1000)
+                try await installation.sql.awaitRun(2, of: 1000)
                 let rest = try await Program.run(
                     ["requeue", "--result", "rejected", "--before", "\(Date.now.addingTimeInterval(3600).ISO8601Format())", "--json"],
                     settings: settings
                 )
                 #expect(rest.ending == .exit(0), "\(rest.errors)")
-                try await installation.books.expectEachEventAccountedFor()
+                try await installation.sql.expectEachEventAccountedFor()
                 try await eventually("all have run again") {
-                    try await installation.books.value(Int.self, "SELECT count(*) FROM appstore.outcomes WHERE run >= 2") == 2500
+                    try await installation.sql.value(Int.self, "SELECT count(*) FROM appstore.outcomes WHERE run >= 2") == 2500
                 }
             }
         }

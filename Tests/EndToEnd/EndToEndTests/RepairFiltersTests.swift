@@ -74,7 +74,7 @@ extension EndToEndInterfaces {
                 #expect(last.text("state") == "done")
                 #expect(last.number("repaired") == "\(expected.count)")
                 #expect(
-                    try await installation.books.values("SELECT sum(cardinality(event_ids))::text FROM appstore.audit_log") == [
+                    try await installation.sql.values("SELECT sum(cardinality(event_ids))::text FROM appstore.audit_log") == [
                         "\(expected.count)"
                     ]
                 )
@@ -85,13 +85,13 @@ extension EndToEndInterfaces {
 
         /// The events whose outcome was replaced, in order.
         private func repaired(in installation: Installation) async throws -> [String] {
-            try await installation.books.values("SELECT h.event_id::text FROM appstore.outcome_history AS h ORDER BY h.event_id, h.run")
+            try await installation.sql.values("SELECT h.event_id::text FROM appstore.outcome_history AS h ORDER BY h.event_id, h.run")
         }
 
         /// Lends an installation with that many rejected or failed events.
         private func withEvents(_ count: Int, _ body: (Installation, [String: String]) async throws -> Void) async throws {
             try await Installation.lend { installation in
-                try await installation.books.execute(
+                try await installation.sql.execute(
                     """
                     WITH stored AS (
                         INSERT INTO appstore.inbox (event_id, source, received_at, body)
@@ -112,7 +112,7 @@ extension EndToEndInterfaces {
                     FROM stored
                     """
                 )
-                #expect(try await installation.books.values("SELECT max(event_id)::text FROM appstore.inbox") == ["\(count)"])
+                #expect(try await installation.sql.values("SELECT max(event_id)::text FROM appstore.inbox") == ["\(count)"])
                 try await body(installation, ["APPSTORE_INBOX_DATABASE_URL": installation.database.url(user: "appstore_operator")])
             }
         }

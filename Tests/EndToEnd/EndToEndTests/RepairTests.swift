@@ -13,10 +13,10 @@ extension EndToEnd {
             var shop = try Shop()
             let bodies = try shop.bodies(shop.shortLife())
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 let worker = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_APPS": "com.example.typo"])
                 _ = try await ingest.client.post(bodies)
-                let rejected = try await books.settled(bodies.count)
+                let rejected = try await sql.settled(bodies.count)
                 #expect(rejected.allSatisfy { $0.outcome == "rejected" && $0.reason == "wrong_bundle" })
                 #expect(try await worker.terminate() == .exit(0))
 
@@ -24,25 +24,25 @@ extension EndToEnd {
                 try await installation.asOperator { connection in
                     let one = try await connection.query("SELECT appstore.requeue_event(\(first), 'bundle was mistyped')")
                     #expect(try one[0].decode(0) == 1)
-                    try await books.expectEachEventAccountedFor()
+                    try await sql.expectEachEventAccountedFor()
                     let rest = try await connection.query("SELECT appstore.requeue_events(result => 'rejected', reason => 'wrong_bundle')")
                     #expect(try rest[0].decode(0) == bodies.count - 1)
                 }
-                try await books.expectEachEventAccountedFor()
-                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == bodies.count)
+                try await sql.expectEachEventAccountedFor()
+                #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == bodies.count)
 
                 _ = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_CONCURRENCY": "1"])
-                let events = try await books.settled(bodies.count)
+                let events = try await sql.settled(bodies.count)
                 #expect(events.map(\.outcome) == bodies.map { _ in "applied" })
                 #expect(events.allSatisfy { $0.attempts == 1 }, "attempts are counted for each run")
-                let history = try await books.values(
+                let history = try await sql.values(
                     """
                     SELECT DISTINCT concat_ws(' ', h.run, h.result, h.reason, h.replaced_by, 'then', o.run)
                     FROM appstore.outcome_history AS h JOIN appstore.outcomes AS o USING (event_id)
                     """
                 )
                 #expect(history == ["1 rejected wrong_bundle appstore_operator then 2"])
-                let audit = try await books.values(
+                let audit = try await sql.values(
                     "SELECT concat_ws(' ', actor, action, cardinality(event_ids), note) FROM appstore.audit_log ORDER BY audit_id"
                 )
                 #expect(audit == ["appstore_operator requeue 1 bundle was mistyped", "appstore_operator requeue \(bodies.count - 1)"])
@@ -53,18 +53,18 @@ extension EndToEnd {
             var shop = try Shop()
             let bodies = try shop.bodies(shop.shortLife())
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_CONCURRENCY": "1"])
                 _ = try await ingest.client.post(bodies)
-                try await books.settled(bodies.count)
-                let before = try await books.digest()
+                try await sql.settled(bodies.count)
+                let before = try await sql.digest()
                 try await installation.asOperator { connection in
                     let requeued = try await connection.query("SELECT appstore.requeue_events(result => 'applied')")
                     #expect(try requeued[0].decode(0) == bodies.count)
                 }
-                try await books.awaitRun(2, of: bodies.count)
-                #expect(try await books.outcomes() == bodies.map { _ in "applied" })
-                let after = try await books.digest()
+                try await sql.awaitRun(2, of: bodies.count)
+                #expect(try await sql.outcomes() == bodies.map { _ in "applied" })
+                let after = try await sql.digest()
                 #expect(difference(before, after) == [])
             }
         }
@@ -73,17 +73,17 @@ extension EndToEnd {
             var shop = try Shop()
             let body = try shop.body(shop.purchases(1)[0])
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 let worker = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_APPS": "com.example.other"])
                 _ = try await ingest.client.post(body)
-                let event = try await books.settled(1)[0].eventID
+                let event = try await sql.settled(1)[0].eventID
                 try await installation.asOperator { connection in
                     _ = try await connection.query("SELECT appstore.discard_event(\(event), 'not ours')")
                 }
-                let discarded = try await books.events()[0]
+                let discarded = try await sql.events()[0]
                 #expect((discarded.outcome, discarded.reason) == ("discarded", "not ours"))
-                #expect(try await books.values("SELECT result FROM appstore.outcome_history") == ["rejected"])
-                #expect(try await books.values("SELECT actor || ' ' || action FROM appstore.audit_log") == ["appstore_operator discard"])
+                #expect(try await sql.values("SELECT result FROM appstore.outcome_history") == ["rejected"])
+                #expect(try await sql.values("SELECT actor || ' ' || action FROM appstore.audit_log") == ["appstore_operator discard"])
                 #expect(try await worker.terminate() == .exit(0))
             }
         }
@@ -99,7 +99,7 @@ extension Installation {
     }
 }
 
-extension Books {
+extension SQLAccess {
     /// Waits until that many events are settled in their nth run.
     func awaitRun(_ run: Int32, of count: Int) async throws {
         try await eventually("\(count) events have had run \(run)") {

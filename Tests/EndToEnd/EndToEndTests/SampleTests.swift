@@ -22,12 +22,12 @@ extension EndToEnd {
                 let apps = app ?? Set(samples.map(\.bundleID)).sorted().joined(separator: ",")
                 _ = try await installation.startWorker(["APPSTORE_INBOX_APPS": apps, "APPSTORE_INBOX_ENVIRONMENTS": environments])
                 #expect(try await ingest.client.post(samples.map(\.body)).map(\.status) == samples.map { _ in 200 })
-                for (sample, event) in zip(samples, try await installation.books.settled(samples.count)) {
+                for (sample, event) in zip(samples, try await installation.sql.settled(samples.count)) {
                     let results = reason == nil ? ["applied", "superseded", "no_effect"] : ["rejected"]
                     #expect(results.contains(event.outcome ?? "") && event.reason == reason, "\(sample.file): \(event)")
                     #expect(event.notificationType == sample.notificationType, "a rejected event shows its type, too")
                 }
-                if reason != nil { #expect(try await installation.books.areEmpty()) }
+                if reason != nil { #expect(try await installation.sql.areEmpty()) }
             }
         }
     }

@@ -35,9 +35,9 @@ extension EndToEnd {
                     try await eventually("ready") { try await client.get("/readyz").status == 200 }
                 }
                 #expect(try await ingest.client.post(try shop.body(try shop.purchases(1)[0])).status == 200)
-                let books = try Books(url: database.url())
-                try await expectApplied(books)
-                await books.close()
+                let sql = try SQLAccess(url: database.url())
+                try await expectApplied(sql)
+                await sql.close()
                 #expect(try await worker.terminate() == .exit(0))
                 #expect(try await ingest.daemon.terminate() == .exit(0))
             }
@@ -46,7 +46,7 @@ extension EndToEnd {
         @Test func `a raised schema contract stops a running worker until the contract is supported again`() async throws {
             var shop = try Shop()
             try await Installation.lend { installation in
-                let books = installation.books
+                let sql = installation.sql
                 let adminPort = FreePort.find()
                 let worker = try await installation.startWorker(
                     for: shop,
@@ -55,26 +55,26 @@ extension EndToEnd {
                 let admin = HTTPClient(port: adminPort)
                 try await eventually("ready") { try await admin.get("/readyz").status == 200 }
 
-                try await books.execute("UPDATE appstore.fence SET contract = contract + 1")
+                try await sql.execute("UPDATE appstore.fence SET contract = contract + 1")
                 let body = try shop.body(try shop.purchases(1)[0])
-                try await books.execute("SELECT appstore.receive(\([body]))")
+                try await sql.execute("SELECT appstore.receive(\([body]))")
                 try await eventually("readyz says what to do") {
                     let answer = try await admin.get("/readyz")
                     return answer.status == 503 && String(decoding: answer.body, as: UTF8.self).contains("update the program")
                 }
-                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 1)
+                #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 1)
                 #expect(worker.isRunning)
 
-                try await books.execute("UPDATE appstore.fence SET contract = contract - 1")
-                try await expectApplied(books)
+                try await sql.execute("UPDATE appstore.fence SET contract = contract - 1")
+                try await expectApplied(sql)
                 try await eventually("ready") { try await admin.get("/readyz").status == 200 }
                 #expect(try await worker.terminate() == .exit(0))
             }
         }
 
-        private func expectApplied(_ books: Books) async throws {
+        private func expectApplied(_ sql: SQLAccess) async throws {
             try await eventually("the event is applied") {
-                try await books.value(Int.self, "SELECT count(*) FROM appstore.outcomes WHERE result = 'applied'") == 1
+                try await sql.value(Int.self, "SELECT count(*) FROM appstore.outcomes WHERE result = 'applied'") == 1
             }
         }
     }

@@ -31,13 +31,13 @@ extension EndToEndInterfaces {
 
                 let parameters = Self.columns.map { "OUT \($0.name) \($0.type)" }.joined(separator: ", ")
                 let answers = Self.columns.map { "\($0.answer)::\($0.type)" }.joined(separator: ", ")
-                try await installation.books.execute(
+                try await installation.sql.execute(
                     """
                     CREATE OR REPLACE FUNCTION appstore.inbox_statistics(\(unsafeRaw: parameters)) LANGUAGE sql STABLE
                     AS $$ SELECT \(unsafeRaw: answers) $$
                     """
                 )
-                try await installation.books.execute(
+                try await installation.sql.execute(
                     """
                     INSERT INTO appstore.outbox (kind, call_key, bundle_id, payload, asked_at, run_at, deadline_at)
                     SELECT 'verify_receipt', n::text, 'com.example.tides', '\\x01', now() - n * interval '100 s', now() + interval '1 day',

@@ -19,20 +19,20 @@ extension EndToEnd {
             unknown.type = NotificationTypeV2(rawValue: type)
             unknown.subtype = subtype.map(Subtype.init(rawValue:))
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await installation.startWorker(for: shop)
                 _ = try await ingest.client.post(shop.body(unknown))
-                let event = try await books.settled(1)[0]
+                let event = try await sql.settled(1)[0]
                 #expect((event.outcome, event.reason, event.notificationType) == ("unhandled", "unknown_notification", type))
-                #expect(try await books.values("SELECT transaction_id FROM appstore.transactions") == [unknown.transactionID ?? ""])
-                #expect(try await books.values("SELECT kind FROM appstore.effects") == ["granted"])
+                #expect(try await sql.values("SELECT transaction_id FROM appstore.transactions") == [unknown.transactionID ?? ""])
+                #expect(try await sql.values("SELECT kind FROM appstore.effects") == ["granted"])
 
                 try await installation.asOperator { connection in
                     _ = try await connection.query("SELECT appstore.requeue_events(result => 'unhandled')")
                 }
-                try await books.awaitRun(2, of: 1)
-                #expect(try await books.outcomes() == ["unhandled"])
-                #expect(try await books.values("SELECT kind FROM appstore.effects") == ["granted"])
+                try await sql.awaitRun(2, of: 1)
+                #expect(try await sql.outcomes() == ["unhandled"])
+                #expect(try await sql.values("SELECT kind FROM appstore.effects") == ["granted"])
             }
         }
 
@@ -40,11 +40,11 @@ extension EndToEnd {
             var shop = try Shop()
             let purchase = try shop.purchases(1)[0]
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await installation.startWorker(for: shop)
                 // Five minutes are tolerated: a second too early.
                 _ = try await ingest.client.post(shop.body(Self.postponed(purchase, by: .seconds(301))))
-                let event = try await books.settled(1)[0]
+                let event = try await sql.settled(1)[0]
                 #expect(event.outcome == "applied")
                 #expect(event.attempts > 1)
             }

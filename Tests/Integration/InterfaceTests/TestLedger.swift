@@ -60,7 +60,7 @@ struct TestLedger {
 
     func link(_ contract: String = "1000", to user: String, onDay day: Double) async throws {
         try await run(
-            "SELECT appstore.record_owner_link('Production', \(contract), \(user), \(timestamp(day)), 'operator', 'he showed his receipt')"
+            "SELECT appstore.record_owner_link('Production', \(contract), \(user), \(timestamp(day)), 'operator', 'receipt shown')"
         )
     }
 

@@ -24,7 +24,7 @@ struct TimelineTests {
                     "0 0.1 granted 1000 -: expires=2026-01-31T00:00:00Z, price=9.99 EUR",
                     "0 0.1 order_paid 1000 anna: price=9.99 EUR",
                     "5 5.5 will_not_renew 1000 -: TYPE/SUBTYPE",
-                    "7 7 linked - bert: by=operator, note=he showed his receipt",
+                    "7 7 linked - bert: by=operator, note=receipt shown",
                     "30 - access_ends - bert",
                 ]
             )

@@ -181,8 +181,8 @@ struct ReceiptClaimTests {
             let first = ledger.receipt(receipt([charge], onDay: 0), postedBy: "anna", naming: "1000", onDay: 0.1, eventID: 1)
             try await ledger.post(first)
             let renewal = Facts.Charge("1001", onDay: 30)
-            let thief = ledger.receipt(receipt([charge, renewal], onDay: 30), postedBy: "berta", naming: "1001", onDay: 30.1, eventID: 2)
-            #expect(try await ledger.post(thief) == .conflict)
+            let posted = ledger.receipt(receipt([charge, renewal], onDay: 30), postedBy: "berta", naming: "1001", onDay: 30.1, eventID: 2)
+            #expect(try await ledger.post(posted) == .conflict)
             #expect(try await ledger.contracts() == ["1000 anna 1001 60"])
         }
     }

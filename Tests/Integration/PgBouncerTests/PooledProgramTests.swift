@@ -10,21 +10,21 @@ struct PooledProgramTests {
         var shop = try Shop()
         let bodies = try shop.bodies(shop.purchases(40))
         try await PooledInstallation.lend { pooled in
-            let books = pooled.installation.books
+            let sql = pooled.installation.sql
             try await pooled.withDaemons(for: shop) { ingest in
                 #expect(try await post(bodies, to: ingest.client) == bodies.map { _ in 200 })
-                let events = try await books.settled(bodies.count, within: .seconds(60))
+                let events = try await sql.settled(bodies.count, within: .seconds(60))
                 #expect(events.map(\.outcome) == bodies.map { _ in "applied" })
-                #expect(try await books.values("SELECT DISTINCT run::text FROM appstore.outcomes") == ["1"])
+                #expect(try await sql.values("SELECT DISTINCT run::text FROM appstore.outcomes") == ["1"])
 
                 let first = events[0].eventID
                 let requeued = try await pooled.command(["requeue", "\(first)", "--note", "look again"])
                 #expect((requeued.ending, requeued.output) == (.exit(0), "1 event is requeued.\n"), "\(requeued.errors)")
                 try await eventually("it has run twice", within: .seconds(60)) {
-                    try await books.values("SELECT event_id::text FROM appstore.outcomes WHERE run = 2") == ["\(first)"]
+                    try await sql.values("SELECT event_id::text FROM appstore.outcomes WHERE run = 2") == ["\(first)"]
                 }
-                #expect(try await books.settled(bodies.count).map(\.outcome) == bodies.map { _ in "applied" })
-                let history = try await books.values(
+                #expect(try await sql.settled(bodies.count).map(\.outcome) == bodies.map { _ in "applied" })
+                let history = try await sql.values(
                     "SELECT concat_ws(' ', event_id, run, result, replaced_by) FROM appstore.outcome_history"
                 )
                 #expect(history == ["\(first) 1 applied appstore_operator"])
@@ -110,7 +110,7 @@ private struct PooledInstallation {
 
     /// The server sessions of a role, read without the pooler.
     func sessions(of role: String) async throws -> [ServerSession] {
-        try await installation.books.rows(
+        try await installation.sql.rows(
             """
             SELECT pid, application_name FROM pg_stat_activity
             WHERE datname = current_database() AND usename = \("appstore_\(role)")::text ORDER BY pid

@@ -5,7 +5,7 @@ import Testing
 
 /// Many customers in one real database, through the merge and the commands of workers, shop and operators.
 @Suite(.serialized) struct LedgerPropertyTests {
-    static let lives = Seed.lives("LIVES_BOOKS", usually: 3000)
+    static let lives = Seed.lives("LIVES_POSTGRES", usually: 3000)
 
     /// The histories that share a database, and how they are processed.
     struct Round: Sendable, CustomTestStringConvertible {

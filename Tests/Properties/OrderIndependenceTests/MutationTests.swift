@@ -7,7 +7,7 @@ import Testing
 /// The property tests find each broken rule.
 ///
 /// The rules of ``Mutation/all``, in SQL, are broken here, each in a database of its own. Those in Swift were broken by hand in a private
-/// copy, one at a time; after each a run with `LIVES_PURE=300 LIVES_BOOKS=150` was red, and said first:
+/// copy, one at a time; after each a run with `LIVES_PURE=300 LIVES_POSTGRES=150` was red, and said first:
 ///
 /// 1. `TransactionRegister.join` keeps the fact that arrives last: `transaction …: payload_hash is …, not …; signed_date is …`
 /// 2. `TransactionRegister.join` takes the newest token for the first: `transaction …: first_token is …, not …`

@@ -13,7 +13,7 @@ struct UnknownTypeTests {
         return try trigger.notification()
     }
 
-    @Test(arguments: ["TOMORROW", "TOMORROW/INITIAL_BUY", "DID_RENEW/TOMORROW", "REFUND/TOMORROW", "TEST/INITIAL_BUY", "SUBSCRIBED"])
+    @Test(arguments: ["NEW_TYPE", "NEW_TYPE/INITIAL_BUY", "DID_RENEW/NEW_SUBTYPE", "REFUND/NEW_SUBTYPE", "TEST/INITIAL_BUY", "SUBSCRIBED"])
     func `an unknown or undocumented kind is unhandled, but has its facts`(text: String) throws {
         let facts = try SignedScene.facts(of: notification(text))
         #expect(facts.unhandledReason == "unknown_notification")

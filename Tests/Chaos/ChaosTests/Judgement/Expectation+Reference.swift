@@ -17,7 +17,7 @@ extension Expectation {
             var expectation = Expectation()
             while let lines = try await group.next() {
                 expectation.effects += lines.filter(isEffect)
-                expectation.books += lines.filter { !isEffect($0) }
+                expectation.ledger += lines.filter { !isEffect($0) }
                 if let (segment, origins) = waiting.popFirst() {
                     group.addTask { try Self.lines(of: segment, seed: seed, origins) }
                 }

@@ -37,7 +37,7 @@ extension FinalState {
         state.seen = try await connection.query("SELECT notification_uuid::text FROM appstore.seen_notifications").map { try $0.decode(0) }
         let lines = try await LedgerReader.lines(connection)
         state.effects = lines.filter(Expectation.isEffect)
-        state.books = lines.filter { !Expectation.isEffect($0) }
+        state.ledger = lines.filter { !Expectation.isEffect($0) }
         await connection.close()
         return state
     }

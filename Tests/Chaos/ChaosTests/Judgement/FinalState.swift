@@ -34,7 +34,7 @@ struct FinalState {
     /// The rows of `effects`: environment, kind and key.
     var effects: [String] = []
     /// The rows of all other ledger tables, as lines of the reference model.
-    var books: [String] = []
+    var ledger: [String] = []
     /// The notificationUUIDs of `seen_notifications`.
     var seen: [String] = []
 }
@@ -59,5 +59,5 @@ extension FinalState.Attempt {
 /// The ledger that follows from the bodies in the inbox.
 struct Expectation {
     var effects: [String] = []
-    var books: [String] = []
+    var ledger: [String] = []
 }

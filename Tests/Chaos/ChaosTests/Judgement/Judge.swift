@@ -109,6 +109,6 @@ struct Judge {
         violations += found.filter { $0.value > 1 }.keys.sorted().map { .effectTwice($0) }
         violations += expected.subtracting(found.keys).sorted().map { .effectMissing($0) }
         violations += Set(found.keys).subtracting(expected).sorted().map { .unexpectedEffect($0) }
-        return violations + LedgerDifference.between(expected: expectation.books, found: state.books).map { .ledger($0) }
+        return violations + LedgerDifference.between(expected: expectation.ledger, found: state.ledger).map { .ledger($0) }
     }
 }

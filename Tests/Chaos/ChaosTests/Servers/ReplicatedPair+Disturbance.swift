@@ -7,7 +7,7 @@ import TemporaryPostgres
 extension ReplicatedPair {
     /// Terminates the sessions of all daemons; returns how many there were.
     func terminateSessions() async throws -> Int {
-        try await books.value(
+        try await sql.value(
             Int.self,
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename IN (\(ChaosInstallation.ingestRole), \(ChaosInstallation.workerRole))"
         )
@@ -38,7 +38,7 @@ extension ReplicatedPair {
         var cancelled = 0
         let deadline = Deadline(within: .milliseconds(1500))
         while !deadline.hasPassed {
-            cancelled += try await books.value(
+            cancelled += try await sql.value(
                 Int.self,
                 "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
             )

@@ -12,7 +12,7 @@ final class ReplicatedPair: Sendable {
     private let clusters: [Cluster]
     private let primaryIndex = Mutex(0)
     /// A superuser's connections to the current primary, bypassing the proxies.
-    let books: Books
+    let sql: SQLAccess
 
     /// `fsync` is off: after a kill the kernel still has what the process wrote. `full_page_writes` stays on: a kill may come between the
     /// two
@@ -30,7 +30,7 @@ final class ReplicatedPair: Sendable {
 
     private init(_ clusters: [Cluster]) throws {
         self.clusters = clusters
-        books = try Books(url: Self.url(of: clusters, user: "postgres", hosts: clusters.map(\.folder.path), ports: clusters.map(\.port)))
+        sql = try SQLAccess(url: Self.url(of: clusters, user: "postgres", hosts: clusters.map(\.folder.path), ports: clusters.map(\.port)))
     }
 
     /// Starts both, with an empty database `postgres`.
@@ -110,7 +110,7 @@ final class ReplicatedPair: Sendable {
     }
 
     func end() async {
-        await books.close()
+        await sql.close()
         for cluster in clusters { await cluster.remove() }
     }
 

@@ -118,7 +118,7 @@ extension EndToEndInterfaces {
                 let backend = try await installation.makeBackend(api)
                 async let answer = backend.submit(Array(Self.jws.utf8), user: "ann", wait: 10)
                 try await eventually("the transaction is stored") {
-                    try await installation.books.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 1
+                    try await installation.sql.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 1
                 }
                 let start = ContinuousClock.now
                 #expect(try await ingest.daemon.terminate() == .exit(0))

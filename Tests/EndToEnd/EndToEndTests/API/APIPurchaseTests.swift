@@ -41,7 +41,7 @@ extension EndToEndInterfaces {
 
                 if !clientComesFirst {
                     #expect(try await ingest.client.post(shop.body(notification)).status == 200)
-                    try await installation.books.settled(1)
+                    try await installation.sql.settled(1)
                 }
                 let answer = try await backend.submit(jws, user: "ann")
                 #expect(answer.status == 200)
@@ -51,14 +51,14 @@ extension EndToEndInterfaces {
                 #expect(document.text("transactionId") == charge.transactionID)
                 #expect(String(decoding: answer.body, as: UTF8.self).contains(#""product":"\#(shop.plan.id)""#))
                 if clientComesFirst { #expect(try await ingest.client.post(shop.body(notification)).status == 200) }
-                try await installation.books.settled(2)
+                try await installation.sql.settled(2)
 
                 #expect(try await backend.usable(by: "ann") == [shop.plan.id])
-                let order = try await installation.books.values(
+                let order = try await installation.sql.values(
                     "SELECT status || ' ' || transaction_id FROM appstore.orders WHERE order_no = \(no)"
                 )
                 #expect(order == ["paid \(charge.transactionID)"])
-                let granted = try await installation.books.values("SELECT subject FROM appstore.effects WHERE kind = 'granted'")
+                let granted = try await installation.sql.values("SELECT subject FROM appstore.effects WHERE kind = 'granted'")
                 #expect(granted.count == 1)
                 let contract = try await backend.send("GET", "/v1/subscriptions/\(charge.originalTransactionID)")
                 #expect(try contract.document().text("user") == "ann")
@@ -77,12 +77,12 @@ extension EndToEndInterfaces {
                 let backend = try await installation.makeBackend(api)
                 let no = try await backend.makeOrder(user: "ann-the-owner", product: shop.plan.id)
                 let (_, charge) = try purchase(in: &shop, token: no)
-                let thief = try await backend.submit(clientJWS(shop, charge), user: "bob")
-                #expect((thief.status, thief.problem) == (409, "owner-conflict"))
-                #expect(!String(decoding: thief.body, as: UTF8.self).contains("ann"))
+                let conflict = try await backend.submit(clientJWS(shop, charge), user: "bob")
+                #expect((conflict.status, conflict.problem) == (409, "owner-conflict"))
+                #expect(!String(decoding: conflict.body, as: UTF8.self).contains("ann"))
                 #expect(try await backend.usable(by: "bob") == [])
                 #expect(try await backend.usable(by: "ann-the-owner") == [shop.plan.id], "the purchase itself is genuine")
-                let event = try await installation.books.settled(1)[0]
+                let event = try await installation.sql.settled(1)[0]
                 let seen = try await backend.send("GET", "/v1/events/\(event.eventID)")
                 #expect(try seen.document().text("reason") == "owner_conflict")
                 #expect(!String(decoding: seen.body, as: UTF8.self).contains("ann"))
@@ -111,7 +111,7 @@ extension EndToEndInterfaces {
 
         @Test func `a transaction that is forged, of another app or of another environment is rejected without effect`() async throws {
             var shop = try Shop()
-            var stranger = try Shop(authority: Shop.untrustedAuthority())
+            var untrusted = try Shop(authority: Shop.untrustedAuthority())
             var sandbox = try Shop(environment: .sandbox)
             try await Installation.lend { installation in
                 let (_, api) = try await installation.startIngestWithAPI()
@@ -119,7 +119,7 @@ extension EndToEndInterfaces {
                 let backend = try await installation.makeBackend(api)
                 let otherApp = try await installation.makeBackend(api, ["--app", "com.example.dunes"])
                 let genuine = try clientJWS(shop, purchase(in: &shop).charge)
-                let forged = try clientJWS(stranger, purchase(in: &stranger).charge)
+                let forged = try clientJWS(untrusted, purchase(in: &untrusted).charge)
                 let sandboxed = try clientJWS(sandbox, purchase(in: &sandbox).charge)
                 for (sender, jws, reason) in [
                     (backend, forged, "untrusted_root"), (otherApp, genuine, "wrong_bundle"), (backend, sandboxed, "wrong_environment"),
@@ -128,7 +128,7 @@ extension EndToEndInterfaces {
                     #expect((answer.status, answer.problem) == (422, "transaction-rejected"))
                     #expect(try answer.document().text("reason") == reason)
                 }
-                #expect(try await installation.books.areEmpty())
+                #expect(try await installation.sql.areEmpty())
             }
         }
     }

@@ -15,13 +15,13 @@ extension EndToEnd {
             let purchase = try shop.purchases(1)[0]
             let body = try shop.body(purchase)
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await installation.startWorker(for: shop)
                 _ = try await ingest.client.post(body)
-                let first = try await books.settled(1)[0].eventID
+                let first = try await sql.settled(1)[0].eventID
                 _ = try await ingest.client.post(body)
-                let second = try await books.settled(2)[1].eventID
-                let before = try await books.digest()
+                let second = try await sql.settled(2)[1].eventID
+                let before = try await sql.digest()
 
                 let explained = try await installation.explain(second, for: shop)
                 #expect(explained.json.text("result") == "duplicate")
@@ -35,7 +35,7 @@ extension EndToEnd {
                 for line in ["SUBSCRIBED/INITIAL_BUY", "came in event \(first) first", "granted", "the register holds this fact"] {
                     #expect(explained.text.contains(line), "\(line) is not in:\n\(explained.text)")
                 }
-                let after = try await books.digest()
+                let after = try await sql.digest()
                 #expect(difference(before, after) == [])
             }
         }
@@ -47,10 +47,10 @@ extension EndToEnd {
                 try shop.signer.forge(purchase, $0).body
             }
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await installation.startWorker(for: shop)
                 _ = try await ingest.client.post(forgeries)
-                let events = try await books.settled(3)
+                let events = try await sql.settled(3)
                 #expect(events.allSatisfy { $0.outcome == "rejected" })
                 var explained: [Explained] = []
                 for event in events { explained.append(try await installation.explain(event.eventID, for: shop)) }
@@ -76,13 +76,13 @@ extension EndToEnd {
             let life = try shop.shortLife()
             let bodies = try shop.bodies(life)
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await installation.startWorker(for: shop)
                 for (count, body) in [bodies[0], bodies[3], bodies[1]].enumerated() {
                     _ = try await ingest.client.post(body)
-                    try await books.settled(count + 1)
+                    try await sql.settled(count + 1)
                 }
-                let events = try await books.events()
+                let events = try await sql.events()
                 let explained = try await installation.explain(events[2].eventID, for: shop)
                 #expect(explained.json.text("result") == "superseded")
                 #expect(explained.charge?.text("standing") == "superseded")
@@ -101,9 +101,9 @@ extension EndToEnd {
             let now = Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
             let early = purchases[1].resigned(at: now.advanced(by: .seconds(600)))
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await ingest.client.post(shop.body(purchases[0]))
-                let ready = try await installation.explain(books.events()[0].eventID, for: shop)
+                let ready = try await installation.explain(sql.events()[0].eventID, for: shop)
                 #expect(ready.json.text("state") == "ready")
                 #expect(ready.charge?.text("standing") == "not_merged")
                 #expect(ready.effects == ["granted none"])
@@ -112,7 +112,7 @@ extension EndToEnd {
                 _ = try await installation.startWorker(for: shop)
                 _ = try await ingest.client.post(shop.body(early))
                 let event = try await eventually("the event was tried") {
-                    try await books.events().first { $0.attempts > 0 && $0.outcome == nil }
+                    try await sql.events().first { $0.attempts > 0 && $0.outcome == nil }
                 }
                 let waiting = try await installation.explain(event.eventID, for: shop)
                 #expect(waiting.json.text("state") == "waiting")
@@ -128,10 +128,10 @@ extension EndToEnd {
             var shop = try Shop()
             let body = try shop.body(shop.purchases(1)[0])
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 let mistaken = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_APPS": "com.example.typo"])
                 _ = try await ingest.client.post(body)
-                let event = try await books.settled(1)[0].eventID
+                let event = try await sql.settled(1)[0].eventID
                 #expect(try await mistaken.terminate() == .exit(0))
                 let rejected = try await installation.explain(event, for: shop)
                 #expect(rejected.runs == ["rejected wrong_bundle"])
@@ -142,7 +142,7 @@ extension EndToEnd {
                     _ = try await connection.query("SELECT appstore.requeue_event(\(event), 'bundle was mistyped')")
                 }
                 _ = try await installation.startWorker(for: shop)
-                try await books.awaitRun(2, of: 1)
+                try await sql.awaitRun(2, of: 1)
                 let applied = try await installation.explain(event, for: shop)
                 #expect(applied.runs == ["rejected wrong_bundle", "applied"])
                 #expect(applied.json.document("books")?.document("contract")?.text("original_transaction_id") != nil)
@@ -155,14 +155,14 @@ extension EndToEnd {
             var shop = try Shop()
             let purchase = try shop.purchases(1)[0]
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await installation.startWorker(for: shop)
                 _ = try await ingest.client.post(shop.body(purchase))
-                let event = try await books.settled(1)[0].eventID
-                try await books.execute("CREATE TABLE public.dropped AS SELECT * FROM appstore.inbox")
-                try await books.execute("DELETE FROM appstore.inbox")
+                let event = try await sql.settled(1)[0].eventID
+                try await sql.execute("CREATE TABLE public.dropped AS SELECT * FROM appstore.inbox")
+                try await sql.execute("DELETE FROM appstore.inbox")
                 let explained = try await installation.explain(event, for: shop)
-                try await books.execute("INSERT INTO appstore.inbox SELECT * FROM public.dropped")
+                try await sql.execute("INSERT INTO appstore.inbox SELECT * FROM public.dropped")
 
                 #expect(explained.json.object["bytes"] == .null && explained.json.documents("payloads").isEmpty)
                 #expect(explained.json.document("meaning")?.text("subtype") == "INITIAL_BUY")

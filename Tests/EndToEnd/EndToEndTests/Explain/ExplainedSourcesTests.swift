@@ -15,10 +15,10 @@ extension EndToEnd {
             unknown.type = NotificationTypeV2(rawValue: "GIFT_WRAPPED")
             unknown.subtype = nil
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await installation.startWorker(for: shop)
                 _ = try await ingest.client.post(shop.body(unknown))
-                let event = try await books.settled(1)[0].eventID
+                let event = try await sql.settled(1)[0].eventID
                 let explained = try await installation.explain(event, for: shop)
                 #expect((explained.json.text("result"), explained.json.text("reason")) == ("unhandled", "unknown_notification"))
                 #expect(explained.json.document("meaning")?.flag("isKnown") == false)
@@ -40,8 +40,8 @@ extension EndToEnd {
                 "signedTransaction": .string(jws), "user": .string(user), "environment": .string(environment), "bundleIds": .null,
             ]
             try await Installation.lend { installation in
-                let books = installation.books
-                try await books.execute(
+                let sql = installation.sql
+                try await sql.execute(
                     """
                     WITH stored AS (
                         INSERT INTO appstore.inbox (source, received_at, body)
@@ -51,7 +51,7 @@ extension EndToEnd {
                     """
                 )
                 _ = try await installation.startWorker(for: shop)
-                let event = try await books.settled(1)[0].eventID
+                let event = try await sql.settled(1)[0].eventID
                 let explained = try await installation.explain(event, for: shop)
                 #expect(explained.json.text("source") == "client_transaction")
                 #expect(explained.json.text("result") == (failure == nil ? "applied" : "rejected"))

@@ -40,15 +40,15 @@ extension EndToEnd {
                     #expect(answer.problem == post.problem)
                     written += "\(answer.fields) \(String(decoding: answer.body, as: UTF8.self))"
                 }
-                let events = try await installation.books.settled(3)
+                let events = try await installation.sql.settled(3)
                 // Two are copies of one notification; their order within a batch varies.
                 #expect(events.map { $0.outcome ?? "" }.sorted() == ["applied", "applied", "duplicate"])
-                #expect(try await installation.books.values("SELECT kind FROM appstore.effects") == ["granted"])
+                #expect(try await installation.sql.values("SELECT kind FROM appstore.effects") == ["granted"])
                 for client in [ingest.admin, admin] {
                     written += String(decoding: try await client.get("/metrics").body, as: UTF8.self)
                 }
                 written += ingest.daemon.log + worker.log
-                let rows = try await installation.books.everything()
+                let rows = try await installation.sql.everything()
                 #expect(rows.contains { $0.contains(hexadecimal("unified_receipt")) })
                 for word in [secret, wrong] {
                     #expect(!written.contains(word))
@@ -68,7 +68,7 @@ extension EndToEnd {
     }
 }
 
-extension Books {
+extension SQLAccess {
     /// Every row of every table, as text.
     func everything() async throws -> [String] {
         let tables = try await values("SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'appstore'")

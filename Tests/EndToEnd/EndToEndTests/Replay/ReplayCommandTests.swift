@@ -14,7 +14,7 @@ extension EndToEndInterfaces {
             var shop = try Shop()
             let bodies = try shop.bodies(shop.shortLife())
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await installation.startWorker(for: shop)
                 let lines = bodies.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")
                 let first = try await Program.run(["replay", "--from", "-", "--to", ingest.url], input: Array(lines.utf8))
@@ -24,10 +24,10 @@ extension EndToEndInterfaces {
                         "4 bodies: 4 answered with 200", "standard input line 1: 200",
                     ]
                 )
-                try await books.settled(4)
-                #expect(try await books.missing(bodies) == 0)
+                try await sql.settled(4)
+                #expect(try await sql.missing(bodies) == 0)
 
-                let before = try await books.digest()
+                let before = try await sql.digest()
                 let again = try await Program.run(
                     ["replay", "--from", "-", "--json"],
                     settings: ["APPSTORE_INBOX_LISTEN": "0.0.0.0:\(ingest.client.port)"],
@@ -38,9 +38,9 @@ extension EndToEndInterfaces {
                 #expect(reports.compactMap { $0.number("line") }.sorted() == ["1", "2", "3", "4"])
                 #expect(reports.dropLast().allSatisfy { $0.text("result") == "taken" && $0.number("status") == "200" })
                 #expect(reports.last?.document("summary")?.document("counts")?.number("taken") == "4")
-                let events = try await books.settled(8)
+                let events = try await sql.settled(8)
                 #expect(events.suffix(4).allSatisfy { $0.outcome == "duplicate" })
-                let after = try await books.digest()
+                let after = try await sql.digest()
                 #expect(difference(before, after) == [])
             }
         }
@@ -49,17 +49,17 @@ extension EndToEndInterfaces {
             var shop = try Shop()
             let bodies = try shop.bodies(shop.purchases(3))
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await ingest.client.post(bodies)
-                let events = try await books.events().map(\.eventID)
+                let events = try await sql.events().map(\.eventID)
                 let settings = try installation.workerSettings(for: shop)
                 let range = ["replay", "--event", "\(events[0])-\(events[2] + 1000)", "--to", ingest.url]
                 let taken = try await Program.run(range, settings: settings)
                 #expect(taken.ending == .exit(0), "\(taken.errors)")
-                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 6)
-                #expect(try await books.value(Int.self, "SELECT count(DISTINCT body) FROM appstore.inbox") == 3)
+                #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 6)
+                #expect(try await sql.value(Int.self, "SELECT count(DISTINCT body) FROM appstore.inbox") == 3)
 
-                try await books.execute(
+                try await sql.execute(
                     """
                     WITH stored AS (
                         INSERT INTO appstore.inbox (source, received_at, body)
@@ -68,7 +68,7 @@ extension EndToEndInterfaces {
                     SELECT event_id, received_at, octet_length(body) FROM stored
                     """
                 )
-                let client = try await books.value(Int64.self, "SELECT max(event_id) FROM appstore.inbox")
+                let client = try await sql.value(Int64.self, "SELECT max(event_id) FROM appstore.inbox")
                 let mixed = [
                     "--event", "\(events[0])", "--event", "\(client)", "--event", "\(client + 1)", "--event", "\(client + 2)-\(client + 9)",
                 ]
@@ -81,7 +81,7 @@ extension EndToEndInterfaces {
                 ] {
                     #expect(refused.output.contains(line), "\(line) is not in:\n\(refused.output)")
                 }
-                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 8)
+                #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 8)
             }
         }
 
@@ -103,7 +103,7 @@ extension EndToEndInterfaces {
 
                         """
                 )
-                #expect(try await installation.books.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 0)
+                #expect(try await installation.sql.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 0)
                 let fine = try await Program.run(["replay", "--from", file.path, "--to", ingest.url, "--dry-run", "--start-line", "4"])
                 #expect(fine.ending == .exit(0))
             }
@@ -113,13 +113,13 @@ extension EndToEndInterfaces {
             var shop = try Shop()
             let bodies = try shop.bodies(shop.purchases(200))
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 let file = installation.folder.appending(path: "bodies.ndjson")
                 try Data(bodies.joined(separator: [UInt8(ascii: "\n")])).write(to: file)
                 let arguments = ["replay", "--from", file.path, "--parallel", "4"]
                 let url = ingest.url
                 async let interrupted = Program.run(arguments + ["--to", url, "--give-up-after", "1", "--json"])
-                try await eventually("some are stored") { try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox") >= 20 }
+                try await eventually("some are stored") { try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox") >= 20 }
                 try await ingest.daemon.kill()
                 let stopped = try await interrupted
                 #expect(stopped.ending == .exit(1))
@@ -131,7 +131,7 @@ extension EndToEndInterfaces {
                 let restarted = try await installation.startIngest()
                 let rest = try await Program.run(arguments + ["--to", restarted.url, "--start-line", line])
                 #expect(rest.ending == .exit(0), "\(rest.output.suffix(200))")
-                #expect(try await books.missing(bodies) == 0)
+                #expect(try await sql.missing(bodies) == 0)
             }
         }
 
@@ -142,7 +142,7 @@ extension EndToEndInterfaces {
             let secret = "right-\(UUID().uuidString)"
             let settings = ["APPSTORE_INBOX_SHARED_SECRETS": "\(legacy.shop.app.bundleID)=\(secret)"]
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest(settings))
+                let (sql, ingest) = (installation.sql, try await installation.startIngest(settings))
                 let bodies = [
                     JSONSerializer.serialize(try legacy.notification(.initialBuy, of: life, password: secret)),
                     try legacy.shop.body(purchase),
@@ -156,10 +156,10 @@ extension EndToEndInterfaces {
                 }
                 #expect(!(posted.output + posted.errors).contains(secret))
                 #expect(
-                    try await books.values("SELECT source FROM appstore.inbox ORDER BY event_id") == ["notification_v1", "notification_v2"]
+                    try await sql.values("SELECT source FROM appstore.inbox ORDER BY event_id") == ["notification_v1", "notification_v2"]
                 )
 
-                let event = try await books.value(Int64.self, "SELECT min(event_id) FROM appstore.inbox")
+                let event = try await sql.value(Int64.self, "SELECT min(event_id) FROM appstore.inbox")
                 let again = try await Program.run(
                     ["replay", "--event", "\(event)", "--to", ingest.url],
                     settings: try installation.workerSettings(for: legacy.shop)
@@ -168,7 +168,7 @@ extension EndToEndInterfaces {
                 let reason =
                     "not posted: is a notification_v1, which cannot be posted again: use SELECT appstore.requeue_event(\(event))"
                 #expect(again.output.contains("event \(event): \(reason)"), "\(again.output)\(again.errors)")
-                #expect(try await books.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 2)
+                #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox") == 2)
             }
         }
 
@@ -189,14 +189,14 @@ extension EndToEndInterfaces {
                 let file = installation.folder.appending(path: "bodies.ndjson")
                 try Data(bodies.joined(separator: [UInt8(ascii: "\n")])).write(to: file)
                 // As during an outage of the database: ingest answers 503.
-                try await installation.books.execute("REVOKE EXECUTE ON FUNCTION appstore.receive(bytea[], text) FROM appstore_ingest")
+                try await installation.sql.execute("REVOKE EXECUTE ON FUNCTION appstore.receive(bytea[], text) FROM appstore_ingest")
                 async let replayed = Program.run(["replay", "--from", file.path, "--to", ingest.url, "--json"])
                 try await eventually("ingest has refused some") { ingest.daemon.log.contains("permission denied") }
-                try await installation.books.execute("GRANT EXECUTE ON FUNCTION appstore.receive(bytea[], text) TO appstore_ingest")
+                try await installation.sql.execute("GRANT EXECUTE ON FUNCTION appstore.receive(bytea[], text) TO appstore_ingest")
                 let result = try await replayed
                 #expect(result.ending == .exit(0), "\(result.output)")
                 #expect(result.output.contains(#""attempts":2"#), "\(result.output)")
-                #expect(try await installation.books.missing(bodies) == 0)
+                #expect(try await installation.sql.missing(bodies) == 0)
             }
         }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// A database with the program's schema, and the daemons of one test.
 package final class Installation: Sendable {
     package let database: TestDatabase
-    package let books: Books
+    package let sql: SQLAccess
     /// Logs and root certificates.
     package let folder: URL
     private let daemons = Mutex<[Daemon]>([])
@@ -16,7 +16,7 @@ package final class Installation: Sendable {
     private init(database: TestDatabase, folder: URL) throws {
         self.database = database
         self.folder = folder
-        books = try Books(url: database.url())
+        sql = try SQLAccess(url: database.url())
     }
 
     /// Lends an installation whose schema the built program has made. Afterwards it checks that each event is accounted for, and kills
@@ -38,7 +38,7 @@ package final class Installation: Sendable {
         let installation = try Installation(database: database, folder: folder)
         do {
             try await body(installation)
-            try await installation.books.expectEachEventAccountedFor()
+            try await installation.sql.expectEachEventAccountedFor()
         } catch {
             await installation.end()
             throw error
@@ -89,7 +89,7 @@ package final class Installation: Sendable {
 
     private func end() async {
         for daemon in daemons.withLock({ $0 }) { daemon.signal(SIGKILL) }
-        await books.close()
+        await sql.close()
     }
 }
 

@@ -70,9 +70,9 @@ package struct HistoryGenerator {
             try addEvents(of: &tester, upTo: 6)
         }
         if oneIn(5) {
-            var stranger = customer(main.app.environment)
-            stranger.reusableTokens = tokens
-            try addEvents(of: &stranger, upTo: 6)
+            var other = customer(main.app.environment)
+            other.reusableTokens = tokens
+            try addEvents(of: &other, upTo: 6)
         }
         if oneIn(5) { addAppNotification() }
         addCommands()
@@ -122,7 +122,7 @@ package struct HistoryGenerator {
             }
             notification.shape = shape
             // An unknown type, as a future version of the API may send.
-            if oneIn(50) { (notification.type, notification.subtype) = (NotificationTypeV2(rawValue: "TOMORROW"), nil) }
+            if oneIn(50) { (notification.type, notification.subtype) = (NotificationTypeV2(rawValue: "NEW_TYPE"), nil) }
             if oneIn(40), var state = notification.state, state.status != nil {
                 state.status = oneIn(2) ? nil : Status(rawValue: 9)
                 notification.content = .data(state)

@@ -209,7 +209,7 @@ extension HistoryGenerator {
             case (.consumptionRequest, _): .consumptionRequest
             default: nil
             }
-        if oneIn(30) { return NotificationTypeV1(rawValue: "YESTERDAY") }
+        if oneIn(30) { return NotificationTypeV1(rawValue: "OLD_TYPE") }
         if let counterpart, !oneIn(8) { return counterpart }
         return NotificationTypeV1.documented.randomElement(using: &generator) ?? .didRenew
     }

@@ -1,7 +1,7 @@
 import OpenSSL
 import Postgres
 
-extension Books {
+extension SQLAccess {
     /// The number of these bodies that the inbox does not hold exactly as sent.
     package func missing(_ bodies: [[UInt8]]) async throws -> Int {
         let hashes = bodies.map(Digest.sha256)

@@ -2,7 +2,7 @@ package import Postgres
 import PostgresTesting
 
 /// A superuser's access to an installation's database.
-package struct Books: Sendable {
+package struct SQLAccess: Sendable {
     private let pool: ConnectionPool
     private static let connections = 4
 

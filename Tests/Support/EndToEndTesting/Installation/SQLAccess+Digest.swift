@@ -1,7 +1,7 @@
 import Postgres
 
 /// The ledger without columns that depend on the time or order of arrival: equal for equal sets of events.
-extension Books {
+extension SQLAccess {
     /// One line for each row, ordered by content.
     package func digest() async throws -> [String] {
         try await values(

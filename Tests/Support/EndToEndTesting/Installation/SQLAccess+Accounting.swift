@@ -1,7 +1,7 @@
 import Postgres
 
 /// Invariants of the inbox.
-extension Books {
+extension SQLAccess {
     /// Throws unless each event of the inbox is in exactly one of queue and outcomes. May run beside the daemons.
     package func expectEachEventAccountedFor() async throws {
         let unaccounted = try await unaccountedEvents()
