@@ -5,6 +5,7 @@ import Glibc
 import OpenSSL
 import StoreSimulator
 import StrictJSON
+import PostgresTesting
 import Testing
 
 extension EndToEnd {
@@ -22,7 +23,7 @@ extension EndToEnd {
                 let worker = try await installation.startWorker(["APPSTORE_INBOX_CONFIG": file.path])
                 _ = try await ingest.client.post(here.body(here.purchases(1)[0]))
                 _ = try await ingest.client.post(elsewhere.body(elsewhere.purchases(1)[0]))
-                #expect(try await installation.books.settled(2).map(\.reason) == [nil, "untrusted_root"])
+                #expect(try await installation.sql.settled(2).map(\.reason) == [nil, "untrusted_root"])
 
                 try Data((here.authority.root.pem + elsewhere.authority.root.pem).utf8).write(to: root)
                 try file.write(
@@ -34,7 +35,7 @@ extension EndToEnd {
                 try await worker.hangUp(until: "NOTICE: settings reloaded settings.changed=apps, extra-roots, log-level")
                 try await worker.waits(for: "WARNING: changed settings need a restart settings.restart=concurrency")
                 _ = try await ingest.client.post(elsewhere.body(elsewhere.purchases(1)[0]))
-                #expect(try await installation.books.settled(3).last?.outcome == "applied")
+                #expect(try await installation.sql.settled(3).last?.outcome == "applied")
                 try await worker.waits(for: "DEBUG: batch settled")
                 #expect(try await worker.terminate() == .exit(0))
             }
@@ -55,7 +56,7 @@ extension EndToEnd {
                 try await worker.hangUp(until: "ERROR: settings not reloaded, the old ones stay in force")
                 #expect(worker.log.contains(file.path))
                 _ = try await ingest.client.post(shop.body(shop.purchases(1)[0]))
-                #expect(try await installation.books.settled(1)[0].outcome == "applied")
+                #expect(try await installation.sql.settled(1)[0].outcome == "applied")
                 try file.write("APPSTORE_INBOX_APPS=com.example.tides")
                 try await worker.hangUp(until: "NOTICE: settings reloaded settings.changed=none")
                 #expect(try await worker.terminate() == .exit(0))
@@ -84,7 +85,7 @@ extension EndToEnd {
                 #expect(try await statuses(of: bodies, daemon) == [401, 200])
                 #expect(!daemon.daemon.log.contains("\"new\""))
                 _ = try await legacy.startWorker(in: installation)
-                try await installation.books.settled(3)
+                try await installation.sql.settled(3)
             }
         }
 

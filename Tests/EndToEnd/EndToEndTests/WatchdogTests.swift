@@ -10,7 +10,7 @@ extension EndToEnd {
             let shop = try Shop()
             try await Installation.lend { installation in
                 let worker = try await installation.startWorker(for: shop, ["WATCHDOG_USEC": "1500000"])
-                try await installation.books.withTransaction { transaction in
+                try await installation.sql.withTransaction { transaction in
                     try await transaction.execute("LOCK TABLE appstore.inbox_queue")
                     // Statements of the worker wait for the lock for five seconds.
                     let deadline = Deadline(within: .seconds(4))
