@@ -57,6 +57,7 @@ extension SchemaManifest {
         SchemaFile("functions/ledger/derive_ledger", PackageResources.derive_ledger_sql),
         SchemaFile("functions/ledger/derive_orders", PackageResources.derive_orders_sql),
         SchemaFile("functions/ledger/derive_refund_requests", PackageResources.derive_refund_requests_sql),
+        SchemaFile("functions/ledger/is_newer", PackageResources.is_newer_sql),
         SchemaFile("functions/ledger/lock_ledger", PackageResources.lock_ledger_sql),
         SchemaFile("functions/ledger/order_of", PackageResources.order_of_sql),
         SchemaFile("functions/ledger/periods", PackageResources.periods_sql),
@@ -81,6 +82,7 @@ extension SchemaManifest {
         SchemaFile("functions/schema/admits", PackageResources.admits_sql),
         SchemaFile("functions/schema/schema_fingerprint", PackageResources.schema_fingerprint_sql),
         SchemaFile("functions/shop/api_keys", PackageResources.api_keys_sql),
+        SchemaFile("functions/shop/api_order_reads", PackageResources.api_order_reads_sql),
         SchemaFile("functions/shop/api_orders", PackageResources.api_orders_sql),
         SchemaFile("functions/shop/api_posts", PackageResources.api_posts_sql),
         SchemaFile("functions/shop/api_reads", PackageResources.api_reads_sql),
@@ -94,12 +96,15 @@ extension SchemaManifest {
 
     private static let views = [
         SchemaFile("views/consumption_requests", PackageResources.consumption_requests_sql),
+        SchemaFile("views/effects", PackageResources.effects_sql),
         SchemaFile("views/entitlement_terms", PackageResources.entitlement_terms_sql),
         SchemaFile("views/entitlements", PackageResources.entitlements_sql),
         SchemaFile("views/failed", PackageResources.failed_sql),
         SchemaFile("views/inbox_partitions", PackageResources.inbox_partitions_sql),
         SchemaFile("views/inbox_status", PackageResources.inbox_status_sql),
+        SchemaFile("views/order_status", PackageResources.order_status_sql),
         SchemaFile("views/outbox_status", PackageResources.outbox_status_sql),
+        SchemaFile("views/user_orders", PackageResources.user_orders_sql),
         SchemaFile("views/payments", PackageResources.payments_sql),
         SchemaFile("views/unmatched", PackageResources.unmatched_sql),
     ]

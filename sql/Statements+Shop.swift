@@ -4,6 +4,8 @@ package import Postgres
 extension StatementFile {
     package static let shopReadKey = StatementFile(name: "shop_read_key", bytes: PackageResources.shop_read_key_sql)
     package static let shopCreateOrder = StatementFile(name: "shop_create_order", bytes: PackageResources.shop_create_order_sql)
+    package static let shopReadOrder = StatementFile(name: "shop_read_order", bytes: PackageResources.shop_read_order_sql)
+    package static let shopReadOrders = StatementFile(name: "shop_read_orders", bytes: PackageResources.shop_read_orders_sql)
     package static let shopSubmitTransaction = StatementFile(
         name: "shop_submit_transaction",
         bytes: PackageResources.shop_submit_transaction_sql
@@ -33,7 +35,8 @@ extension StatementFile {
 
     /// All of this file.
     package static let shop = [
-        shopReadKey, shopCreateOrder, shopSubmitTransaction, shopSubmitReceipt, shopReadReceiptCharges, shopReadReceiptQuestion,
-        shopReadEvent, shopReadEntitlements, shopReadSubscription, shopLinkOwner, shopMakeKey, shopListKeys, shopRevokeKey,
+        shopReadKey, shopCreateOrder, shopReadOrder, shopReadOrders, shopSubmitTransaction, shopSubmitReceipt, shopReadReceiptCharges,
+        shopReadReceiptQuestion, shopReadEvent, shopReadEntitlements, shopReadSubscription, shopLinkOwner, shopMakeKey, shopListKeys,
+        shopRevokeKey,
     ]
 }

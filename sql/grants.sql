@@ -30,7 +30,7 @@ GRANT EXECUTE ON FUNCTION appstore.receive TO appstore_ingest;
 -- of contracts through functions only.
 GRANT SELECT ON appstore.inbox, appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.inbox_partitions, appstore.outbox_status,
     appstore.outcome_history, appstore.owner_links, appstore.products, appstore.retention, appstore.audit_log, appstore.orders,
-    appstore.ownership_claims, appstore.effects TO appstore_worker;
+    appstore.ownership_claims, appstore.effect_log, appstore.effects TO appstore_worker;
 GRANT SELECT, UPDATE (run_at, attempts, is_isolated, last_error) ON appstore.inbox_queue TO appstore_worker;
 GRANT SELECT ON appstore.outcomes TO appstore_worker;
 GRANT SELECT, INSERT ON appstore.event_contracts TO appstore_worker;
@@ -53,8 +53,8 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
               recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id, renewal_billing_plan_type,
               renewal_signed_date, renewal_hash)
     ON appstore.contracts TO appstore_worker;
-GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.apply_facts, appstore.derive_refund_requests, appstore.answer_call,
-    appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions, appstore.drop_aged_partition, appstore.expire,
+GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.derive_refund_requests,
+    appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions, appstore.drop_aged_partition, appstore.expire,
     appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics, appstore.outbox_statistics TO appstore_worker;
 
 -- viewer and operator read everything but bodies and the hashes of keys.
@@ -62,31 +62,33 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.seen_notifications, appstore.transactions, appstore.v1_renewals, appstore.refund_requests,
     appstore.consumption_obligations, appstore.client_posts, appstore.orders, appstore.ownership_claims,
     appstore.owner_links, appstore.contracts,
-    appstore.effects, appstore.products, appstore.audit_log, appstore.retention, appstore.maintenance_state,
+    appstore.effect_log, appstore.effects, appstore.products, appstore.audit_log, appstore.retention, appstore.maintenance_state,
     appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.entitlement_terms, appstore.entitlements,
-    appstore.consumption_requests, appstore.payments, appstore.outbox_status, appstore.inbox_partitions TO appstore_viewer, appstore_operator;
-GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, revoked_at, last_used_at) ON appstore.api_keys
+    appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.outbox_status,
+    appstore.inbox_partitions TO appstore_viewer, appstore_operator;
+GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics, appstore.events_not_exactly_once,
     appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link TO appstore_viewer, appstore_operator;
 
 -- operator repairs through functions.
 GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appstore.discard_event, appstore.discard_events,
-    appstore.repair_step, appstore.link_owner, appstore.forget, appstore.consumption_answered, appstore.repeat_call, appstore.make_api_key,
-    appstore.revoke_api_key TO appstore_operator;
+    appstore.repair_step, appstore.link_owner, appstore.unlink_owner, appstore.forget, appstore.consumption_answered, appstore.repeat_call,
+    appstore.make_api_key, appstore.revoke_api_key TO appstore_operator;
 GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
 GRANT INSERT, UPDATE, DELETE ON appstore.products TO appstore_operator;
 GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, partition_events) ON appstore.retention TO appstore_operator;
 
 -- backend: the shop's own backend, by SQL.
-GRANT EXECUTE ON FUNCTION appstore.create_order, appstore.link_owner, appstore.consumption_answered, appstore.entitlements_at
-    TO appstore_backend;
-GRANT SELECT ON appstore.consumption_requests, appstore.payments, appstore.entitlement_terms, appstore.entitlements TO appstore_backend;
+GRANT EXECUTE ON FUNCTION appstore.create_order, appstore.link_owner, appstore.unlink_owner, appstore.consumption_answered,
+    appstore.entitlements_at TO appstore_backend;
+GRANT SELECT ON appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.effects,
+    appstore.entitlement_terms, appstore.entitlements TO appstore_backend;
 
 -- api: the HTTP API for the shop's backend. Each function checks the key in its arguments.
-GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.api_link_owner, appstore.api_submit_transaction,
-    appstore.api_submit_receipt, appstore.api_event, appstore.api_entitlements, appstore.api_subscription, appstore.api_receipt_charges,
-    appstore.api_receipt_question TO appstore_api;
+GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.api_order, appstore.api_user_orders,
+    appstore.api_link_owner, appstore.api_submit_transaction, appstore.api_submit_receipt, appstore.api_event, appstore.api_entitlements,
+    appstore.api_subscription, appstore.api_receipt_charges, appstore.api_receipt_question TO appstore_api;
 
 -- PostgreSQL lets PUBLIC execute a new function. Without IN SCHEMA: a default of one schema can only add to the general one.
 ALTER DEFAULT PRIVILEGES FOR ROLE appstore_owner REVOKE EXECUTE ON ROUTINES FROM PUBLIC;

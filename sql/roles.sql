@@ -28,6 +28,14 @@ BEGIN
                    'appstore_api',
                    current_database());
 
+    -- PUBLIC may make temporary tables, and so the login roles, which need none. In a database with other tables that is theirs to decide.
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+                   WHERE c.relkind IN ('r', 'p', 'f', 'm', 'v') AND n.nspname NOT IN ('appstore', 'pg_catalog', 'information_schema')
+                     AND n.nspname !~ '^pg_(toast|temp)'
+                     AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend AS d WHERE d.objid = c.oid AND d.deptype = 'e')) THEN
+        EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
+    END IF;
+
     -- A role that may create roles and is not a superuser must be a member to act as the owner.
     IF NOT pg_has_role(current_user, 'appstore_owner', 'MEMBER') THEN
         EXECUTE format('GRANT appstore_owner TO %I', current_user);

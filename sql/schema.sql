@@ -45,6 +45,25 @@ CREATE TYPE appstore.entitlement AS (
 
 COMMENT ON TYPE appstore.entitlement IS 'What a user may use at an instant. why is active, grace_period, or how it ended (entitlement_terms.why_ended); will_renew is null while it is unknown; until is infinity for an entitlement that does not end.';
 
+CREATE TYPE appstore.order_state AS (
+	environment appstore.environment,
+	order_no uuid,
+	user_id text COLLATE pg_catalog."C",
+	product_id text COLLATE pg_catalog."C",
+	bundle_id text COLLATE pg_catalog."C",
+	status text COLLATE pg_catalog."C",
+	reason text COLLATE pg_catalog."C",
+	ordered_at timestamp with time zone,
+	paid_at timestamp with time zone,
+	quantity integer,
+	price bigint,
+	currency text COLLATE pg_catalog."C",
+	transaction_id text COLLATE pg_catalog."C",
+	original_transaction_id text COLLATE pg_catalog."C"
+);
+
+COMMENT ON TYPE appstore.order_state IS 'A row of appstore.order_status.';
+
 CREATE TYPE appstore.result AS ENUM (
     'applied',
     'superseded',
@@ -147,11 +166,27 @@ COMMENT ON COLUMN appstore.contracts.auto_renew_status IS '1 renews, 0 does not.
 
 COMMENT ON COLUMN appstore.contracts.renewal_signed_date IS 'Version of the register, with renewal_hash; null while nothing is known.';
 
+COMMENT ON COLUMN appstore.contracts.renewal_hash IS 'Hash of the statement, which breaks ties of renewal_signed_date.';
+
 COMMENT ON COLUMN appstore.contracts.owner_since IS 'effective_at of the claim that makes user_id the owner; null without a claim.';
 
 COMMENT ON COLUMN appstore.contracts.is_contested IS 'The contract has a client post, a V1 register or a later token: a new renewal may change more rows than the contract itself.';
 
 COMMENT ON COLUMN appstore.contracts.status IS 'Status of the register that counts: this one, or that of Notifications V1.';
+
+COMMENT ON COLUMN appstore.contracts.will_renew IS 'Whether the subscription renews; null while it is unknown.';
+
+COMMENT ON COLUMN appstore.contracts.started_at IS 'purchaseDate of its first transaction.';
+
+COMMENT ON COLUMN appstore.contracts.current_transaction_id IS 'The transaction of the current period: that of the latest purchaseDate, then expiresDate, then the greatest id.';
+
+COMMENT ON COLUMN appstore.contracts.current_period_start IS 'purchaseDate of the current transaction.';
+
+COMMENT ON COLUMN appstore.contracts.current_period_end IS 'expiresDate of the current transaction.';
+
+COMMENT ON COLUMN appstore.contracts.revoked_at IS 'revocationDate of the current transaction.';
+
+COMMENT ON COLUMN appstore.contracts.access_until IS 'Until when it gives access; infinity where access does not end; null while only appstore.products or a charge that is missing could say it.';
 
 CREATE TABLE appstore.transactions (
     environment appstore.environment NOT NULL,
@@ -222,19 +257,33 @@ COMMENT ON COLUMN appstore.transactions.price IS 'Thousandths of the currency''s
 
 COMMENT ON COLUMN appstore.transactions.signed_date IS 'Version of the JWS half; payload_hash breaks ties.';
 
+COMMENT ON COLUMN appstore.transactions.payload_hash IS 'SHA-256 of the JWS''s payload.';
+
+COMMENT ON COLUMN appstore.transactions.first_signed_date IS 'The date of the oldest fact of either half.';
+
 COMMENT ON COLUMN appstore.transactions.first_token IS 'The appAccountToken of the oldest fact that had one.';
 
 COMMENT ON COLUMN appstore.transactions.first_token_signed_date IS 'With first_token_hash the version of that fact; null where it is the JWS half itself, as of most transactions.';
 
+COMMENT ON COLUMN appstore.transactions.first_token_hash IS 'See first_token_signed_date.';
+
 COMMENT ON COLUMN appstore.transactions.period_no IS 'UUIDv5 of the paid period (or of the transaction, for products without periods): its order number where no token pays for it.';
+
+COMMENT ON COLUMN appstore.transactions.is_subscription IS 'Whether it is a period of an auto-renewable subscription.';
+
+COMMENT ON COLUMN appstore.transactions.is_purchased IS 'False for what a family member shares.';
 
 COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null for family members.';
 
 COMMENT ON COLUMN appstore.transactions.token_changed IS 'Between a merge and its derivation: the transaction names another order than before, or none any longer, or is no longer a family member''s; left_token is the order that it named before.';
 
+COMMENT ON COLUMN appstore.transactions.left_token IS 'See token_changed.';
+
 COMMENT ON COLUMN appstore.transactions.confers_access IS 'False for consumables; everything else gives access and so has a contract.';
 
-COMMENT ON COLUMN appstore.transactions.receipt_date IS 'Version of the receipt half: receipt_creation_date, or the request_date of verifyReceipt. receipt_hash breaks ties; its first byte is the rank of the form.';
+COMMENT ON COLUMN appstore.transactions.receipt_date IS 'Version of the receipt half: receipt_creation_date, or the request_date of verifyReceipt. receipt_hash breaks ties.';
+
+COMMENT ON COLUMN appstore.transactions.receipt_hash IS 'Hash of what the receipt says of the transaction; its first byte is the rank of the form.';
 
 COMMENT ON COLUMN appstore.transactions.left_contract IS 'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on the order of arrival and is not part of the state.';
 
@@ -267,6 +316,8 @@ COMMENT ON COLUMN appstore.v1_renewals.provenance IS 'v1: only a shared secret a
 COMMENT ON COLUMN appstore.v1_renewals.price_increase_status IS 'price_increase_status, else price_consent_status.';
 
 COMMENT ON COLUMN appstore.v1_renewals.stated_at IS 'auto_renew_status_change_date, else receipt_creation_date; or request_date.';
+
+COMMENT ON COLUMN appstore.v1_renewals.fact_hash IS 'Hash of the statement, which breaks ties of stated_at.';
 
 CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
@@ -450,7 +501,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) IS 'Stores the answer to a call as an event and settles the call; returns the event''s id, or null, without effect, when the lease of that epoch has been lost. source must be the kind of the call.';
 
-CREATE FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text) RETURNS TABLE(result text, order_no uuid, status text)
+CREATE FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text) RETURNS TABLE(result text, placed appstore.order_state)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -460,6 +511,7 @@ DECLARE
     v_bundle text := api_create_order.bundle_id;
     v_no     uuid := coalesce(requested_no, gen_random_uuid());
     v_known  appstore.orders;
+    v_result text := 'same';
 BEGIN
     -- Only Apple decides whether a purchase is made in Sandbox; such a purchase gets a twin of the Production order.
     v_key := appstore.authorize(key_hash, '{orders:create}', '{Production}', array_remove(ARRAY[v_bundle], NULL));
@@ -470,17 +522,18 @@ BEGIN
     SELECT o.* INTO v_known FROM appstore.orders AS o WHERE o.order_no = v_no AND o.environment = 'Production' AND o.ordered_at IS NOT NULL;
     IF v_known.order_no IS NULL THEN
         PERFORM appstore.create_order(api_create_order.user_id, api_create_order.product_id, v_no, v_bundle);
-        RETURN QUERY SELECT 'made', o.order_no, o.status FROM appstore.orders AS o WHERE o.order_no = v_no AND o.environment = 'Production';
+        v_result := 'made';
     ELSIF (v_known.user_id, v_known.product_id, v_known.bundle_id)
           IS DISTINCT FROM (api_create_order.user_id, api_create_order.product_id, v_bundle) THEN
-        RETURN QUERY SELECT 'conflict', v_no, NULL::text;
-    ELSE
-        RETURN QUERY SELECT 'same', v_no, v_known.status;
+        RETURN QUERY SELECT 'conflict', NULL::appstore.order_state;
+        RETURN;
     END IF;
+    RETURN QUERY SELECT v_result, ROW(s.*)::appstore.order_state FROM appstore.order_status AS s
+                 WHERE s.order_no = v_no AND s.environment = 'Production';
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text) IS 'Makes an order as create_order does; without bundle_id it is for the only app of the key. result is made, same when an equal order exists, or conflict when it exists for another user, product or app; then nothing else is returned. Verb orders:create.';
+COMMENT ON FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text) IS 'Makes an order as create_order does; without bundle_id it is for the only app of the key. result is made, same when an equal order exists, or conflict when it exists for another user, product or app; then placed is null. Verb orders:create.';
 
 CREATE FUNCTION appstore.api_entitlements(key_hash bytea, environment appstore.environment, user_id text) RETURNS TABLE(product_id text, entitlement text, active boolean, ends_at timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -544,22 +597,23 @@ CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE(key_id integer, b
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_hour timestamptz := date_trunc('hour', clock_timestamp(), 'UTC');
-    v_key  appstore.api_keys;
+    v_now timestamptz := clock_timestamp();
+    v_key appstore.api_keys;
 BEGIN
-    SELECT k.* INTO v_key FROM appstore.api_keys AS k WHERE k.key_hash = api_key.key_hash AND k.revoked_at IS NULL;
-    IF v_key.key_id IS NOT NULL THEN
-        RETURN QUERY SELECT v_key.key_id, v_key.bundle_ids, v_key.environments::text[], v_key.verbs;
+    SELECT k.* INTO v_key FROM appstore.api_keys AS k WHERE k.key_hash = api_key.key_hash;
+    IF v_key.key_id IS NULL OR NOT appstore.is_alive(v_key) THEN
+        RETURN;
     END IF;
-    IF v_key.key_id IS NOT NULL AND (v_key.last_used_at < v_hour OR v_key.last_used_at IS NULL) THEN
+    RETURN QUERY SELECT v_key.key_id, v_key.bundle_ids, v_key.environments::text[], v_key.verbs;
+    IF v_key.last_used_at < date_trunc('hour', v_now, 'UTC') OR v_key.last_used_at IS NULL THEN
         -- Of several concurrent requests one writes; the others do not wait for it.
-        UPDATE appstore.api_keys AS used SET last_used_at = v_hour
+        UPDATE appstore.api_keys AS used SET last_used_at = v_now
         WHERE used.key_id = (SELECT k.key_id FROM appstore.api_keys AS k WHERE k.key_id = v_key.key_id FOR UPDATE SKIP LOCKED);
     END IF;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_key(key_hash bytea) IS 'Returns the scopes of the key with that hash, and records its use once an hour; no row when there is none or it is revoked. It grants nothing itself: each api_ function checks the key again.';
+COMMENT ON FUNCTION appstore.api_key(key_hash bytea) IS 'Returns the scopes of the key with that hash, and records its use once an hour; no row when there is none, or it is revoked or expired. It grants nothing itself: each api_ function checks the key again.';
 
 CREATE FUNCTION appstore.api_link_owner(key_hash bytea, environment appstore.environment, original_transaction_id text, user_id text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -581,6 +635,25 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.api_link_owner(key_hash bytea, environment appstore.environment, original_transaction_id text, user_id text) IS 'Makes a user the owner of a contract as link_owner does; false when no purchase of it by an app of the key is known. Verb contracts:link.';
+
+CREATE FUNCTION appstore.api_order(key_hash bytea, environment appstore.environment, order_no uuid) RETURNS SETOF appstore.order_state
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{orders:read}', ARRAY[environment]);
+BEGIN
+    RETURN QUERY
+    SELECT s.* FROM appstore.order_status AS s
+    WHERE s.order_no = order_no AND s.environment = environment AND (v_key.bundle_ids IS NULL OR s.bundle_id = ANY (v_key.bundle_ids));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_order(key_hash bytea, environment appstore.environment, order_no uuid) IS 'The order with this number. No row when there is none, or when it is not of an app of the key: an order for any app belongs to keys for any app until it is paid. Verb orders:read.';
 
 CREATE FUNCTION appstore.api_receipt_charges(key_hash bytea, environment appstore.environment, transaction_ids text[], user_id text) RETURNS TABLE(transaction_id text, original_transaction_id text, product_id text, owner text, may_finish boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -697,6 +770,41 @@ $$;
 
 COMMENT ON FUNCTION appstore.api_subscription(key_hash bytea, environment appstore.environment, original_transaction_id text) IS 'A contract of an app of the key, with the register of its renewal that counts: that of JWS or of Notifications V1. Verb subscriptions:read.';
 
+CREATE FUNCTION appstore.api_user_orders(key_hash bytea, environment appstore.environment, user_id text, status text, product_id text, before_at timestamp with time zone, before_no uuid, max_orders integer) RETURNS SETOF appstore.order_state
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{orders:read}', ARRAY[environment]);
+    v_at  timestamptz := coalesce(before_at, 'infinity');
+    v_no  uuid := coalesce(before_no, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+BEGIN
+    RETURN QUERY
+    SELECT page.*
+    FROM (
+        (SELECT s.* FROM appstore.order_status AS s -- 1. the orders of the shop, in the order of their index
+         WHERE s.user_id = user_id AND s.environment = environment AND s.ordered_at IS NOT NULL AND (s.ordered_at, s.order_no) < (v_at, v_no)
+           AND (s.status = status OR status IS NULL) AND (s.product_id = product_id OR product_id IS NULL)
+           AND (s.bundle_id = ANY (v_key.bundle_ids) OR v_key.bundle_ids IS NULL)
+         ORDER BY s.ordered_at DESC, s.order_no DESC LIMIT max_orders)
+        UNION ALL
+        (SELECT u.* FROM appstore.user_orders AS u -- 2. the others, of which a user has few
+         WHERE u.user_id = user_id AND u.environment = environment AND u.ordered_at IS NULL AND (u.paid_at, u.order_no) < (v_at, v_no)
+           AND (u.status = status OR status IS NULL) AND (u.product_id = product_id OR product_id IS NULL)
+           AND (u.bundle_id = ANY (v_key.bundle_ids) OR v_key.bundle_ids IS NULL)
+         ORDER BY u.paid_at DESC, u.order_no DESC LIMIT max_orders)
+    ) AS page
+    ORDER BY coalesce(page.ordered_at, page.paid_at) DESC, page.order_no DESC
+    LIMIT max_orders;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_user_orders(key_hash bytea, environment appstore.environment, user_id text, status text, product_id text, before_at timestamp with time zone, before_no uuid, max_orders integer) IS 'The orders of a user in the apps of the key, newest first by coalesce(ordered_at, paid_at) and order_no, at most max_orders; all statuses and products where these are null. before_at and before_no are the values of the last order of the page before. Verb orders:read.';
+
 CREATE FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -710,10 +818,7 @@ DECLARE
     v_contracts text[];   -- their contracts
     v_new       uuid[];   -- their new effects
 BEGIN
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-        RAISE EXCEPTION 'facts must be applied in READ COMMITTED, not in %', upper(current_setting('transaction_isolation'))
-            USING ERRCODE = 'invalid_transaction_state';
-    END IF;
+    PERFORM appstore.demand_read_committed();
     WITH candidate AS MATERIALIZED (
         -- 1. Charges of known contracts of the same app, without anything that concerns more than the contract.
         SELECT t.*, m.user_id, m.current_transaction_id, m.renewal_status, m.auto_renew_status, m.renewal_signed_date, m.renewal_date,
@@ -819,7 +924,7 @@ BEGIN
               (c.product_id, c.product_type, c.renewal_status, c.auto_renew_status = 1, c.transaction_id, c.purchase_date, c.expires_date,
                c.access_until)
     ), effect AS (
-        INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+        INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
                                       product_id, order_no, user_id)
         SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
                e.product_id, p.order_no, p.user_id
@@ -833,7 +938,7 @@ BEGIN
         -- The grant of a fact that names another period than the newest one, or none, is compared with others below.
         WHERE e.vouched_bundle_id IS NULL
           AND (e.kind <> 'granted' OR e.subject = p.original_transaction_id || '/' || p.web_order_line_item_id)
-          AND NOT EXISTS (SELECT FROM appstore.effects AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.effect_log AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
         ORDER BY e.effect_id
         ON CONFLICT (effect_id) DO NOTHING
         RETURNING effect_id
@@ -853,7 +958,7 @@ BEGIN
     -- The other effects, with order and user as they are then; the user of a contract only of the app that vouches for the effect.
     IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_new) < cardinality(p_effect_ids) THEN
         RETURN QUERY
-        INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+        INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
                                       product_id, order_no, user_id, vouched_bundle_id)
         SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
                e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id
@@ -879,14 +984,14 @@ BEGIN
         WHERE e.effect_id <> ALL (v_new)
           -- A charge is granted once, whether or not the fact that came first names its period. (Facts that name different periods for one
           -- charge contradict one another; each of these periods is granted.)
-          AND NOT EXISTS (SELECT FROM appstore.effects AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.effect_log AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
           AND NOT (e.kind = 'granted' AND e.subject = e.transaction_id AND EXISTS (
-                   SELECT FROM appstore.effects AS same
+                   SELECT FROM appstore.effect_log AS same
                    WHERE same.original_transaction_id = e.original_transaction_id AND same.environment = p_environment
                      AND same.kind = 'granted' AND (same.transaction_id = e.transaction_id OR same.subject = t.period) OFFSET 0))
         ORDER BY e.effect_id
         ON CONFLICT (effect_id) DO NOTHING
-        RETURNING effects.effect_id;
+        RETURNING effect_log.effect_id;
     END IF;
 END
 $$;
@@ -901,22 +1006,37 @@ CREATE TABLE appstore.api_keys (
     environments appstore.environment[] NOT NULL,
     verbs text[] NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     last_used_at timestamp with time zone,
     CONSTRAINT api_keys_bundle_ids_not_empty CHECK (((cardinality(bundle_ids) > 0) AND (array_position(bundle_ids, NULL::text) IS NULL))),
     CONSTRAINT api_keys_environments_not_empty CHECK (((cardinality(environments) > 0) AND (array_position(environments, NULL::appstore.environment) IS NULL))),
     CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
     CONSTRAINT api_keys_name_is_short CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100))),
-    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text])))
+    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text])))
 );
 
-COMMENT ON TABLE appstore.api_keys IS 'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash would add nothing, since such a key cannot be guessed.';
+COMMENT ON TABLE appstore.api_keys IS 'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash would add nothing, since such a key cannot be guessed. A key is alive until it is revoked or expires.';
+
+COMMENT ON COLUMN appstore.api_keys.key_id IS 'The number by which a key is revoked.';
+
+COMMENT ON COLUMN appstore.api_keys.name IS 'The caller that uses the key. No two living keys have one name.';
+
+COMMENT ON COLUMN appstore.api_keys.key_hash IS 'SHA-256 of the key''s text.';
 
 COMMENT ON COLUMN appstore.api_keys.bundle_ids IS 'The apps that the key is for; null for any.';
 
+COMMENT ON COLUMN appstore.api_keys.environments IS 'The environments that the key is for.';
+
 COMMENT ON COLUMN appstore.api_keys.verbs IS 'What the key may do; each api_ function names the verbs that it takes.';
 
-COMMENT ON COLUMN appstore.api_keys.last_used_at IS 'To the hour: a key that is used often is written once an hour.';
+COMMENT ON COLUMN appstore.api_keys.created_at IS 'When it was made.';
+
+COMMENT ON COLUMN appstore.api_keys.expires_at IS 'From when it permits nothing; null for never.';
+
+COMMENT ON COLUMN appstore.api_keys.revoked_at IS 'When it was revoked; null while it is not.';
+
+COMMENT ON COLUMN appstore.api_keys.last_used_at IS 'A use in the hour of the latest one, usually the first: a key that is used often is written once an hour.';
 
 CREATE FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[] DEFAULT '{}'::text[]) RETURNS appstore.api_keys
     LANGUAGE plpgsql STABLE
@@ -928,9 +1048,9 @@ BEGIN
     IF array_position(environments, NULL) IS NOT NULL THEN
         PERFORM appstore.check_environment(NULL);
     END IF;
-    SELECT k.* INTO v_key FROM appstore.api_keys AS k WHERE k.key_hash = authorize.key_hash AND k.revoked_at IS NULL;
+    SELECT k.* INTO v_key FROM appstore.api_keys AS k WHERE k.key_hash = authorize.key_hash;
     v_missing := CASE
-        WHEN v_key.key_id IS NULL THEN 'key_unknown'
+        WHEN v_key.key_id IS NULL OR NOT appstore.is_alive(v_key) THEN 'key_unknown'
         WHEN NOT v_key.verbs && authorize.verbs THEN 'verb_missing'
         WHEN NOT v_key.environments @> authorize.environments THEN 'environment_missing'
         WHEN v_key.bundle_ids IS NOT NULL AND (v_key.bundle_ids @> authorize.bundle_ids) IS NOT TRUE THEN 'app_missing'
@@ -943,7 +1063,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[]) IS 'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids require any app. Otherwise it fails with insufficient_privilege, and DETAIL key_unknown (or revoked), verb_missing, environment_missing or app_missing.';
+COMMENT ON FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[]) IS 'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids require any app. Otherwise it fails with insufficient_privilege, and DETAIL key_unknown (or revoked, or expired), verb_missing, environment_missing or app_missing.';
 
 CREATE FUNCTION appstore.begin_to_store() RETURNS void
     LANGUAGE plpgsql
@@ -1071,11 +1191,13 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
         WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.app_account_token <> t.first_token
           AND t.is_purchased
         UNION ALL
-        -- 3. link: a command of an operator or the shop; of several at one instant the last.
+        -- 3. link: a command of an operator or the shop that was not taken back; of several at one instant the last.
         (SELECT DISTINCT ON (l.linked_at) 'link'::appstore.claim_kind, lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'),
                 l.user_id, l.linked_at
          FROM appstore.owner_links AS l
-         WHERE l.environment = p_environment AND l.original_transaction_id = p_contract
+         WHERE l.environment = p_environment AND l.original_transaction_id = p_contract AND l.user_id IS NOT NULL
+           AND l.linked_at > ALL (SELECT back.linked_at FROM appstore.owner_links AS back
+                                  WHERE back.environment = p_environment AND back.original_transaction_id = p_contract AND back.user_id IS NULL)
          ORDER BY l.linked_at, l.link_id DESC)
         UNION ALL
         -- 4. receipt: an app posted a receipt soon after a purchase and named it as just made, before any other post did. The claim moves the
@@ -1146,7 +1268,7 @@ CREATE FUNCTION appstore.contracts_of(user_id text) RETURNS TABLE(environment ap
             SELECT t.original_transaction_id FROM appstore.transactions AS t
             WHERE t.app_account_token = o.order_no AND t.environment = o.environment AND t.app_account_token <> t.first_token
         ) AS t
-        WHERE o.user_id = contracts_of.user_id AND o.order_no IS DISTINCT FROM o.period_no
+        WHERE o.user_id = contracts_of.user_id AND o.ordered_at IS NOT NULL
         UNION ALL
         SELECT p.environment, p.original_transaction_id, false FROM appstore.client_posts AS p WHERE p.user_id = contracts_of.user_id
     ) AS found (environment, id, is_owned)
@@ -1168,11 +1290,11 @@ DECLARE
     v_made appstore.orders;
 BEGIN
     v_no := coalesce(create_order.order_no, gen_random_uuid());
-    PERFORM appstore.check_argument(octet_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 bytes',
+    PERFORM appstore.check_argument(char_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 characters',
                                     'Give the id that your own system has for the user.'),
-            appstore.check_argument(octet_length(product_id) BETWEEN 1 AND 255, 'product_id must have 1 to 255 bytes',
+            appstore.check_argument(char_length(product_id) BETWEEN 1 AND 255, 'product_id must have 1 to 255 characters',
                                     'Give the id that the product has in App Store Connect.'),
-            appstore.check_argument(bundle_id IS NULL OR octet_length(bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 bytes',
+            appstore.check_argument(bundle_id IS NULL OR char_length(bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 characters',
                                     'Omit it when any app may pay the order.'),
             -- Numbers of periods are version 5 UUIDs derived from Apple's data: an order with such a number would block the merge of a purchase.
             appstore.check_argument(substr(v_no::text, 15, 1) <> '5', format('order_no %s is a version 5 UUID, as orders of renewals have', v_no),
@@ -1382,9 +1504,9 @@ BEGIN
                        WHERE c.original_transaction_id = post.contract AND c.environment = p_environment
                          AND c.effective_at <= post.received_at
                        ORDER BY c.effective_at DESC, c.kind DESC, c.source_id DESC LIMIT 1) END
-          AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
-                          WHERE l.original_transaction_id = post.contract AND l.environment = p_environment
-                            AND l.linked_at >= post.received_at OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
+                          WHERE l.original_transaction_id = post.contract AND l.environment = p_environment AND l.kind = 'link'
+                            AND l.effective_at >= post.received_at OFFSET 0)
           AND NOT EXISTS (SELECT FROM appstore.orders AS u
                           WHERE u.original_transaction_id = post.contract AND u.environment = p_environment
                             AND u.user_id IS NULL AND u.status IN ('paid', 'partly_refunded') OFFSET 0)
@@ -1639,6 +1761,7 @@ DECLARE
         ) AS left_by
         ORDER BY 1);
 BEGIN
+    PERFORM appstore.demand_read_committed();
     -- 1. Lock the rows in the order of their keys. A transaction that merges another notification of the same purchase waits here; its next
     --    statement reads what was committed meanwhile. A false WHERE locks a row and writes nothing.
     INSERT INTO appstore.consumption_obligations (environment, transaction_id)
@@ -2232,15 +2355,13 @@ DECLARE
     v_orders    bigint := 0;
     v_rows      bigint := 0;
 BEGIN
-    IF v_user IS NULL OR octet_length(v_user) NOT BETWEEN 1 AND 255 THEN
-        RAISE EXCEPTION 'user_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
+    IF v_user IS NULL OR char_length(v_user) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION 'user_id must have 1 to 255 characters' USING ERRCODE = 'invalid_parameter_value';
     ELSIF position(v_user IN forget.note) > 0 THEN
         RAISE EXCEPTION 'the note names the user' USING ERRCODE = 'invalid_parameter_value', HINT =
             'The note stays in the audit log. Name your request instead, such as a ticket.';
-    ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION 'forget works in READ COMMITTED only' USING ERRCODE = 'invalid_transaction_state', HINT =
-            'It must see what others commit while it waits for their locks.';
     END IF;
+    PERFORM appstore.demand_read_committed();
     v_alias := CASE WHEN v_user LIKE 'forgotten:%' THEN v_user ELSE 'forgotten:' || gen_random_uuid() END;
     v_posts := ARRAY(
         SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
@@ -2348,6 +2469,14 @@ $$;
 
 COMMENT ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) IS 'The inbox in numbers, of one instant. Counts stop at 10,000, which then means as many or more. overdue: how long the first due event has been due; oldest_unsettled: since the arrival of the first event without an outcome; silence: since the last genuine notification, at least; snapshot_*: the oldest snapshot that keeps vacuum from removing dead rows, of all sessions if sees_all_sessions.';
 
+CREATE FUNCTION appstore.is_alive(k appstore.api_keys) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT k.revoked_at IS NULL AND (k.expires_at IS NULL OR statement_timestamp() < k.expires_at)
+$$;
+
+COMMENT ON FUNCTION appstore.is_alive(k appstore.api_keys) IS 'Whether a key permits anything: it is neither revoked nor expired.';
+
 CREATE FUNCTION appstore.is_known_purchase(environment appstore.environment, original_transaction_id text, bundle_ids text[]) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -2366,6 +2495,14 @@ $$;
 
 COMMENT ON FUNCTION appstore.is_known_purchase(environment appstore.environment, original_transaction_id text, bundle_ids text[]) IS 'Whether a transaction or contract is known by this id, of one of these apps; null bundle_ids are any.';
 
+CREATE FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT fact_date IS NOT NULL AND (known_date IS NULL OR (fact_date, fact_hash) > (known_date, known_hash))
+$$;
+
+COMMENT ON FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) IS 'Whether a fact is newer than the known one: by its date, then by its hash. A date is null where there is no fact.';
+
 CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2376,7 +2513,7 @@ CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_t
 #variable_conflict use_column
 BEGIN
     PERFORM appstore.check_environment(environment),
-            appstore.check_argument(octet_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 bytes',
+            appstore.check_argument(char_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 characters',
                                     'Give the id that your own system has for the user.');
     IF NOT appstore.is_known_purchase(environment, original_transaction_id, NULL) THEN
         RAISE EXCEPTION 'no purchase is known in % with original_transaction_id %', environment, quote_nullable(original_transaction_id)
@@ -2386,7 +2523,8 @@ BEGIN
                                        session_user, link_owner.note);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
     VALUES (clock_timestamp(), session_user, 'link_owner', '{}', link_owner.note,
-            jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id));
+            jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id,
+                               'user_id', link_owner.user_id));
 END
 $$;
 
@@ -2526,7 +2664,7 @@ CREATE FUNCTION appstore.maintenance_lock() RETURNS boolean
 
 COMMENT ON FUNCTION appstore.maintenance_lock() IS 'Whether this transaction may do maintenance, one at a time in the database. False while another one does; then the caller returns nothing.';
 
-CREATE FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[]) RETURNS integer
+CREATE FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[], expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2534,18 +2672,27 @@ CREATE FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text
 DECLARE
     v_key integer;
 BEGIN
-    INSERT INTO appstore.api_keys AS k (name, key_hash, bundle_ids, environments, verbs)
-    VALUES (make_api_key.name, make_api_key.key_hash, make_api_key.bundle_ids, make_api_key.environments, make_api_key.verbs)
+    PERFORM appstore.check_argument(expires_at IS NULL OR expires_at > clock_timestamp(), format('expires_at is in the past: %s', expires_at),
+                                    'Omit it for a key that does not expire.');
+    LOCK TABLE appstore.api_keys IN SHARE ROW EXCLUSIVE MODE; -- of two calls with one name the second sees the key of the first
+    SELECT k.key_id INTO v_key FROM appstore.api_keys AS k WHERE k.name = make_api_key.name AND appstore.is_alive(k);
+    IF FOUND THEN
+        RAISE EXCEPTION 'key % has the name % already', v_key, quote_literal(name)
+            USING ERRCODE = 'unique_violation', HINT = 'Revoke that key first, or choose another name.';
+    END IF;
+    INSERT INTO appstore.api_keys AS k (name, key_hash, bundle_ids, environments, verbs, expires_at)
+    VALUES (make_api_key.name, make_api_key.key_hash, make_api_key.bundle_ids, make_api_key.environments, make_api_key.verbs,
+            make_api_key.expires_at)
     RETURNING k.key_id INTO v_key;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
     VALUES (clock_timestamp(), session_user, 'make_api_key', '{}', make_api_key.name,
             jsonb_build_object('key_id', v_key, 'bundle_ids', make_api_key.bundle_ids, 'environments', make_api_key.environments,
-                               'verbs', make_api_key.verbs));
+                               'verbs', make_api_key.verbs, 'expires_at', make_api_key.expires_at));
     RETURN v_key;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[]) IS 'Stores the SHA-256 of a key that the caller has generated, with its scopes, and returns the key''s number. Null bundle_ids stand for any app.';
+COMMENT ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[], expires_at timestamp with time zone) IS 'Stores the SHA-256 of a key that the caller has generated, with its scopes, and returns the key''s number. Null bundle_ids stand for any app, null expires_at for no end. It fails with unique_violation where a living key has the name.';
 
 CREATE FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) RETURNS text
     LANGUAGE plpgsql
@@ -2597,9 +2744,13 @@ PARTITION BY RANGE (event_id);
 
 COMMENT ON TABLE appstore.outcomes IS 'What became of each settled event: one row an event. Partitioned like the inbox, so that its indexes stay small and old outcomes go by dropping a partition.';
 
+COMMENT ON COLUMN appstore.outcomes.source IS 'inbox.source.';
+
 COMMENT ON COLUMN appstore.outcomes.run IS '1, and one more after each requeue.';
 
 COMMENT ON COLUMN appstore.outcomes.attempts IS 'How often the event was tried in this run.';
+
+COMMENT ON COLUMN appstore.outcomes.result IS 'What became of the event.';
 
 COMMENT ON COLUMN appstore.outcomes.reason IS 'A code. For a discarded event the words of the operator, which appstore.forget neither searches nor erases.';
 
@@ -2716,7 +2867,7 @@ DECLARE
     v_user text;
 BEGIN
     v_user := convert_from(body, 'UTF8')::jsonb ->> 'user';
-    RETURN CASE WHEN octet_length(v_user) <= 255 THEN v_user END;
+    RETURN CASE WHEN char_length(v_user) <= 255 THEN v_user END;
 EXCEPTION WHEN OTHERS THEN
     RETURN NULL;
 END
@@ -2854,6 +3005,8 @@ COMMENT ON COLUMN appstore.inbox_queue.bytes IS 'Length of the body, for the byt
 
 COMMENT ON COLUMN appstore.inbox_queue.is_isolated IS 'The event runs by itself: its batch was lost with its process, or the event failed by itself.';
 
+COMMENT ON COLUMN appstore.inbox_queue.last_error IS 'The error of the last attempt that failed; null before one has.';
+
 COMMENT ON COLUMN appstore.inbox_queue.deaths IS 'How often a worker died while it ran this event alone. Three make it failed.';
 
 COMMENT ON COLUMN appstore.inbox_queue.run IS '1, and one more after each requeue; becomes outcomes.run.';
@@ -2908,7 +3061,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) IS 'Locks the transactions of a contract as a merge does, inserts the link, and derives the ledger. Only for appstore.link_owner and tests.';
+COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) IS 'Locks the transactions of a contract as a merge does, inserts the link, and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner, appstore.unlink_owner and tests.';
 
 CREATE FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed integer) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3003,13 +3156,13 @@ BEGIN
     PERFORM FROM appstore.client_posts AS p WHERE p.user_id = v_user
     ORDER BY p.original_transaction_id, p.environment, p.is_receipt, p.transaction_id FOR UPDATE;
     PERFORM pg_advisory_xact_lock(hashtextextended(made.order_no::text, 0))
-    FROM (SELECT DISTINCT o.order_no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no
+    FROM (SELECT DISTINCT o.order_no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
           ORDER BY o.order_no) AS made;
-    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no
+    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
     ORDER BY o.environment, o.order_no FOR UPDATE;
 
     -- 2. Write the alias. Orders of periods and effects are found through the contracts.
-    UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no;
+    UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL;
     GET DIAGNOSTICS orders = ROW_COUNT;
     UPDATE appstore.orders AS o SET user_id = v_alias
     WHERE o.ctid = ANY (ARRAY(
@@ -3024,15 +3177,18 @@ BEGIN
         ) AS o));
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     orders := orders + v_rows;
-    UPDATE appstore.effects AS e SET user_id = v_alias
+    UPDATE appstore.effect_log AS e SET user_id = v_alias
     WHERE e.ctid = ANY (ARRAY(
         SELECT e.ctid FROM unnest(v_contracts) AS c (environment, id)
         CROSS JOIN LATERAL (
-            SELECT e.ctid FROM appstore.effects AS e
+            SELECT e.ctid FROM appstore.effect_log AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment AND e.user_id = v_user OFFSET 0
         ) AS e));
     GET DIAGNOSTICS others = ROW_COUNT;
     UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    UPDATE appstore.audit_log AS a SET details = jsonb_set(a.details, '{user_id}', to_jsonb(v_alias)) WHERE a.details ->> 'user_id' = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
     FOREACH v_table IN ARRAY ARRAY['contracts', 'ownership_claims', 'client_posts'] LOOP
@@ -3043,7 +3199,7 @@ BEGIN
 END
 $_$;
 
-COMMENT ON FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) IS 'Writes an alias for a user into the ledger, and returns how many orders and how many other rows it changed. A row that another transaction writes meanwhile may keep the name: call it until it changes nothing. Only for appstore.forget.';
+COMMENT ON FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) IS 'Writes an alias for a user into the ledger and the audit log, and returns how many orders and how many other rows it changed. A row that another transaction writes meanwhile may keep the name: call it until it changes nothing. Only for appstore.forget.';
 
 CREATE FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_renewals) RETURNS integer
     LANGUAGE sql STABLE
@@ -3355,11 +3511,14 @@ CREATE FUNCTION appstore.revoke_api_key(key_id integer) RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
+DECLARE
+    v_name text;
 BEGIN
-    UPDATE appstore.api_keys AS k SET revoked_at = clock_timestamp() WHERE k.key_id = revoke_api_key.key_id AND k.revoked_at IS NULL;
+    UPDATE appstore.api_keys AS k SET revoked_at = clock_timestamp() WHERE k.key_id = revoke_api_key.key_id AND k.revoked_at IS NULL
+    RETURNING k.name INTO v_name;
     IF FOUND THEN
-        INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-        VALUES (clock_timestamp(), session_user, 'revoke_api_key', '{}', jsonb_build_object('key_id', revoke_api_key.key_id));
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+        VALUES (clock_timestamp(), session_user, 'revoke_api_key', '{}', v_name, jsonb_build_object('key_id', revoke_api_key.key_id));
         RETURN true;
     ELSIF EXISTS (SELECT FROM appstore.api_keys AS k WHERE k.key_id = revoke_api_key.key_id) THEN
         RETURN false;
@@ -3529,7 +3688,7 @@ BEGIN
                          CASE WHEN e.kind = ''granted'' AND e.subject = e.transaction_id AND t.is_subscription
                               THEN coalesce(t.original_transaction_id || ''/'' || t.web_order_line_item_id, e.subject)
                               ELSE e.subject END AS subject
-                  FROM appstore.effects AS e
+                  FROM appstore.effect_log AS e
                   LEFT JOIN appstore.transactions AS t ON t.transaction_id = e.transaction_id AND t.environment = e.environment)'),
                ('orders', '{ordered_at}', NULL),
                ('ownership_claims', '{}', NULL),
@@ -3637,7 +3796,7 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         --    secret authenticates did not happen to this contract.
         SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
                coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS type
-        FROM appstore.effects AS e
+        FROM appstore.effect_log AS e
         LEFT JOIN LATERAL (
             SELECT o.received_at, o.notification_type, o.subtype FROM appstore.outcomes AS o WHERE o.event_id = e.event_id OFFSET 0
         ) AS o ON true
@@ -3651,7 +3810,7 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         SELECT k.* FROM appstore.ownership_claims AS k
         WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id
     ), entry AS (
-        SELECT e.occurred_at, e.learned_at, e.event_id, e.kind AS what, e.transaction_id, e.product_id, e.order_no, e.user_id,
+        SELECT e.occurred_at, e.learned_at, e.event_id, e.kind AS what, e.transaction_id, e.product_id, c.order_no, e.user_id,
                CASE
                    WHEN e.kind = 'granted' THEN concat_ws(', ',
                        'expires=' || to_char(c.expires_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), c.cost,
@@ -3711,7 +3870,7 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         CROSS JOIN LATERAL (SELECT coalesce(o.user_id, owned.user_id, m.user_id) AS user_id) AS owner
         WHERE p.environment = timeline.environment AND p.original_transaction_id = timeline.original_transaction_id
         UNION ALL
-        SELECT l.linked_at, l.linked_at, NULL, 'linked', NULL, NULL, NULL, l.user_id, concat_ws(', ', 'by=' || l.actor, 'note=' || l.note), 6
+        SELECT l.linked_at, l.linked_at, NULL, CASE WHEN l.user_id IS NULL THEN 'unlinked' ELSE 'linked' END, NULL, NULL, NULL, l.user_id, concat_ws(', ', 'by=' || l.actor, 'note=' || l.note), 6
         FROM appstore.owner_links AS l
         WHERE l.environment = timeline.environment AND l.original_transaction_id = timeline.original_transaction_id
         UNION ALL
@@ -3745,6 +3904,40 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
 $$;
 
 COMMENT ON FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text) IS 'The history of a contract, oldest first: its orders, charges, refunds, posts and owners, the events about it without effect, and the end of access. occurred_at is when it happened, learned_at when the inbox received it, event_id in which event. detail holds codes and name=value pairs, separated by commas.';
+
+CREATE FUNCTION appstore.unlink_owner(environment appstore.environment, original_transaction_id text, note text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_user text; -- of the latest link
+    v_left text; -- the owner without the links
+BEGIN
+    PERFORM appstore.check_environment(environment);
+    SELECT c.user_id INTO v_user FROM appstore.ownership_claims AS c
+    WHERE c.original_transaction_id = unlink_owner.original_transaction_id AND c.environment = unlink_owner.environment AND c.kind = 'link'
+    ORDER BY c.source_id DESC LIMIT 1;
+    IF v_user IS NULL THEN
+        RAISE EXCEPTION 'no link is in force in % for original_transaction_id %', environment, quote_nullable(original_transaction_id)
+            USING ERRCODE = 'no_data_found', HINT = 'Owners by an order or a post have no link: appstore.ownership_claims shows why a user is the owner.';
+    END IF;
+    PERFORM appstore.record_owner_link(unlink_owner.environment, unlink_owner.original_transaction_id, NULL, clock_timestamp(), session_user,
+                                       unlink_owner.note);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+    VALUES (clock_timestamp(), session_user, 'unlink_owner', '{}', unlink_owner.note,
+            jsonb_build_object('environment', unlink_owner.environment, 'original_transaction_id', unlink_owner.original_transaction_id,
+                               'user_id', v_user));
+    SELECT m.user_id INTO v_left FROM appstore.contracts AS m
+    WHERE m.original_transaction_id = unlink_owner.original_transaction_id AND m.environment = unlink_owner.environment;
+    RETURN v_left;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.unlink_owner(environment appstore.environment, original_transaction_id text, note text) IS 'Takes back all links of a contract, as if link_owner had not been called for it, and returns its owner then: that of an order or a post, or null. It fails with no_data_found when no link is in force. Where it fails with 40P01 or 55P03, call it again.';
 
 CREATE FUNCTION appstore.v1_counts(s appstore.contracts, l appstore.v1_renewals) RETURNS boolean
     LANGUAGE sql STABLE
@@ -3783,11 +3976,19 @@ CREATE TABLE appstore.audit_log (
 
 COMMENT ON TABLE appstore.audit_log IS 'Every repair and every change of keys: the actor, the action, the events and the reason.';
 
+COMMENT ON COLUMN appstore.audit_log.audit_id IS 'The number of the entry.';
+
+COMMENT ON COLUMN appstore.audit_log.at IS 'When it was done.';
+
+COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it.';
+
+COMMENT ON COLUMN appstore.audit_log.action IS 'What was done: requeue, discard, link_owner, forget, make_api_key …';
+
 COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair of more than 1,000 writes a row for each step.';
 
 COMMENT ON COLUMN appstore.audit_log.note IS 'Free text of the actor. appstore.forget neither searches nor erases it: do not name users here.';
 
-COMMENT ON COLUMN appstore.audit_log.details IS 'Depends on the action: the conditions of a repair, the alias of a forgotten user, a key''s id.';
+COMMENT ON COLUMN appstore.audit_log.details IS 'Depends on the action: the conditions of a repair, the alias of a forgotten user, a key. Where user_id names a user, appstore.forget replaces it.';
 
 ALTER TABLE appstore.audit_log ALTER COLUMN audit_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.audit_log_audit_id_seq
@@ -3814,7 +4015,11 @@ COMMENT ON TABLE appstore.batch_markers IS 'Crash markers: which events each bat
 
 COMMENT ON COLUMN appstore.batch_markers.lane IS 'Random and new for each batch; also the advisory lock that the batch holds.';
 
+COMMENT ON COLUMN appstore.batch_markers.event_ids IS 'The events of the batch.';
+
 COMMENT ON COLUMN appstore.batch_markers.is_alone IS 'The batch is one isolated event, with no other batch in its process.';
+
+COMMENT ON COLUMN appstore.batch_markers.marked_at IS 'When the batch wrote its marker.';
 
 COMMENT ON COLUMN appstore.batch_markers.lost_at IS 'When the lock was first found free. A worker that still runs gets time to report.';
 
@@ -3831,7 +4036,7 @@ CREATE TABLE appstore.client_posts (
     conflict text COLLATE pg_catalog."C",
     CONSTRAINT client_posts_conflict_is_known CHECK ((conflict = ANY (ARRAY['owner_conflict'::text, 'too_late'::text]))),
     CONSTRAINT client_posts_transaction_is_named CHECK ((is_receipt OR (transaction_id IS NOT NULL))),
-    CONSTRAINT client_posts_user_is_a_name CHECK (((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)))
+    CONSTRAINT client_posts_user_is_a_name CHECK (((char_length(user_id) >= 1) AND (char_length(user_id) <= 255)))
 );
 
 COMMENT ON TABLE appstore.client_posts IS 'Which user''s app posted a transaction of this contract, or a receipt that holds the contract: the first such post by arrival, which has the least (received_at, event_id).';
@@ -3862,7 +4067,13 @@ COMMENT ON COLUMN appstore.consumption_obligations.asked_at IS 'When Apple signe
 
 COMMENT ON COLUMN appstore.consumption_obligations.due_at IS 'Twelve hours after asked_at.';
 
+COMMENT ON COLUMN appstore.consumption_obligations.reason IS 'consumptionRequestReason of that request.';
+
 COMMENT ON COLUMN appstore.consumption_obligations.answered_at IS 'It answers every request that was signed until then. Earlier answers are in audit_log.';
+
+COMMENT ON COLUMN appstore.consumption_obligations.answered_by IS 'The login that called appstore.consumption_answered.';
+
+COMMENT ON COLUMN appstore.consumption_obligations.is_open IS 'Whether Apple waits for an answer.';
 
 CREATE TABLE appstore.orders (
     environment appstore.environment NOT NULL,
@@ -3882,7 +4093,11 @@ CREATE TABLE appstore.orders (
     quantity integer,
     price bigint,
     currency text COLLATE pg_catalog."C",
-    CONSTRAINT orders_made_for_a_user CHECK (((ordered_at IS NULL) OR (user_id IS NOT NULL))),
+    CONSTRAINT orders_made_for_a_user CHECK (
+CASE
+    WHEN (ordered_at IS NULL) THEN ((user_id IS NULL) OR ((order_no = period_no) IS TRUE))
+    ELSE (user_id IS NOT NULL)
+END),
     CONSTRAINT orders_paid_by_a_period CHECK ((((status = 'pending'::text) = (period_no IS NULL)) AND ((period_no IS NULL) = (transaction_id IS NULL)) AND ((period_no IS NULL) = (paid_at IS NULL)) AND ((period_no IS NULL) = (original_transaction_id IS NULL)))),
     CONSTRAINT orders_reason_is_known CHECK ((reason = 'product_mismatch'::text)),
     CONSTRAINT orders_status_is_known CHECK ((status = ANY (ARRAY['pending'::text, 'paid'::text, 'partly_refunded'::text, 'refunded'::text])))
@@ -3890,13 +4105,23 @@ CREATE TABLE appstore.orders (
 
 COMMENT ON TABLE appstore.orders IS 'Orders: made by the shop, which gives order_no to the client as appAccountToken; or one for each paid period that no token pays (order_no = period_no).';
 
+COMMENT ON COLUMN appstore.orders.product_id IS 'The product that the shop ordered; null while only Apple knows of the order.';
+
+COMMENT ON COLUMN appstore.orders.bundle_id IS 'The app that the shop ordered for; null for any app.';
+
 COMMENT ON COLUMN appstore.orders.ordered_at IS 'When the shop made the order; null while only Apple knows of it.';
+
+COMMENT ON COLUMN appstore.orders.status IS 'pending, paid, partly_refunded (one of several transactions of its period is refunded) or refunded.';
 
 COMMENT ON COLUMN appstore.orders.reason IS 'Why a transaction that names this order does not pay it.';
 
 COMMENT ON COLUMN appstore.orders.period_no IS 'The period that pays the order; equal to order_no where no token pays.';
 
 COMMENT ON COLUMN appstore.orders.transaction_id IS 'The least transaction of the period that pays the order.';
+
+COMMENT ON COLUMN appstore.orders.paid_product_id IS 'The product that was bought.';
+
+COMMENT ON COLUMN appstore.orders.paid_at IS 'purchaseDate of the transaction that pays it.';
 
 CREATE VIEW appstore.consumption_requests AS
  SELECT c.environment,
@@ -3931,11 +4156,19 @@ CREATE VIEW appstore.consumption_requests AS
 
 COMMENT ON VIEW appstore.consumption_requests IS 'Apple''s requests about purchases whose refund it considers, until it has decided: a row for each transaction. Answer the open ones until due_at, then call appstore.consumption_answered.';
 
+COMMENT ON COLUMN appstore.consumption_requests.open IS 'Whether Apple waits for an answer.';
+
 COMMENT ON COLUMN appstore.consumption_requests.asked_at IS 'The first request since Apple''s last decision; Apple repeats it and wants one answer.';
+
+COMMENT ON COLUMN appstore.consumption_requests.due_at IS 'Twelve hours after asked_at.';
+
+COMMENT ON COLUMN appstore.consumption_requests.answered_at IS 'When you called appstore.consumption_answered; null while it is open.';
 
 COMMENT ON COLUMN appstore.consumption_requests.reason IS 'Apple''s consumptionRequestReason.';
 
-CREATE TABLE appstore.effects (
+COMMENT ON COLUMN appstore.consumption_requests.user_id IS 'The user of the order, else the owner of the contract.';
+
+CREATE TABLE appstore.effect_log (
     effect_id uuid NOT NULL,
     environment appstore.environment NOT NULL,
     kind text NOT NULL COLLATE pg_catalog."C",
@@ -3951,11 +4184,59 @@ CREATE TABLE appstore.effects (
     vouched_bundle_id text COLLATE pg_catalog."C"
 );
 
-COMMENT ON TABLE appstore.effects IS 'Each thing that happened to a customer, once. Append-only: environment, kind and subject are the identity, other columns are as of the commit.';
+COMMENT ON TABLE appstore.effect_log IS 'Each thing that happened to a customer, once. Append-only: environment, kind and subject are the identity, other columns are as of the commit. Read appstore.effects, which has the order number of today.';
+
+COMMENT ON COLUMN appstore.effect_log.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
+
+COMMENT ON COLUMN appstore.effect_log.kind IS 'What happened: granted, refunded, revoked …';
+
+COMMENT ON COLUMN appstore.effect_log.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';
+
+COMMENT ON COLUMN appstore.effect_log.occurred_at IS 'When Apple says that it happened.';
+
+COMMENT ON COLUMN appstore.effect_log.recorded_at IS 'When it was stored, shortly before the commit.';
+
+COMMENT ON COLUMN appstore.effect_log.order_no IS 'The order of the transaction as seen at the commit. A purchase that arrives later can give the transaction another order.';
+
+COMMENT ON COLUMN appstore.effect_log.user_id IS 'The owner at the commit; a later owner does not change it.';
+
+COMMENT ON COLUMN appstore.effect_log.vouched_bundle_id IS 'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
+
+CREATE VIEW appstore.effects AS
+ SELECT e.effect_id,
+    e.environment,
+    e.kind,
+    e.subject,
+    e.event_id,
+    e.occurred_at,
+    e.recorded_at,
+    e.original_transaction_id,
+    e.transaction_id,
+    e.product_id,
+    t.order_no,
+    e.user_id,
+    e.vouched_bundle_id
+   FROM (appstore.effect_log e
+     LEFT JOIN LATERAL ( SELECT t_1.order_no
+           FROM appstore.transactions t_1
+          WHERE ((t_1.transaction_id = e.transaction_id) AND (t_1.environment = e.environment))
+         OFFSET 0) t ON (true));
+
+COMMENT ON VIEW appstore.effects IS 'Each thing that happened to a customer, once: appstore.effect_log with the order of its transaction as it is now.';
 
 COMMENT ON COLUMN appstore.effects.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
 
+COMMENT ON COLUMN appstore.effects.kind IS 'What happened: granted, refunded, revoked …';
+
 COMMENT ON COLUMN appstore.effects.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';
+
+COMMENT ON COLUMN appstore.effects.occurred_at IS 'When Apple says that it happened.';
+
+COMMENT ON COLUMN appstore.effects.recorded_at IS 'When it was stored, shortly before the commit.';
+
+COMMENT ON COLUMN appstore.effects.order_no IS 'The order of the transaction today. A refund can come before its purchase: then it is the order of the purchase from its arrival on.';
+
+COMMENT ON COLUMN appstore.effects.user_id IS 'The owner when it was stored; a later owner does not change it.';
 
 COMMENT ON COLUMN appstore.effects.vouched_bundle_id IS 'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
 
@@ -3971,6 +4252,8 @@ CREATE TABLE appstore.products (
 COMMENT ON TABLE appstore.products IS 'The entitlements of an app''s product: rows that the operator writes. A product that is not listed gives an entitlement of its own name. Apps share an entitlement where their rows name the same one.';
 
 COMMENT ON COLUMN appstore.products.bundle_id IS 'The app that sells the product; another app''s product of the same id is another product.';
+
+COMMENT ON COLUMN appstore.products.entitlement IS 'A name of yours, which several products may share.';
 
 COMMENT ON COLUMN appstore.products.days IS 'How long a non-renewing product lasts from its purchase; null for ever.';
 
@@ -4019,11 +4302,15 @@ CREATE VIEW appstore.entitlement_terms AS
 
 COMMENT ON VIEW appstore.entitlement_terms IS 'The entitlements of each contract, and until when, with or without an owner: a row for each entitlement that appstore.products lists for its product, else one of the product''s name. appstore.entitlements shows which are active now.';
 
+COMMENT ON COLUMN appstore.entitlement_terms.entitlement IS 'The name in appstore.products, else the product''s.';
+
 COMMENT ON COLUMN appstore.entitlement_terms.until IS 'infinity where it does not end; null while the purchase or its duration is unknown.';
 
 COMMENT ON COLUMN appstore.entitlement_terms.grace_from IS 'From when access is a grace period.';
 
 COMMENT ON COLUMN appstore.entitlement_terms.why_ended IS 'The reason once it has ended: expired, billing_retry, refunded, revoked (of a family member), upgraded, duration_unknown (a non-renewing product that appstore.products does not list), purchase_unknown.';
+
+COMMENT ON COLUMN appstore.entitlement_terms.will_renew IS 'Whether the subscription renews; null while it is unknown.';
 
 CREATE VIEW appstore.entitlements AS
  SELECT entitlements_at.environment,
@@ -4040,6 +4327,18 @@ CREATE VIEW appstore.entitlements AS
    FROM appstore.entitlements_at(now()) entitlements_at(environment, user_id, product_id, entitlement, active, until, why, in_grace, will_renew, original_transaction_id, bundle_id);
 
 COMMENT ON VIEW appstore.entitlements IS 'The entitlements of each user, active and ended: a row for each contract and entitlement. Two apps that give an entitlement of one name have a row each.';
+
+COMMENT ON COLUMN appstore.entitlements.entitlement IS 'The name in appstore.products, else the product''s.';
+
+COMMENT ON COLUMN appstore.entitlements.active IS 'Whether the user may use it now.';
+
+COMMENT ON COLUMN appstore.entitlements.until IS 'infinity where it does not end; null while the purchase or its duration is unknown.';
+
+COMMENT ON COLUMN appstore.entitlements.why IS 'active, grace_period, or how it ended: see entitlement_terms.why_ended.';
+
+COMMENT ON COLUMN appstore.entitlements.in_grace IS 'Whether it is active although the last charge failed.';
+
+COMMENT ON COLUMN appstore.entitlements.will_renew IS 'Whether the subscription renews; null while it is unknown.';
 
 CREATE TABLE appstore.event_contracts (
     environment appstore.environment NOT NULL,
@@ -4070,6 +4369,16 @@ CREATE VIEW appstore.failed AS
 
 COMMENT ON VIEW appstore.failed IS 'The dead letters: events that failed at each attempt. appstore.requeue_event runs one again, appstore.discard_event discards it.';
 
+COMMENT ON COLUMN appstore.failed.source IS 'inbox.source.';
+
+COMMENT ON COLUMN appstore.failed.reason IS 'A code: merge_failed, timed_out, killed_worker, signed_in_the_future.';
+
+COMMENT ON COLUMN appstore.failed.last_error IS 'The error of the last attempt.';
+
+COMMENT ON COLUMN appstore.failed.attempts IS 'How often the event was tried in this run.';
+
+COMMENT ON COLUMN appstore.failed.run IS '1, and one more after each requeue.';
+
 CREATE TABLE appstore.fence (
     is_only boolean DEFAULT true NOT NULL,
     contract integer NOT NULL,
@@ -4077,6 +4386,8 @@ CREATE TABLE appstore.fence (
 );
 
 COMMENT ON TABLE appstore.fence IS 'One row: the contract between the schema and the programs that use it. Each claim of a worker compares it with its own, so that a worker of another release claims nothing.';
+
+COMMENT ON COLUMN appstore.fence.is_only IS 'Always true: the key of the only row.';
 
 COMMENT ON COLUMN appstore.fence.contract IS 'The version of the last breaking step.';
 
@@ -4156,7 +4467,17 @@ CREATE VIEW appstore.inbox_partitions AS
 
 COMMENT ON VIEW appstore.inbox_partitions IS 'The partitions of the inbox and of the outcomes (parent): event ids from from_id up to, and without, to_id; null for the default partition.';
 
+COMMENT ON COLUMN appstore.inbox_partitions.parent IS 'inbox or outcomes.';
+
+COMMENT ON COLUMN appstore.inbox_partitions.partition IS 'The name of the partition''s table.';
+
+COMMENT ON COLUMN appstore.inbox_partitions.from_id IS 'Its first event id; null for the default partition.';
+
+COMMENT ON COLUMN appstore.inbox_partitions.to_id IS 'The event id after its last one; null for the default partition.';
+
 COMMENT ON COLUMN appstore.inbox_partitions.is_past IS 'No new event can be stored in it.';
+
+COMMENT ON COLUMN appstore.inbox_partitions.bytes IS 'Its size with indexes.';
 
 CREATE VIEW appstore.inbox_status AS
  SELECT q.event_id,
@@ -4204,6 +4525,20 @@ UNION ALL
 
 COMMENT ON VIEW appstore.inbox_status IS 'Every event: settled with its result, ready when it is due, or waiting until it is due. Events whose outcome was deleted by age are left out.';
 
+COMMENT ON COLUMN appstore.inbox_status.source IS 'inbox.source.';
+
+COMMENT ON COLUMN appstore.inbox_status.state IS 'ready, waiting or settled.';
+
+COMMENT ON COLUMN appstore.inbox_status.result IS 'What became of it; null until it is settled.';
+
+COMMENT ON COLUMN appstore.inbox_status.reason IS 'A code; of a discarded event the words of the operator.';
+
+COMMENT ON COLUMN appstore.inbox_status.attempts IS 'How often it was tried in this run.';
+
+COMMENT ON COLUMN appstore.inbox_status.next_run_at IS 'When it is due; null once it is settled.';
+
+COMMENT ON COLUMN appstore.inbox_status.last_error IS 'The error of the last attempt that failed.';
+
 CREATE TABLE appstore.maintenance_state (
     task text NOT NULL COLLATE pg_catalog."C",
     started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -4217,6 +4552,8 @@ COMMENT ON TABLE appstore.maintenance_state IS 'How far each task of maintenance
 
 COMMENT ON COLUMN appstore.maintenance_state.task IS 'A walk, such as rejected_bodies, or the name of a partition.';
 
+COMMENT ON COLUMN appstore.maintenance_state.started_at IS 'When the walk or check began.';
+
 COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
 
 COMMENT ON COLUMN appstore.maintenance_state.event_id IS 'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block.';
@@ -4224,6 +4561,45 @@ COMMENT ON COLUMN appstore.maintenance_state.event_id IS 'The last event that wa
 COMMENT ON COLUMN appstore.maintenance_state.kept IS 'The events of the partition that must be kept.';
 
 COMMENT ON COLUMN appstore.maintenance_state.not_before IS 'Too many events must be kept: the check begins again then.';
+
+CREATE VIEW appstore.order_status AS
+ SELECT o.environment,
+    o.order_no,
+    o.user_id,
+    COALESCE(o.product_id, o.paid_product_id) AS product_id,
+    COALESCE(t.bundle_id, o.bundle_id) AS bundle_id,
+    o.status,
+    o.reason,
+    o.ordered_at,
+    o.paid_at,
+    o.quantity,
+    o.price,
+    o.currency,
+    o.transaction_id,
+    o.original_transaction_id
+   FROM (appstore.orders o
+     LEFT JOIN LATERAL ( SELECT t_1.bundle_id
+           FROM appstore.transactions t_1
+          WHERE ((t_1.transaction_id = o.transaction_id) AND (t_1.environment = o.environment))
+         OFFSET 0) t ON (true));
+
+COMMENT ON VIEW appstore.order_status IS 'Every order, by its number: whether it is paid, and for what. appstore.user_orders has those of a user.';
+
+COMMENT ON COLUMN appstore.order_status.product_id IS 'The product that was ordered; without an order of the shop the one that was bought.';
+
+COMMENT ON COLUMN appstore.order_status.bundle_id IS 'The app that sold it; while it is pending the one that it was ordered for, null for any app.';
+
+COMMENT ON COLUMN appstore.order_status.status IS 'pending, paid, partly_refunded (one of several transactions of its period is refunded) or refunded.';
+
+COMMENT ON COLUMN appstore.order_status.reason IS 'product_mismatch where another product or app was bought with this number: it does not pay the order.';
+
+COMMENT ON COLUMN appstore.order_status.ordered_at IS 'When the shop made the order; null for the order of a renewal, and of a purchase without an order.';
+
+COMMENT ON COLUMN appstore.order_status.paid_at IS 'When the customer bought it; null while it is pending.';
+
+COMMENT ON COLUMN appstore.order_status.quantity IS 'How many pieces were bought.';
+
+COMMENT ON COLUMN appstore.order_status.price IS 'Thousandths of the currency''s unit.';
 
 CREATE TABLE appstore.outbox (
     call_id bigint NOT NULL,
@@ -4262,6 +4638,10 @@ WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
 
 COMMENT ON TABLE appstore.outbox IS 'Calls to make. A worker leases a call: run_at moves to the end of the lease and epoch is counted up. A worker that returns with an older epoch is refused; a worker that dies needs no cleanup, because its call is due again when the lease ends.';
 
+COMMENT ON COLUMN appstore.outbox.call_id IS 'The number of the call.';
+
+COMMENT ON COLUMN appstore.outbox.kind IS 'The service that is called, such as verify_receipt.';
+
 COMMENT ON COLUMN appstore.outbox.call_key IS 'Identifies the request; there is one open call for each key.';
 
 COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call sends.';
@@ -4270,13 +4650,29 @@ COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that requested the cal
 
 COMMENT ON COLUMN appstore.outbox.payload IS 'The data to send where it is not an event''s body; never a secret.';
 
+COMMENT ON COLUMN appstore.outbox.asked_at IS 'When it was written.';
+
+COMMENT ON COLUMN appstore.outbox.deadline_at IS 'When an open call is given up.';
+
+COMMENT ON COLUMN appstore.outbox.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
+
+COMMENT ON COLUMN appstore.outbox.is_leased IS 'Whether a worker makes the call until run_at.';
+
 COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
+
+COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt brought no answer.';
 
 COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
 
 COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
 
+COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';
+
+COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became.';
+
 COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
+
+COMMENT ON COLUMN appstore.outbox.fallback_event_id IS 'The event under which the body was stored again.';
 
 ALTER TABLE appstore.outbox ALTER COLUMN call_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.outbox_call_id_seq
@@ -4314,7 +4710,31 @@ CREATE VIEW appstore.outbox_status AS
 
 COMMENT ON VIEW appstore.outbox_status IS 'The calls of the outbox, without their payload.';
 
+COMMENT ON COLUMN appstore.outbox_status.call_id IS 'The number of the call.';
+
+COMMENT ON COLUMN appstore.outbox_status.kind IS 'The service that is called, such as verify_receipt.';
+
+COMMENT ON COLUMN appstore.outbox_status.event_id IS 'The event whose body the call sends.';
+
+COMMENT ON COLUMN appstore.outbox_status.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
+
+COMMENT ON COLUMN appstore.outbox_status.reason IS 'Why it was refused, given up or discarded.';
+
 COMMENT ON COLUMN appstore.outbox_status.waits_for IS 'Of an open call: the reason of its latest attempt, or no_worker when it has been due for a minute: no worker runs, all are busy, or none has the app''s secret.';
+
+COMMENT ON COLUMN appstore.outbox_status.attempts IS 'How often it was made.';
+
+COMMENT ON COLUMN appstore.outbox_status.asked_at IS 'When it was written.';
+
+COMMENT ON COLUMN appstore.outbox_status.next_run_at IS 'When an open call is due.';
+
+COMMENT ON COLUMN appstore.outbox_status.is_leased IS 'Whether a worker makes the call until next_run_at.';
+
+COMMENT ON COLUMN appstore.outbox_status.deadline_at IS 'When an open call is given up.';
+
+COMMENT ON COLUMN appstore.outbox_status.answer_event_id IS 'The event that the answer became.';
+
+COMMENT ON COLUMN appstore.outbox_status.fallback_event_id IS 'The event that stands for a missing answer.';
 
 CREATE TABLE appstore.outcome_history (
     event_id bigint NOT NULL,
@@ -4337,7 +4757,21 @@ CREATE TABLE appstore.outcome_history (
     replaced_by text NOT NULL
 );
 
-COMMENT ON TABLE appstore.outcome_history IS 'Outcomes of earlier runs, moved here by a requeue or a discard. They go together with the outcome.';
+COMMENT ON TABLE appstore.outcome_history IS 'Outcomes of earlier runs, moved here by a requeue or a discard. They go together with the outcome. Other columns are those of outcomes.';
+
+COMMENT ON COLUMN appstore.outcome_history.source IS 'inbox.source.';
+
+COMMENT ON COLUMN appstore.outcome_history.run IS '1, and one more after each requeue or discard.';
+
+COMMENT ON COLUMN appstore.outcome_history.result IS 'What became of the event in this run.';
+
+COMMENT ON COLUMN appstore.outcome_history.reason IS 'A code, or the words of the operator who discarded the event.';
+
+COMMENT ON COLUMN appstore.outcome_history.last_error IS 'The error of the last attempt that failed.';
+
+COMMENT ON COLUMN appstore.outcome_history.replaced_at IS 'When a repair ended this run.';
+
+COMMENT ON COLUMN appstore.outcome_history.replaced_by IS 'The login that called the repair.';
 
 CREATE TABLE appstore.outcomes_default (
     event_id bigint NOT NULL,
@@ -4390,15 +4824,23 @@ CREATE TABLE appstore.owner_links (
     environment appstore.environment NOT NULL,
     original_transaction_id text NOT NULL COLLATE pg_catalog."C",
     linked_at timestamp with time zone NOT NULL,
-    user_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text COLLATE pg_catalog."C",
     actor text NOT NULL,
     note text,
-    CONSTRAINT owner_links_user_is_a_name CHECK (((octet_length(user_id) >= 1) AND (octet_length(user_id) <= 255)))
+    CONSTRAINT owner_links_user_is_a_name CHECK (((char_length(user_id) >= 1) AND (char_length(user_id) <= 255)))
 );
 
-COMMENT ON TABLE appstore.owner_links IS 'Commands of an operator or the shop: from linked_at on the contract belongs to this user. Append-only.';
+COMMENT ON TABLE appstore.owner_links IS 'Commands of an operator or the shop: from linked_at on the contract belongs to this user. A row without a user takes back all links of the contract before it. Append-only.';
 
 COMMENT ON COLUMN appstore.owner_links.link_id IS 'Of several links of one instant the one with the greatest id counts.';
+
+COMMENT ON COLUMN appstore.owner_links.linked_at IS 'When the command was given.';
+
+COMMENT ON COLUMN appstore.owner_links.user_id IS 'The new owner; null where the links before are taken back.';
+
+COMMENT ON COLUMN appstore.owner_links.actor IS 'The login that called appstore.link_owner or appstore.unlink_owner.';
+
+COMMENT ON COLUMN appstore.owner_links.note IS 'Free text of the actor; null after appstore.forget.';
 
 ALTER TABLE appstore.owner_links ALTER COLUMN link_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.owner_links_link_id_seq
@@ -4420,34 +4862,44 @@ CREATE TABLE appstore.ownership_claims (
 
 COMMENT ON TABLE appstore.ownership_claims IS 'Derived: the owners of a contract over time, and why. The owner is that of the claim with the greatest (effective_at, kind, source_id).';
 
+COMMENT ON COLUMN appstore.ownership_claims.kind IS 'The origin of the claim.';
+
 COMMENT ON COLUMN appstore.ownership_claims.source_id IS 'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the transaction.';
 
-CREATE VIEW appstore.payments AS
- SELECT o.environment,
-    o.user_id,
-    o.order_no,
-    o.status,
-    o.paid_product_id AS product_id,
-    o.paid_at,
-    o.quantity,
-    o.price,
-    o.currency,
-    o.transaction_id,
-    o.original_transaction_id
-   FROM appstore.orders o
-  WHERE ((o.order_no IS DISTINCT FROM o.period_no) AND (o.period_no IS NOT NULL) AND (o.user_id IS NOT NULL))
+COMMENT ON COLUMN appstore.ownership_claims.effective_at IS 'From when it counts.';
+
+CREATE VIEW appstore.user_orders AS
+ SELECT s.environment,
+    s.order_no,
+    s.user_id,
+    s.product_id,
+    s.bundle_id,
+    s.status,
+    s.reason,
+    s.ordered_at,
+    s.paid_at,
+    s.quantity,
+    s.price,
+    s.currency,
+    s.transaction_id,
+    s.original_transaction_id
+   FROM appstore.order_status s
+  WHERE (s.ordered_at IS NOT NULL)
 UNION ALL
- SELECT owned.environment,
-    owned.user_id,
-    o.order_no,
-    o.status,
-    o.paid_product_id AS product_id,
-    o.paid_at,
-    o.quantity,
-    o.price,
-    o.currency,
-    o.transaction_id,
-    owned.original_transaction_id
+ SELECT s.environment,
+    s.order_no,
+    s.user_id,
+    s.product_id,
+    s.bundle_id,
+    s.status,
+    s.reason,
+    s.ordered_at,
+    s.paid_at,
+    s.quantity,
+    s.price,
+    s.currency,
+    s.transaction_id,
+    s.original_transaction_id
    FROM ((( SELECT DISTINCT c.environment,
             c.original_transaction_id,
             c.user_id
@@ -4457,28 +4909,67 @@ UNION ALL
            FROM appstore.transactions t_1
           WHERE ((t_1.original_transaction_id = owned.original_transaction_id) AND (t_1.environment = owned.environment))
          OFFSET 0) t)
-     CROSS JOIN LATERAL ( SELECT o_1.environment,
-            o_1.order_no,
-            o_1.user_id,
-            o_1.product_id,
-            o_1.bundle_id,
-            o_1.ordered_at,
-            o_1.status,
-            o_1.reason,
-            o_1.period_no,
-            o_1.transaction_id,
-            o_1.original_transaction_id,
-            o_1.web_order_line_item_id,
-            o_1.paid_product_id,
-            o_1.paid_at,
-            o_1.quantity,
-            o_1.price,
-            o_1.currency
-           FROM appstore.orders o_1
-          WHERE ((o_1.order_no = t.period_no) AND (o_1.environment = owned.environment) AND (o_1.period_no = o_1.order_no) AND (o_1.transaction_id = t.transaction_id) AND (o_1.user_id = owned.user_id))
-         OFFSET 0) o);
+     CROSS JOIN LATERAL ( SELECT s_1.environment,
+            s_1.order_no,
+            s_1.user_id,
+            s_1.product_id,
+            s_1.bundle_id,
+            s_1.status,
+            s_1.reason,
+            s_1.ordered_at,
+            s_1.paid_at,
+            s_1.quantity,
+            s_1.price,
+            s_1.currency,
+            s_1.transaction_id,
+            s_1.original_transaction_id
+           FROM appstore.order_status s_1
+          WHERE ((s_1.order_no = t.period_no) AND (s_1.environment = owned.environment) AND (s_1.transaction_id = t.transaction_id))
+         OFFSET 0) s)
+  WHERE ((s.ordered_at IS NULL) AND (s.user_id = owned.user_id));
 
-COMMENT ON VIEW appstore.payments IS 'The payments of users: their orders that are paid, partly refunded or refunded, first purchases and renewals. product_id is the product that was bought. appstore.unmatched lists payments without a user.';
+COMMENT ON VIEW appstore.user_orders IS 'The orders of users: those that the shop made, paid or not, and those of renewals and of purchases without an order. Always give a user_id: it is found by an index. Columns are those of appstore.order_status.';
+
+COMMENT ON COLUMN appstore.user_orders.product_id IS 'The product that was ordered; without an order of the shop the one that was bought.';
+
+COMMENT ON COLUMN appstore.user_orders.bundle_id IS 'The app that sold it; while it is pending the one that it was ordered for, null for any app.';
+
+COMMENT ON COLUMN appstore.user_orders.status IS 'pending, paid, partly_refunded or refunded.';
+
+COMMENT ON COLUMN appstore.user_orders.reason IS 'product_mismatch where another product or app was bought with this number.';
+
+COMMENT ON COLUMN appstore.user_orders.ordered_at IS 'When the shop made the order; null for the order of a renewal, and of a purchase without an order.';
+
+COMMENT ON COLUMN appstore.user_orders.paid_at IS 'When the customer bought it; null while it is pending.';
+
+COMMENT ON COLUMN appstore.user_orders.quantity IS 'How many pieces were bought.';
+
+COMMENT ON COLUMN appstore.user_orders.price IS 'Thousandths of the currency''s unit.';
+
+CREATE VIEW appstore.payments AS
+ SELECT u.environment,
+    u.user_id,
+    u.order_no,
+    u.status,
+    u.product_id,
+    u.paid_at,
+    u.quantity,
+    u.price,
+    u.currency,
+    u.transaction_id,
+    u.original_transaction_id
+   FROM appstore.user_orders u
+  WHERE (u.status <> 'pending'::text);
+
+COMMENT ON VIEW appstore.payments IS 'The payments of users: their orders that are paid, partly refunded or refunded, first purchases and renewals. Always give a user_id. appstore.unmatched lists payments without a user.';
+
+COMMENT ON COLUMN appstore.payments.status IS 'paid, partly_refunded or refunded.';
+
+COMMENT ON COLUMN appstore.payments.product_id IS 'The product that was bought.';
+
+COMMENT ON COLUMN appstore.payments.paid_at IS 'When the customer bought it.';
+
+COMMENT ON COLUMN appstore.payments.quantity IS 'How many pieces were bought.';
 
 COMMENT ON COLUMN appstore.payments.price IS 'Thousandths of the currency''s unit.';
 
@@ -4521,6 +5012,8 @@ CREATE TABLE appstore.retention (
 
 COMMENT ON TABLE appstore.retention IS 'One row of settings, which an operator changes by UPDATE. null means for ever.';
 
+COMMENT ON COLUMN appstore.retention.is_only IS 'Always true: the key of the only row.';
+
 COMMENT ON COLUMN appstore.retention.bodies IS 'How long raw bodies are kept after the event''s outcome.';
 
 COMMENT ON COLUMN appstore.retention.outcomes IS 'How long outcomes and their history are kept.';
@@ -4542,6 +5035,8 @@ CREATE TABLE appstore.schema_definitions (
 
 COMMENT ON TABLE appstore.schema_definitions IS 'The files of functions, views and privileges as they were last applied. migrate replaces all of them when one differs.';
 
+COMMENT ON COLUMN appstore.schema_definitions.name IS 'The path of the file in the folder sql, without its ending.';
+
 COMMENT ON COLUMN appstore.schema_definitions."position" IS 'The place of the file in the order of creation; objects are dropped in reverse.';
 
 COMMENT ON COLUMN appstore.schema_definitions.digest IS 'SHA-256 of the file.';
@@ -4553,12 +5048,21 @@ CREATE TABLE appstore.schema_history (
     name text NOT NULL COLLATE pg_catalog."C",
     is_breaking boolean NOT NULL,
     applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    fingerprint text,
     CONSTRAINT schema_history_version_positive CHECK ((version > 0))
 );
 
 COMMENT ON TABLE appstore.schema_history IS 'The version that the database was created with, and each step applied since.';
 
+COMMENT ON COLUMN appstore.schema_history.version IS 'The number of the step; of the first row the version that the tables were created in.';
+
+COMMENT ON COLUMN appstore.schema_history.name IS 'The file of the step, or tables.';
+
 COMMENT ON COLUMN appstore.schema_history.is_breaking IS 'The step raised the contract: programs of earlier releases stop working with the database.';
+
+COMMENT ON COLUMN appstore.schema_history.applied_at IS 'When it was applied.';
+
+COMMENT ON COLUMN appstore.schema_history.fingerprint IS 'In the latest row what appstore.schema_fingerprint() said of the objects that migrate has made, in the form of sql/fingerprint.txt. appstore-inbox migrate --check compares with it where the program has no fingerprint of this major version of PostgreSQL.';
 
 CREATE TABLE appstore.seen_notifications (
     environment appstore.environment NOT NULL,
@@ -4571,6 +5075,8 @@ WITH (autovacuum_vacuum_scale_factor='0.02');
 COMMENT ON TABLE appstore.seen_notifications IS 'The first event of each notificationUUID. Written after verification, in the transaction that applies it: a forged copy cannot suppress the genuine notification. Not partitioned, since its key does not name the event: appstore.expire_notifications deletes old rows. A notification that arrives after that is merged again, which changes nothing.';
 
 COMMENT ON COLUMN appstore.seen_notifications.seen_on IS 'The day (UTC) of the merge. Four bytes, which fit between the other columns.';
+
+COMMENT ON COLUMN appstore.seen_notifications.first_event_id IS 'The event that brought it first; other events with it are its duplicates.';
 
 CREATE VIEW appstore.unmatched AS
  SELECT first.environment,
@@ -4719,8 +5225,8 @@ UNION ALL
           WHERE ((o.order_no = t.order_no) AND (o.environment = n.environment) AND (o.status <> 'refunded'::text) AND (o.user_id <> n.user_id))
          OFFSET 0) given)
   WHERE ((n.reason IS NOT NULL) AND (NOT (EXISTS ( SELECT
-           FROM appstore.owner_links l
-          WHERE ((l.original_transaction_id = t.original_transaction_id) AND (l.environment = n.environment) AND (l.linked_at >= t.purchase_date))))))
+           FROM appstore.ownership_claims l
+          WHERE ((l.original_transaction_id = t.original_transaction_id) AND (l.environment = n.environment) AND (l.kind = 'link'::appstore.claim_kind) AND (l.effective_at >= t.purchase_date))))))
 UNION ALL
  SELECT p.environment,
     p.conflict AS reason,
@@ -4764,6 +5270,12 @@ COMMENT ON COLUMN appstore.unmatched.user_id IS 'The user who ordered or posted 
 
 COMMENT ON COLUMN appstore.unmatched.owner_user_id IS 'The other user, to whom the purchase belongs today.';
 
+COMMENT ON COLUMN appstore.unmatched.product_id IS 'The product that was bought.';
+
+COMMENT ON COLUMN appstore.unmatched.ordered_product_id IS 'The product that was ordered.';
+
+COMMENT ON COLUMN appstore.unmatched.ordered_bundle_id IS 'The app that it was ordered for.';
+
 COMMENT ON COLUMN appstore.unmatched.periods IS 'How many paid periods of the contract have no user.';
 
 ALTER TABLE ONLY appstore.inbox ATTACH PARTITION appstore.inbox_default DEFAULT;
@@ -4797,8 +5309,8 @@ ALTER TABLE ONLY appstore.consumption_obligations
 ALTER TABLE ONLY appstore.contracts
     ADD CONSTRAINT contracts_pkey PRIMARY KEY (original_transaction_id, environment);
 
-ALTER TABLE ONLY appstore.effects
-    ADD CONSTRAINT effects_pkey PRIMARY KEY (effect_id);
+ALTER TABLE ONLY appstore.effect_log
+    ADD CONSTRAINT effect_log_pkey PRIMARY KEY (effect_id);
 
 ALTER TABLE ONLY appstore.event_contracts
     ADD CONSTRAINT event_contracts_pkey PRIMARY KEY (original_transaction_id, environment, event_id);
@@ -4871,6 +5383,8 @@ ALTER TABLE ONLY appstore.v1_renewals
 
 CREATE INDEX audit_log_by_event ON appstore.audit_log USING gin (event_ids);
 
+CREATE INDEX audit_log_by_user ON appstore.audit_log USING btree (((details ->> 'user_id'::text))) WHERE ((details ->> 'user_id'::text) IS NOT NULL);
+
 CREATE INDEX client_posts_by_user ON appstore.client_posts USING btree (user_id);
 
 CREATE INDEX client_posts_in_conflict ON appstore.client_posts USING btree (environment, original_transaction_id) WHERE (conflict IS NOT NULL);
@@ -4879,7 +5393,9 @@ CREATE INDEX consumption_obligations_open ON appstore.consumption_obligations US
 
 CREATE INDEX contracts_by_user ON appstore.contracts USING btree (user_id) WHERE (user_id IS NOT NULL);
 
-CREATE INDEX effects_by_contract ON appstore.effects USING btree (original_transaction_id, occurred_at);
+CREATE INDEX effect_log_by_contract ON appstore.effect_log USING btree (original_transaction_id, occurred_at);
+
+CREATE INDEX effect_log_by_time ON appstore.effect_log USING btree (recorded_at);
 
 CREATE INDEX event_contracts_by_event ON appstore.event_contracts USING btree (event_id);
 
@@ -4903,7 +5419,7 @@ CREATE INDEX orders_by_period ON appstore.orders USING btree (period_no) WHERE (
 
 CREATE INDEX orders_by_token_of_contract ON appstore.orders USING btree (original_transaction_id) WHERE ((order_no = period_no) IS FALSE);
 
-CREATE INDEX orders_by_user ON appstore.orders USING btree (user_id) WHERE (order_no IS DISTINCT FROM period_no);
+CREATE INDEX orders_by_user ON appstore.orders USING btree (user_id, ordered_at, order_no) WHERE (ordered_at IS NOT NULL);
 
 CREATE INDEX orders_not_paid ON appstore.orders USING btree (environment, order_no) WHERE (reason IS NOT NULL);
 

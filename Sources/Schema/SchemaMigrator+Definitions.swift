@@ -15,6 +15,7 @@ extension SchemaMigrator {
         guard try await isOutdated() else { return false }
         do {
             try await transaction("functions, views and privileges") {
+                let before = try await fingerprint()
                 try await connection.runScript(Self.dropScript)
                 try await connection.runScript("SET LOCAL check_function_bodies = off")
                 for (position, file) in definitions.enumerated() {
@@ -22,6 +23,7 @@ extension SchemaMigrator {
                     try await record(file, at: position)
                 }
                 try await connection.runScript(Self.validateScript)
+                try await recordFingerprint(since: before)
             }
         } catch let error as PostgresError where error.sqlState == .dependentObjectsStillExist {
             throw SchemaError(
@@ -34,9 +36,6 @@ extension SchemaMigrator {
             )
         }
         logger.notice("functions, views and privileges replaced", metadata: ["schema.files": "\(definitions.count)"])
-        if let comparison = try await compare(), !comparison.isEmpty {
-            logger.warning("the schema is not what this program makes", metadata: ["schema.differences": "\(comparison)"])
-        }
         return true
     }
 

@@ -19,6 +19,7 @@ extension SchemaMigrator {
 
     /// Applies one step.
     func apply(_ step: SchemaStep) async throws {
+        let before = try await fingerprint()
         if step.isConcurrent { try await runConcurrently(step.file) }
         try await transaction(step.file.name) {
             // Each claim reads the fence and locks it until its batch has ended. So this lock waits for batches of earlier releases.
@@ -33,6 +34,7 @@ extension SchemaMigrator {
             // The step may have dropped views. An empty digest makes the next run create them again.
             try await connection.execute("UPDATE appstore.schema_definitions SET digest = ''")
             if step.isBreaking { try await connection.execute("UPDATE appstore.fence SET contract = \(Int32(step.version))") }
+            try await recordFingerprint(since: before)
         }
         logger.notice("schema step applied", metadata: ["schema.step": "\(step.file.name)"])
     }

@@ -51,6 +51,10 @@ package struct SchemaMigrator: Sendable {
             changes.steps.append(step.file.name)
         }
         changes.isRedefined = try await define()
+        try await recordFirstFingerprint()
+        if !changes.isEmpty, let comparison = try await compare(), !comparison.isEmpty {
+            logger.warning("the schema is not what this program makes", metadata: ["schema.differences": "\(comparison)"])
+        }
         try await connection.runScript("RESET ROLE; RESET ALL; SELECT pg_advisory_unlock(\(Self.lockKey));")
         return changes
     }

@@ -49,6 +49,5 @@ SET renewal_status = excluded.renewal_status, renewal_product_id = excluded.rene
     recent_subscription_start_date = excluded.recent_subscription_start_date, renewal_app_account_token = excluded.renewal_app_account_token,
     renewal_app_transaction_id = excluded.renewal_app_transaction_id, renewal_billing_plan_type = excluded.renewal_billing_plan_type,
     renewal_signed_date = excluded.renewal_signed_date, renewal_hash = excluded.renewal_hash
-WHERE c.renewal_signed_date IS NULL
-   OR (excluded.renewal_signed_date, excluded.renewal_hash) > (c.renewal_signed_date, c.renewal_hash)
+WHERE appstore.is_newer(excluded.renewal_signed_date, excluded.renewal_hash, c.renewal_signed_date, c.renewal_hash)
 RETURNING c.environment::text, c.original_transaction_id;

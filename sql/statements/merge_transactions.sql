@@ -169,17 +169,14 @@ SET (
                                           WHEN half.no_jws THEN greatest(t.in_app_ownership_type, excluded.in_app_ownership_type)
                                           ELSE t.in_app_ownership_type END IS DISTINCT FROM 'FAMILY_SHARED') AS token_changed
         FROM (
-            SELECT excluded.signed_date IS NOT NULL
-                   AND (t.signed_date IS NULL OR (excluded.signed_date, excluded.payload_hash) > (t.signed_date, t.payload_hash))
-                       AS newer_jws,
-                   excluded.receipt_date IS NOT NULL
-                   AND (t.receipt_date IS NULL OR (excluded.receipt_date, excluded.receipt_hash) > (t.receipt_date, t.receipt_hash))
-                       AS newer_receipt,
+            SELECT appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash) AS newer_jws,
+                   appstore.is_newer(excluded.receipt_date, excluded.receipt_hash, t.receipt_date, t.receipt_hash) AS newer_receipt,
                    excluded.first_token IS NOT NULL
-                   AND (t.first_token IS NULL OR (coalesce(excluded.first_token_signed_date, excluded.signed_date),
-                                                  coalesce(excluded.first_token_hash, excluded.payload_hash))
-                                                 < (coalesce(t.first_token_signed_date, t.signed_date),
-                                                    coalesce(t.first_token_hash, t.payload_hash))) AS earlier_token,
+                   AND (t.first_token IS NULL
+                        OR appstore.is_newer(
+                            coalesce(t.first_token_signed_date, t.signed_date), coalesce(t.first_token_hash, t.payload_hash),
+                            coalesce(excluded.first_token_signed_date, excluded.signed_date),
+                            coalesce(excluded.first_token_hash, excluded.payload_hash))) AS earlier_token,
                    t.signed_date IS NULL AND excluded.signed_date IS NULL AS no_jws
             OFFSET 0
         ) AS half
@@ -187,16 +184,15 @@ SET (
     ) AS flag
 )
 -- Whether anything of the row changes.
-WHERE (excluded.signed_date IS NOT NULL
-       AND (t.signed_date IS NULL OR (excluded.signed_date, excluded.payload_hash) > (t.signed_date, t.payload_hash)))
-   OR (excluded.receipt_date IS NOT NULL
-       AND (t.receipt_date IS NULL OR (excluded.receipt_date, excluded.receipt_hash) > (t.receipt_date, t.receipt_hash)))
+WHERE appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash)
+   OR appstore.is_newer(excluded.receipt_date, excluded.receipt_hash, t.receipt_date, t.receipt_hash)
    OR excluded.first_signed_date < t.first_signed_date
    OR (excluded.first_token IS NOT NULL
-       AND (t.first_token IS NULL OR (coalesce(excluded.first_token_signed_date, excluded.signed_date),
-                                      coalesce(excluded.first_token_hash, excluded.payload_hash))
-                                     < (coalesce(t.first_token_signed_date, t.signed_date),
-                                        coalesce(t.first_token_hash, t.payload_hash))))
+       AND (t.first_token IS NULL
+            OR appstore.is_newer(
+                coalesce(t.first_token_signed_date, t.signed_date), coalesce(t.first_token_hash, t.payload_hash),
+                coalesce(excluded.first_token_signed_date, excluded.signed_date),
+                coalesce(excluded.first_token_hash, excluded.payload_hash))))
    OR (t.signed_date IS NULL AND excluded.signed_date IS NULL
        AND ((excluded.is_subscription AND NOT t.is_subscription)
             OR (t.product_type, t.in_app_ownership_type, t.subscription_group_identifier)

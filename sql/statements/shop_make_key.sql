@@ -1,4 +1,7 @@
 -- Stores the hash of a new API key with the key's scopes.
 -- appstore-inbox key create sends it as appstore_operator.
 -- Returns the number of the key.
-SELECT appstore.make_api_key(:key_hash::bytea, :name::text, :bundle_ids::text[], :environments::appstore.environment[], :verbs::text[]) AS key_id;
+--
+-- :expires_at, :expires_in   when the key expires, or after how many seconds; null for never
+SELECT appstore.make_api_key(:key_hash::bytea, :name::text, :bundle_ids::text[], :environments::appstore.environment[], :verbs::text[],
+                             coalesce(:expires_at::timestamptz, clock_timestamp() + :expires_in::bigint * interval '1 second')) AS key_id;

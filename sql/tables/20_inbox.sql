@@ -29,7 +29,7 @@ DECLARE
     v_user text;
 BEGIN
     v_user := convert_from(body, 'UTF8')::jsonb ->> 'user';
-    RETURN CASE WHEN octet_length(v_user) <= 255 THEN v_user END;
+    RETURN CASE WHEN char_length(v_user) <= 255 THEN v_user END;
 EXCEPTION WHEN OTHERS THEN
     RETURN NULL;
 END
@@ -68,6 +68,7 @@ COMMENT ON COLUMN appstore.inbox_queue.run_at IS
 COMMENT ON COLUMN appstore.inbox_queue.bytes IS 'Length of the body, for the byte budget of a batch.';
 COMMENT ON COLUMN appstore.inbox_queue.is_isolated IS
     'The event runs by itself: its batch was lost with its process, or the event failed by itself.';
+COMMENT ON COLUMN appstore.inbox_queue.last_error IS 'The error of the last attempt that failed; null before one has.';
 COMMENT ON COLUMN appstore.inbox_queue.deaths IS 'How often a worker died while it ran this event alone. Three make it failed.';
 COMMENT ON COLUMN appstore.inbox_queue.run IS '1, and one more after each requeue; becomes outcomes.run.';
 -- The claim walks this in order and stops at the first event that is not due.
@@ -88,6 +89,8 @@ CREATE UNLOGGED TABLE appstore.batch_markers (
 COMMENT ON TABLE appstore.batch_markers IS
     'Crash markers: which events each batch in flight holds. A marker whose advisory lock is free belongs to a batch whose worker died.';
 COMMENT ON COLUMN appstore.batch_markers.lane IS 'Random and new for each batch; also the advisory lock that the batch holds.';
+COMMENT ON COLUMN appstore.batch_markers.event_ids IS 'The events of the batch.';
+COMMENT ON COLUMN appstore.batch_markers.marked_at IS 'When the batch wrote its marker.';
 COMMENT ON COLUMN appstore.batch_markers.is_alone IS 'The batch is one isolated event, with no other batch in its process.';
 COMMENT ON COLUMN appstore.batch_markers.lost_at IS 'When the lock was first found free. A worker that still runs gets time to report.';
 COMMENT ON COLUMN appstore.batch_markers.server_start IS 'Under which start of the server the marker was written.';
@@ -114,6 +117,8 @@ CREATE TABLE appstore.outcomes (
 COMMENT ON TABLE appstore.outcomes IS
     'What became of each settled event: one row an event. Partitioned like the inbox, so that its indexes stay small and old outcomes go by '
     'dropping a partition.';
+COMMENT ON COLUMN appstore.outcomes.source IS 'inbox.source.';
+COMMENT ON COLUMN appstore.outcomes.result IS 'What became of the event.';
 COMMENT ON COLUMN appstore.outcomes.run IS '1, and one more after each requeue.';
 COMMENT ON COLUMN appstore.outcomes.attempts IS 'How often the event was tried in this run.';
 COMMENT ON COLUMN appstore.outcomes.reason IS
@@ -141,7 +146,15 @@ CREATE TABLE appstore.outcome_history (
     replaced_by text        NOT NULL,
     PRIMARY KEY (event_id, run)
 );
-COMMENT ON TABLE appstore.outcome_history IS 'Outcomes of earlier runs, moved here by a requeue or a discard. They go together with the outcome.';
+COMMENT ON TABLE appstore.outcome_history IS
+    'Outcomes of earlier runs, moved here by a requeue or a discard. They go together with the outcome. Other columns are those of outcomes.';
+COMMENT ON COLUMN appstore.outcome_history.source IS 'inbox.source.';
+COMMENT ON COLUMN appstore.outcome_history.run IS '1, and one more after each requeue or discard.';
+COMMENT ON COLUMN appstore.outcome_history.result IS 'What became of the event in this run.';
+COMMENT ON COLUMN appstore.outcome_history.reason IS 'A code, or the words of the operator who discarded the event.';
+COMMENT ON COLUMN appstore.outcome_history.last_error IS 'The error of the last attempt that failed.';
+COMMENT ON COLUMN appstore.outcome_history.replaced_at IS 'When a repair ended this run.';
+COMMENT ON COLUMN appstore.outcome_history.replaced_by IS 'The login that called the repair.';
 -- What was requeued since an instant: a partition that is dropped must not take those events with it.
 CREATE INDEX outcome_history_by_replaced_at ON appstore.outcome_history (replaced_at);
 

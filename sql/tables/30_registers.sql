@@ -13,6 +13,7 @@ COMMENT ON TABLE appstore.seen_notifications IS
     'The first event of each notificationUUID. Written after verification, in the transaction that applies it: a forged copy cannot '
     'suppress the genuine notification. Not partitioned, since its key does not name the event: appstore.expire_notifications deletes old rows. '
     'A notification that arrives after that is merged again, which changes nothing.';
+COMMENT ON COLUMN appstore.seen_notifications.first_event_id IS 'The event that brought it first; other events with it are its duplicates.';
 COMMENT ON COLUMN appstore.seen_notifications.seen_on IS 'The day (UTC) of the merge. Four bytes, which fit between the other columns.';
 
 CREATE TABLE appstore.transactions (
@@ -89,17 +90,23 @@ COMMENT ON TABLE appstore.transactions IS
 COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
 COMMENT ON COLUMN appstore.transactions.price IS 'Thousandths of the currency''s unit.';
 COMMENT ON COLUMN appstore.transactions.signed_date IS 'Version of the JWS half; payload_hash breaks ties.';
+COMMENT ON COLUMN appstore.transactions.payload_hash IS 'SHA-256 of the JWS''s payload.';
 COMMENT ON COLUMN appstore.transactions.receipt_date IS
-    'Version of the receipt half: receipt_creation_date, or the request_date of verifyReceipt. receipt_hash breaks ties; its first byte is the '
-    'rank of the form.';
+    'Version of the receipt half: receipt_creation_date, or the request_date of verifyReceipt. receipt_hash breaks ties.';
+COMMENT ON COLUMN appstore.transactions.receipt_hash IS 'Hash of what the receipt says of the transaction; its first byte is the rank of the form.';
+COMMENT ON COLUMN appstore.transactions.first_signed_date IS 'The date of the oldest fact of either half.';
 COMMENT ON COLUMN appstore.transactions.first_token IS 'The appAccountToken of the oldest fact that had one.';
 COMMENT ON COLUMN appstore.transactions.first_token_signed_date IS
     'With first_token_hash the version of that fact; null where it is the JWS half itself, as of most transactions.';
+COMMENT ON COLUMN appstore.transactions.first_token_hash IS 'See first_token_signed_date.';
 COMMENT ON COLUMN appstore.transactions.app_account_token IS
     'The order that Apple''s latest statement names; null also for a version 5 UUID, which is no order''s number but may be a period''s.';
 COMMENT ON COLUMN appstore.transactions.period_no IS
     'UUIDv5 of the paid period (or of the transaction, for products without periods): its order number where no token pays for it.';
 COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null for family members.';
+COMMENT ON COLUMN appstore.transactions.is_subscription IS 'Whether it is a period of an auto-renewable subscription.';
+COMMENT ON COLUMN appstore.transactions.is_purchased IS 'False for what a family member shares.';
+COMMENT ON COLUMN appstore.transactions.left_token IS 'See token_changed.';
 COMMENT ON COLUMN appstore.transactions.token_changed IS
     'Between a merge and its derivation: the transaction names another order than before, or none any longer, or is no longer a family '
     'member''s; left_token is the order that it named before.';
@@ -107,7 +114,7 @@ COMMENT ON COLUMN appstore.transactions.confers_access IS 'False for consumables
 COMMENT ON COLUMN appstore.transactions.left_contract IS
     'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on '
     'the order of arrival and is not part of the state.';
--- The current period of a contract, and its history.
+-- The current period of a contract, and its history. With all columns of the order: a sort would read every charge of the contract.
 CREATE INDEX transactions_by_contract ON appstore.transactions
     (original_transaction_id, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id DESC);
 -- What pays the order with this token: the first by purchase date.
@@ -145,6 +152,7 @@ COMMENT ON TABLE appstore.v1_renewals IS
 COMMENT ON COLUMN appstore.v1_renewals.bundle_id IS 'The app whose shared secret authenticates the register.';
 COMMENT ON COLUMN appstore.v1_renewals.provenance IS 'v1: only a shared secret authenticates it; verify_receipt: Apple''s own answer.';
 COMMENT ON COLUMN appstore.v1_renewals.price_increase_status IS 'price_increase_status, else price_consent_status.';
+COMMENT ON COLUMN appstore.v1_renewals.fact_hash IS 'Hash of the statement, which breaks ties of stated_at.';
 COMMENT ON COLUMN appstore.v1_renewals.stated_at IS 'auto_renew_status_change_date, else receipt_creation_date; or request_date.';
 
 CREATE TABLE appstore.refund_requests (
@@ -194,6 +202,9 @@ COMMENT ON TABLE appstore.consumption_obligations IS
 COMMENT ON COLUMN appstore.consumption_obligations.asked_at IS
     'When Apple signed its first request since its last decision. Apple repeats a request and wants one answer.';
 COMMENT ON COLUMN appstore.consumption_obligations.due_at IS 'Twelve hours after asked_at.';
+COMMENT ON COLUMN appstore.consumption_obligations.reason IS 'consumptionRequestReason of that request.';
+COMMENT ON COLUMN appstore.consumption_obligations.is_open IS 'Whether Apple waits for an answer.';
+COMMENT ON COLUMN appstore.consumption_obligations.answered_by IS 'The login that called appstore.consumption_answered.';
 COMMENT ON COLUMN appstore.consumption_obligations.answered_at IS 'It answers every request that was signed until then. Earlier answers are in audit_log.';
 -- The open requests, the most urgent first.
 CREATE INDEX consumption_obligations_open ON appstore.consumption_obligations (due_at) WHERE is_open;
@@ -209,7 +220,7 @@ CREATE TABLE appstore.client_posts (
     conflict                text        COLLATE "C",
     CONSTRAINT client_posts_key UNIQUE NULLS NOT DISTINCT (original_transaction_id, environment, user_id, is_receipt, transaction_id),
     CONSTRAINT client_posts_transaction_is_named CHECK (is_receipt OR transaction_id IS NOT NULL),
-    CONSTRAINT client_posts_user_is_a_name CHECK (octet_length(user_id) BETWEEN 1 AND 255),
+    CONSTRAINT client_posts_user_is_a_name CHECK (char_length(user_id) BETWEEN 1 AND 255),
     CONSTRAINT client_posts_conflict_is_known CHECK (conflict IN ('owner_conflict', 'too_late'))
 );
 COMMENT ON TABLE appstore.client_posts IS

@@ -25,20 +25,26 @@ CREATE TABLE appstore.orders (
     CONSTRAINT orders_paid_by_a_period CHECK (
         (status = 'pending') = (period_no IS NULL) AND (period_no IS NULL) = (transaction_id IS NULL)
         AND (period_no IS NULL) = (paid_at IS NULL) AND (period_no IS NULL) = (original_transaction_id IS NULL)),
-    CONSTRAINT orders_made_for_a_user CHECK (ordered_at IS NULL OR user_id IS NOT NULL),
+    CONSTRAINT orders_made_for_a_user CHECK (
+        CASE WHEN ordered_at IS NULL THEN user_id IS NULL OR (order_no = period_no) IS TRUE ELSE user_id IS NOT NULL END),
     CONSTRAINT orders_reason_is_known CHECK (reason = 'product_mismatch')
 );
 COMMENT ON TABLE appstore.orders IS
     'Orders: made by the shop, which gives order_no to the client as appAccountToken; or one for each paid period that no token pays '
     '(order_no = period_no).';
 COMMENT ON COLUMN appstore.orders.ordered_at IS 'When the shop made the order; null while only Apple knows of it.';
+COMMENT ON COLUMN appstore.orders.status IS 'pending, paid, partly_refunded (one of several transactions of its period is refunded) or refunded.';
+COMMENT ON COLUMN appstore.orders.product_id IS 'The product that the shop ordered; null while only Apple knows of the order.';
+COMMENT ON COLUMN appstore.orders.bundle_id IS 'The app that the shop ordered for; null for any app.';
+COMMENT ON COLUMN appstore.orders.paid_product_id IS 'The product that was bought.';
+COMMENT ON COLUMN appstore.orders.paid_at IS 'purchaseDate of the transaction that pays it.';
 COMMENT ON COLUMN appstore.orders.reason IS 'Why a transaction that names this order does not pay it.';
 COMMENT ON COLUMN appstore.orders.period_no IS 'The period that pays the order; equal to order_no where no token pays.';
 COMMENT ON COLUMN appstore.orders.transaction_id IS 'The least transaction of the period that pays the order.';
 -- The order with a token that a period pays; an order without a token is found by its number.
 CREATE INDEX orders_by_period ON appstore.orders (period_no) WHERE order_no <> period_no;
--- The shop's orders for a user. The orders of periods are found through the user's contracts.
-CREATE INDEX orders_by_user ON appstore.orders (user_id) WHERE order_no IS DISTINCT FROM period_no;
+-- The shop's orders for a user, by time. The orders of periods are found through the user's contracts.
+CREATE INDEX orders_by_user ON appstore.orders (user_id, ordered_at, order_no) WHERE ordered_at IS NOT NULL;
 -- Orders of a contract that were given out as tokens: few beside its renewals. The condition is not that of orders_by_period: a plan that
 -- was made while the table was empty could otherwise look for a period by reading this whole index.
 CREATE INDEX orders_by_token_of_contract ON appstore.orders (original_transaction_id) WHERE (order_no = period_no) IS FALSE;
@@ -59,6 +65,8 @@ CREATE TABLE appstore.ownership_claims (
 );
 COMMENT ON TABLE appstore.ownership_claims IS
     'Derived: the owners of a contract over time, and why. The owner is that of the claim with the greatest (effective_at, kind, source_id).';
+COMMENT ON COLUMN appstore.ownership_claims.kind IS 'The origin of the claim.';
+COMMENT ON COLUMN appstore.ownership_claims.effective_at IS 'From when it counts.';
 COMMENT ON COLUMN appstore.ownership_claims.source_id IS
     'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the transaction.';
 CREATE INDEX ownership_claims_by_user ON appstore.ownership_claims (user_id);
@@ -68,13 +76,19 @@ CREATE TABLE appstore.owner_links (
     environment             appstore.environment NOT NULL,
     original_transaction_id text        NOT NULL COLLATE "C",
     linked_at               timestamptz NOT NULL,
-    user_id                 text        NOT NULL COLLATE "C",
+    user_id                 text        COLLATE "C",
     actor                   text        NOT NULL,
     note                    text,
-    CONSTRAINT owner_links_user_is_a_name CHECK (octet_length(user_id) BETWEEN 1 AND 255)
+    CONSTRAINT owner_links_user_is_a_name CHECK (char_length(user_id) BETWEEN 1 AND 255)
 );
-COMMENT ON TABLE appstore.owner_links IS 'Commands of an operator or the shop: from linked_at on the contract belongs to this user. Append-only.';
+COMMENT ON TABLE appstore.owner_links IS
+    'Commands of an operator or the shop: from linked_at on the contract belongs to this user. A row without a user takes back all links of the '
+    'contract before it. Append-only.';
 COMMENT ON COLUMN appstore.owner_links.link_id IS 'Of several links of one instant the one with the greatest id counts.';
+COMMENT ON COLUMN appstore.owner_links.linked_at IS 'When the command was given.';
+COMMENT ON COLUMN appstore.owner_links.user_id IS 'The new owner; null where the links before are taken back.';
+COMMENT ON COLUMN appstore.owner_links.actor IS 'The login that called appstore.link_owner or appstore.unlink_owner.';
+COMMENT ON COLUMN appstore.owner_links.note IS 'Free text of the actor; null after appstore.forget.';
 CREATE INDEX owner_links_by_contract ON appstore.owner_links (original_transaction_id);
 CREATE INDEX owner_links_by_user ON appstore.owner_links (user_id);
 
@@ -130,13 +144,23 @@ COMMENT ON COLUMN appstore.contracts.renewal_status IS
     'Apple''s: 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked; unknown ones are kept.';
 COMMENT ON COLUMN appstore.contracts.auto_renew_status IS '1 renews, 0 does not.';
 COMMENT ON COLUMN appstore.contracts.renewal_signed_date IS 'Version of the register, with renewal_hash; null while nothing is known.';
+COMMENT ON COLUMN appstore.contracts.renewal_hash IS 'Hash of the statement, which breaks ties of renewal_signed_date.';
 COMMENT ON COLUMN appstore.contracts.status IS 'Status of the register that counts: this one, or that of Notifications V1.';
+COMMENT ON COLUMN appstore.contracts.will_renew IS 'Whether the subscription renews; null while it is unknown.';
+COMMENT ON COLUMN appstore.contracts.started_at IS 'purchaseDate of its first transaction.';
+COMMENT ON COLUMN appstore.contracts.current_transaction_id IS
+    'The transaction of the current period: that of the latest purchaseDate, then expiresDate, then the greatest id.';
+COMMENT ON COLUMN appstore.contracts.current_period_start IS 'purchaseDate of the current transaction.';
+COMMENT ON COLUMN appstore.contracts.current_period_end IS 'expiresDate of the current transaction.';
+COMMENT ON COLUMN appstore.contracts.revoked_at IS 'revocationDate of the current transaction.';
+COMMENT ON COLUMN appstore.contracts.access_until IS
+    'Until when it gives access; infinity where access does not end; null while only appstore.products or a charge that is missing could say it.';
 COMMENT ON COLUMN appstore.contracts.owner_since IS 'effective_at of the claim that makes user_id the owner; null without a claim.';
 COMMENT ON COLUMN appstore.contracts.is_contested IS
     'The contract has a client post, a V1 register or a later token: a new renewal may change more rows than the contract itself.';
 CREATE INDEX contracts_by_user ON appstore.contracts (user_id) WHERE user_id IS NOT NULL;
 
-CREATE TABLE appstore.effects (
+CREATE TABLE appstore.effect_log (
     effect_id               uuid        NOT NULL PRIMARY KEY,
     environment             appstore.environment NOT NULL,
     kind                    text        NOT NULL COLLATE "C",
@@ -151,10 +175,19 @@ CREATE TABLE appstore.effects (
     user_id                 text        COLLATE "C",
     vouched_bundle_id       text        COLLATE "C"
 );
-COMMENT ON TABLE appstore.effects IS
-    'Each thing that happened to a customer, once. Append-only: environment, kind and subject are the identity, other columns are as of the commit.';
-COMMENT ON COLUMN appstore.effects.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
-COMMENT ON COLUMN appstore.effects.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';
-COMMENT ON COLUMN appstore.effects.vouched_bundle_id IS
+COMMENT ON TABLE appstore.effect_log IS
+    'Each thing that happened to a customer, once. Append-only: environment, kind and subject are the identity, other columns are as of the commit. '
+    'Read appstore.effects, which has the order number of today.';
+COMMENT ON COLUMN appstore.effect_log.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
+COMMENT ON COLUMN appstore.effect_log.kind IS 'What happened: granted, refunded, revoked …';
+COMMENT ON COLUMN appstore.effect_log.occurred_at IS 'When Apple says that it happened.';
+COMMENT ON COLUMN appstore.effect_log.recorded_at IS 'When it was stored, shortly before the commit.';
+COMMENT ON COLUMN appstore.effect_log.order_no IS
+    'The order of the transaction as seen at the commit. A purchase that arrives later can give the transaction another order.';
+COMMENT ON COLUMN appstore.effect_log.user_id IS 'The owner at the commit; a later owner does not change it.';
+COMMENT ON COLUMN appstore.effect_log.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';
+COMMENT ON COLUMN appstore.effect_log.vouched_bundle_id IS
     'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
-CREATE INDEX effects_by_contract ON appstore.effects (original_transaction_id, occurred_at);
+CREATE INDEX effect_log_by_contract ON appstore.effect_log (original_transaction_id, occurred_at);
+-- What is new since an instant. Rows arrive in this order, so that only the last page of the index is written.
+CREATE INDEX effect_log_by_time ON appstore.effect_log (recorded_at);

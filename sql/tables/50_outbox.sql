@@ -37,13 +37,23 @@ CREATE TABLE appstore.outbox (
 COMMENT ON TABLE appstore.outbox IS
     'Calls to make. A worker leases a call: run_at moves to the end of the lease and epoch is counted up. A worker that returns with an older '
     'epoch is refused; a worker that dies needs no cleanup, because its call is due again when the lease ends.';
+COMMENT ON COLUMN appstore.outbox.call_id IS 'The number of the call.';
+COMMENT ON COLUMN appstore.outbox.kind IS 'The service that is called, such as verify_receipt.';
 COMMENT ON COLUMN appstore.outbox.call_key IS 'Identifies the request; there is one open call for each key.';
 COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call sends.';
 COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that requested the call, about a hundred at most; the body of any of them can be sent.';
 COMMENT ON COLUMN appstore.outbox.payload IS 'The data to send where it is not an event''s body; never a secret.';
+COMMENT ON COLUMN appstore.outbox.asked_at IS 'When it was written.';
+COMMENT ON COLUMN appstore.outbox.deadline_at IS 'When an open call is given up.';
+COMMENT ON COLUMN appstore.outbox.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
+COMMENT ON COLUMN appstore.outbox.is_leased IS 'Whether a worker makes the call until run_at.';
 COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
+COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt brought no answer.';
 COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
 COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
+COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';
+COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became.';
+COMMENT ON COLUMN appstore.outbox.fallback_event_id IS 'The event under which the body was stored again.';
 COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
 -- Due calls by app and kind: calls that no worker can make do not delay the others.
 CREATE INDEX outbox_due ON appstore.outbox (bundle_id, kind, run_at, call_id) WHERE state = 'open';

@@ -13,6 +13,7 @@ COMMENT ON TABLE appstore.products IS
     'The entitlements of an app''s product: rows that the operator writes. A product that is not listed gives an entitlement of its own name. '
     'Apps share an entitlement where their rows name the same one.';
 COMMENT ON COLUMN appstore.products.bundle_id IS 'The app that sells the product; another app''s product of the same id is another product.';
+COMMENT ON COLUMN appstore.products.entitlement IS 'A name of yours, which several products may share.';
 COMMENT ON COLUMN appstore.products.days IS 'How long a non-renewing product lasts from its purchase; null for ever.';
 
 -- A type, not RETURNS TABLE: columns of that have the database's collation, and conditions on them would not use the indexes of the ids.
@@ -33,6 +34,24 @@ COMMENT ON TYPE appstore.entitlement IS
     'What a user may use at an instant. why is active, grace_period, or how it ended (entitlement_terms.why_ended); will_renew is null while it '
     'is unknown; until is infinity for an entitlement that does not end.';
 
+CREATE TYPE appstore.order_state AS (
+    environment             appstore.environment,
+    order_no                uuid,
+    user_id                 text COLLATE "C",
+    product_id              text COLLATE "C",
+    bundle_id               text COLLATE "C",
+    status                  text COLLATE "C",
+    reason                  text COLLATE "C",
+    ordered_at              timestamptz,
+    paid_at                 timestamptz,
+    quantity                integer,
+    price                   bigint,
+    currency                text COLLATE "C",
+    transaction_id          text COLLATE "C",
+    original_transaction_id text COLLATE "C"
+);
+COMMENT ON TYPE appstore.order_state IS 'A row of appstore.order_status.';
+
 CREATE TABLE appstore.api_keys (
     key_id       integer     NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name         text        NOT NULL,
@@ -41,6 +60,7 @@ CREATE TABLE appstore.api_keys (
     environments appstore.environment[] NOT NULL,
     verbs        text[]      NOT NULL,
     created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    expires_at   timestamptz,
     revoked_at   timestamptz,
     last_used_at timestamptz,
     CONSTRAINT api_keys_name_is_short CHECK (octet_length(name) BETWEEN 1 AND 100),
@@ -48,12 +68,20 @@ CREATE TABLE appstore.api_keys (
     CONSTRAINT api_keys_bundle_ids_not_empty CHECK (cardinality(bundle_ids) > 0 AND array_position(bundle_ids, NULL) IS NULL),
     CONSTRAINT api_keys_environments_not_empty CHECK (cardinality(environments) > 0 AND array_position(environments, NULL) IS NULL),
     CONSTRAINT api_keys_verbs_are_known CHECK (cardinality(verbs) > 0 AND verbs <@ ARRAY[
-        'orders:create', 'transactions:submit', 'receipts:submit', 'events:read', 'entitlements:read', 'subscriptions:read',
-        'contracts:link'])
+        'orders:create', 'orders:read', 'transactions:submit', 'receipts:submit', 'events:read', 'entitlements:read',
+        'subscriptions:read', 'contracts:link'])
 );
 COMMENT ON TABLE appstore.api_keys IS
     'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash '
-    'would add nothing, since such a key cannot be guessed.';
+    'would add nothing, since such a key cannot be guessed. A key is alive until it is revoked or expires.';
+COMMENT ON COLUMN appstore.api_keys.key_id IS 'The number by which a key is revoked.';
+COMMENT ON COLUMN appstore.api_keys.name IS 'The caller that uses the key. No two living keys have one name.';
+COMMENT ON COLUMN appstore.api_keys.key_hash IS 'SHA-256 of the key''s text.';
+COMMENT ON COLUMN appstore.api_keys.environments IS 'The environments that the key is for.';
+COMMENT ON COLUMN appstore.api_keys.created_at IS 'When it was made.';
+COMMENT ON COLUMN appstore.api_keys.expires_at IS 'From when it permits nothing; null for never.';
+COMMENT ON COLUMN appstore.api_keys.revoked_at IS 'When it was revoked; null while it is not.';
 COMMENT ON COLUMN appstore.api_keys.verbs IS 'What the key may do; each api_ function names the verbs that it takes.';
 COMMENT ON COLUMN appstore.api_keys.bundle_ids IS 'The apps that the key is for; null for any.';
-COMMENT ON COLUMN appstore.api_keys.last_used_at IS 'To the hour: a key that is used often is written once an hour.';
+COMMENT ON COLUMN appstore.api_keys.last_used_at IS
+    'A use in the hour of the latest one, usually the first: a key that is used often is written once an hour.';

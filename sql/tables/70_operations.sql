@@ -10,11 +10,18 @@ CREATE TABLE appstore.audit_log (
     details   jsonb
 );
 COMMENT ON TABLE appstore.audit_log IS 'Every repair and every change of keys: the actor, the action, the events and the reason.';
+COMMENT ON COLUMN appstore.audit_log.audit_id IS 'The number of the entry.';
+COMMENT ON COLUMN appstore.audit_log.at IS 'When it was done.';
+COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it.';
+COMMENT ON COLUMN appstore.audit_log.action IS 'What was done: requeue, discard, link_owner, forget, make_api_key …';
 COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair of more than 1,000 writes a row for each step.';
 COMMENT ON COLUMN appstore.audit_log.note IS 'Free text of the actor. appstore.forget neither searches nor erases it: do not name users here.';
-COMMENT ON COLUMN appstore.audit_log.details IS 'Depends on the action: the conditions of a repair, the alias of a forgotten user, a key''s id.';
+COMMENT ON COLUMN appstore.audit_log.details IS 'Depends on the action: the conditions of a repair, the alias of a forgotten user, a key. Where user_id names a user, '
+    'appstore.forget replaces it.';
 -- The repairs of an event.
 CREATE INDEX audit_log_by_event ON appstore.audit_log USING gin (event_ids);
+-- The entries that name a user, for appstore.forget.
+CREATE INDEX audit_log_by_user ON appstore.audit_log ((details ->> 'user_id')) WHERE details ->> 'user_id' IS NOT NULL;
 
 CREATE TYPE appstore.repair_filter AS (
     result            appstore.result,
@@ -63,6 +70,7 @@ CREATE TABLE appstore.retention (
 );
 INSERT INTO appstore.retention DEFAULT VALUES;
 COMMENT ON TABLE appstore.retention IS 'One row of settings, which an operator changes by UPDATE. null means for ever.';
+COMMENT ON COLUMN appstore.retention.is_only IS 'Always true: the key of the only row.';
 COMMENT ON COLUMN appstore.retention.bodies IS 'How long raw bodies are kept after the event''s outcome.';
 COMMENT ON COLUMN appstore.retention.outcomes IS 'How long outcomes and their history are kept.';
 COMMENT ON COLUMN appstore.retention.rejected_bodies IS
@@ -86,6 +94,7 @@ COMMENT ON TABLE appstore.maintenance_state IS
     'How far each task of maintenance is: the walks of appstore.expire and appstore.expire_notifications, and the checks of aged partitions by '
     'appstore.drop_aged_partition.';
 COMMENT ON COLUMN appstore.maintenance_state.task IS 'A walk, such as rejected_bodies, or the name of a partition.';
+COMMENT ON COLUMN appstore.maintenance_state.started_at IS 'When the walk or check began.';
 COMMENT ON COLUMN appstore.maintenance_state.event_id IS
     'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block.';
 COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';

@@ -20,3 +20,7 @@ COMMENT ON VIEW appstore.consumption_requests IS
     'due_at, then call appstore.consumption_answered.';
 COMMENT ON COLUMN appstore.consumption_requests.asked_at IS 'The first request since Apple''s last decision; Apple repeats it and wants one answer.';
 COMMENT ON COLUMN appstore.consumption_requests.reason IS 'Apple''s consumptionRequestReason.';
+COMMENT ON COLUMN appstore.consumption_requests.open IS 'Whether Apple waits for an answer.';
+COMMENT ON COLUMN appstore.consumption_requests.due_at IS 'Twelve hours after asked_at.';
+COMMENT ON COLUMN appstore.consumption_requests.answered_at IS 'When you called appstore.consumption_answered; null while it is open.';
+COMMENT ON COLUMN appstore.consumption_requests.user_id IS 'The user of the order, else the owner of the contract.';

@@ -37,3 +37,5 @@ COMMENT ON COLUMN appstore.entitlement_terms.grace_from IS 'From when access is 
 COMMENT ON COLUMN appstore.entitlement_terms.why_ended IS
     'The reason once it has ended: expired, billing_retry, refunded, revoked (of a family member), upgraded, duration_unknown (a non-renewing '
     'product that appstore.products does not list), purchase_unknown.';
+COMMENT ON COLUMN appstore.entitlement_terms.entitlement IS 'The name in appstore.products, else the product''s.';
+COMMENT ON COLUMN appstore.entitlement_terms.will_renew IS 'Whether the subscription renews; null while it is unknown.';

@@ -2,3 +2,9 @@ CREATE VIEW appstore.entitlements AS SELECT * FROM appstore.entitlements_at(now(
 COMMENT ON VIEW appstore.entitlements IS
     'The entitlements of each user, active and ended: a row for each contract and entitlement. Two apps that give an entitlement of one '
     'name have a row each.';
+COMMENT ON COLUMN appstore.entitlements.entitlement IS 'The name in appstore.products, else the product''s.';
+COMMENT ON COLUMN appstore.entitlements.active IS 'Whether the user may use it now.';
+COMMENT ON COLUMN appstore.entitlements.until IS 'infinity where it does not end; null while the purchase or its duration is unknown.';
+COMMENT ON COLUMN appstore.entitlements.why IS 'active, grace_period, or how it ended: see entitlement_terms.why_ended.';
+COMMENT ON COLUMN appstore.entitlements.in_grace IS 'Whether it is active although the last charge failed.';
+COMMENT ON COLUMN appstore.entitlements.will_renew IS 'Whether the subscription renews; null while it is unknown.';

@@ -9,3 +9,16 @@ COMMENT ON VIEW appstore.outbox_status IS 'The calls of the outbox, without thei
 COMMENT ON COLUMN appstore.outbox_status.waits_for IS
     'Of an open call: the reason of its latest attempt, or no_worker when it has been due for a minute: no worker runs, all are busy, or none has '
     'the app''s secret.';
+COMMENT ON COLUMN appstore.outbox_status.call_id IS 'The number of the call.';
+COMMENT ON COLUMN appstore.outbox_status.kind IS 'The service that is called, such as verify_receipt.';
+COMMENT ON COLUMN appstore.outbox_status.event_id IS 'The event whose body the call sends.';
+COMMENT ON COLUMN appstore.outbox_status.state IS
+    'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
+COMMENT ON COLUMN appstore.outbox_status.reason IS 'Why it was refused, given up or discarded.';
+COMMENT ON COLUMN appstore.outbox_status.attempts IS 'How often it was made.';
+COMMENT ON COLUMN appstore.outbox_status.asked_at IS 'When it was written.';
+COMMENT ON COLUMN appstore.outbox_status.next_run_at IS 'When an open call is due.';
+COMMENT ON COLUMN appstore.outbox_status.is_leased IS 'Whether a worker makes the call until next_run_at.';
+COMMENT ON COLUMN appstore.outbox_status.deadline_at IS 'When an open call is given up.';
+COMMENT ON COLUMN appstore.outbox_status.answer_event_id IS 'The event that the answer became.';
+COMMENT ON COLUMN appstore.outbox_status.fallback_event_id IS 'The event that stands for a missing answer.';

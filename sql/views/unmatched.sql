@@ -53,9 +53,9 @@ CROSS JOIN LATERAL (
     WHERE o.order_no = t.order_no AND o.environment = n.environment AND o.status <> 'refunded' AND o.user_id <> n.user_id OFFSET 0
 ) AS given
 WHERE n.reason IS NOT NULL
-  AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
-                  WHERE l.original_transaction_id = t.original_transaction_id AND l.environment = n.environment
-                    AND l.linked_at >= t.purchase_date)
+  AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
+                  WHERE l.original_transaction_id = t.original_transaction_id AND l.environment = n.environment AND l.kind = 'link'
+                    AND l.effective_at >= t.purchase_date)
 UNION ALL
 -- 3. Posts of purchases that belong to another user, or to a family member and came too late: see appstore.derive_conflicts.
 SELECT p.environment, p.conflict, 'link_owner', t.order_no, p.user_id, coalesce(o.user_id, m.user_id), t.transaction_id,
@@ -86,4 +86,7 @@ COMMENT ON COLUMN appstore.unmatched.resolution IS
     'call link_owner if it is for user_id, or refund; link_owner: call it for user_id, or for owner_user_id to confirm.';
 COMMENT ON COLUMN appstore.unmatched.user_id IS 'The user who ordered or posted it.';
 COMMENT ON COLUMN appstore.unmatched.owner_user_id IS 'The other user, to whom the purchase belongs today.';
+COMMENT ON COLUMN appstore.unmatched.product_id IS 'The product that was bought.';
+COMMENT ON COLUMN appstore.unmatched.ordered_product_id IS 'The product that was ordered.';
+COMMENT ON COLUMN appstore.unmatched.ordered_bundle_id IS 'The app that it was ordered for.';
 COMMENT ON COLUMN appstore.unmatched.periods IS 'How many paid periods of the contract have no user.';

@@ -7,9 +7,9 @@ import StrictJSON
 package struct ClientReceipt: Hashable, Sendable {
     /// An app receipt in base64, not checked yet.
     package let receiptData: String
-    /// The user who claims the purchases, 1 to 255 bytes.
+    /// The user who claims the purchases, 1 to 255 characters.
     package let user: String
-    /// The purchase just made, 1 to 255 bytes; nil when there was none, for instance when purchases are restored.
+    /// The purchase just made, 1 to 255 characters; nil when there was none, for instance when purchases are restored.
     package let transactionID: String?
     /// The requested environment; a receipt of another one is refused.
     package let environment: AppStoreEnvironment
@@ -25,16 +25,14 @@ package struct ClientReceipt: Hashable, Sendable {
         bundleIDs: [String]?
     ) throws(Malformed) {
         guard !receiptData.isEmpty, !receiptData.utf8.contains(0) else { throw .noReceiptData }
-        guard Self.isName(user) else { throw .user }
-        guard transactionID.map(Self.isName) ?? true else { throw .transactionID }
+        guard user.isName else { throw .user }
+        guard transactionID?.isName ?? true else { throw .transactionID }
         self.receiptData = receiptData
         self.user = user
         self.transactionID = transactionID
         self.environment = environment
         self.bundleIDs = bundleIDs
     }
-
-    private static func isName(_ text: String) -> Bool { (1...255).contains(text.utf8.count) && !text.utf8.contains(0) }
 }
 
 extension ClientReceipt {
@@ -44,9 +42,9 @@ extension ClientReceipt {
         case notAnObject = "not_a_json_object"
         /// No member `receiptData`, or one that is no string, or empty, or has U+0000 in it.
         case noReceiptData = "no_receipt_data"
-        /// No member `user`, or one that is no string of 1 to 255 bytes, or has U+0000 in it.
+        /// No member `user`, or one that is no string of 1 to 255 characters, or has U+0000 in it.
         case user = "malformed_user"
-        /// `transactionId` is no string of 1 to 255 bytes, or has U+0000 in it.
+        /// `transactionId` is no string of 1 to 255 characters, or has U+0000 in it.
         case transactionID = "malformed_transaction_id"
         /// No member `environment`, or one that is no string.
         case environment = "malformed_environment"

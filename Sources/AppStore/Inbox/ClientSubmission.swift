@@ -7,7 +7,7 @@ import StrictJSON
 package struct ClientSubmission: Hashable, Sendable {
     /// A compact JWS.
     package let signedTransaction: String
-    /// The user who claims the purchase, 1 to 255 bytes; nil when no user does.
+    /// The user who claims the purchase, 1 to 255 characters; nil when no user does.
     package let user: String?
     /// The requested environment; a transaction of another one is refused.
     package let environment: AppStoreEnvironment
@@ -22,9 +22,7 @@ package struct ClientSubmission: Hashable, Sendable {
         bundleIDs: [String]?
     ) throws(Malformed) {
         guard CompactJWS.hasShape(signedTransaction) else { throw .notACompactJWS }
-        if let user {
-            guard (1...255).contains(user.utf8.count), !user.utf8.contains(0) else { throw .user }
-        }
+        guard user?.isName ?? true else { throw .user }
         self.signedTransaction = signedTransaction
         self.user = user
         self.environment = environment
@@ -41,7 +39,7 @@ extension ClientSubmission {
         case noSignedTransaction = "no_signed_transaction"
         /// `signedTransaction` is not three non-empty parts in the base64url alphabet.
         case notACompactJWS = "not_a_compact_jws"
-        /// `user` is no string of 1 to 255 bytes, or has U+0000 in it.
+        /// `user` is no string of 1 to 255 characters, or has U+0000 in it.
         case user = "malformed_user"
         /// No member `environment`, or one that is no string.
         case environment = "malformed_environment"

@@ -10,7 +10,7 @@ struct KeyCreate: AsyncParsableCommand {
         abstract: "Creates a key and prints it. It cannot be printed again: only its SHA-256 is stored.",
         discussion: """
             Standard output gets the key alone, standard error its number; with --json both are in one object. The key covers the \
-            operations, apps and environments that are named here.
+            operations, apps and environments that are named here. No two living keys can have one name.
             """
     )
 
@@ -35,6 +35,20 @@ struct KeyCreate: AsyncParsableCommand {
         }
     )
     var environments: [AppStoreEnvironment] = []
+    @Option(
+        name: .customLong("expires"),
+        help: ArgumentHelp(
+            "When the key ends: an instant such as 2027-01-31T12:00:00Z, or a time from now such as 90d (default: never).",
+            valueName: "INSTANT|DURATION"
+        ),
+        transform: { text in
+            guard let end = KeyEnd(text) else {
+                throw ValidationError("'\(text)' is neither an instant such as 2027-01-31T12:00:00Z nor a time such as 90d, 12h or 30m")
+            }
+            return end
+        }
+    )
+    var end: KeyEnd?
     @OptionGroup var options: KeyOptions
 
     func validate() throws {
@@ -52,7 +66,8 @@ struct KeyCreate: AsyncParsableCommand {
                 name: name,
                 bundleIDs: apps.isEmpty ? nil : unique(apps),
                 environments: environments.isEmpty ? [.production] : unique(environments),
-                verbs: unique(verbs)
+                verbs: unique(verbs),
+                until: end
             )
         }
         if options.json {

@@ -7,7 +7,7 @@ import StrictJSON
 struct KeyList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the keys, their scopes and when each was last used (to the hour); with --json one object a line."
+        abstract: "Lists the keys, their scopes, their end and a use in the hour of the latest; with --json one object a line."
     )
 
     @OptionGroup var options: KeyOptions
@@ -29,17 +29,20 @@ struct KeyList: AsyncParsableCommand {
             "apps": entry.bundleIDs.map { .array($0.map(JSONValue.string)) } ?? .null,
             "environments": .array(entry.environments.map(JSONValue.string)), "verbs": .array(entry.verbs.map(JSONValue.string)),
             "createdAt": .string(entry.createdAt.description),
-            "lastUsedAt": entry.lastUsedAt.map { .string($0.description) } ?? .null,
-            "revokedAt": entry.revokedAt.map { .string($0.description) } ?? .null,
+            "expiresAt": instant(entry.expiresAt), "lastUsedAt": instant(entry.lastUsedAt), "revokedAt": instant(entry.revokedAt),
         ]
+    }
+
+    private static func instant(_ timestamp: Timestamp?) -> JSONValue {
+        timestamp.map { .string($0.description) } ?? .null
     }
 
     private static func text(_ entry: KeyRegister.Entry) -> String {
         let apps = entry.bundleIDs?.joined(separator: ", ") ?? "any app"
         let used = entry.lastUsedAt.map { "last used \($0)" } ?? "never used"
-        let state = entry.revokedAt.map { "revoked \($0)" } ?? used
+        let end = entry.revokedAt.map { ", revoked \($0)" } ?? entry.expiresAt.map { ", expires \($0)" } ?? ""
         return """
-            \(entry.keyID)  \(entry.name), made \(entry.createdAt), \(state)
+            \(entry.keyID)  \(entry.name), made \(entry.createdAt), \(used)\(end)
                 \(entry.environments.joined(separator: ", ")); \(apps); \(entry.verbs.joined(separator: ", "))
             """
     }

@@ -3,7 +3,7 @@ import Postgres
 
 /// Why the database refuses a key: the DETAIL of the error raised by `appstore.authorize`.
 enum KeyRefusal: String {
-    /// The key does not exist, or it was revoked during the request.
+    /// The key does not exist, or it was revoked or expired during the request.
     case unknown = "key_unknown"
     case verb = "verb_missing"
     case environment = "environment_missing"

@@ -15,8 +15,10 @@ package struct KeyRegister: Sendable {
         package let environments: [String]
         package let verbs: [String]
         package let createdAt: Timestamp
+        /// Nil for a key that does not expire.
+        package let expiresAt: Timestamp?
         package let revokedAt: Timestamp?
-        /// Rounded to the hour.
+        /// A use in the hour of the latest one.
         package let lastUsedAt: Timestamp?
     }
 
@@ -28,19 +30,23 @@ package struct KeyRegister: Sendable {
     }
 
     /// Stores the hash of a new key and returns the number of the key.
+    ///
+    /// - Parameter end: when the key expires; nil for never.
+    /// - Throws: `PostgresError`, with state `unique_violation` when a living key has the name.
     package func add(
         _ key: APIKey,
         name: String,
         bundleIDs: [String]?,
         environments: [AppStoreEnvironment],
-        verbs: [Verb]
+        verbs: [Verb],
+        until end: KeyEnd? = nil
     ) async throws -> Int32 {
         let rows = try await connection.query(
             Statement(
                 .shopMakeKey,
                 [
                     "key_hash": key.hash, "name": name, "bundle_ids": bundleIDs, "environments": environments.map(\.rawValue),
-                    "verbs": verbs.map(\.rawValue),
+                    "verbs": verbs.map(\.rawValue), "expires_at": end?.instant, "expires_in": end?.seconds,
                 ]
             )
         )
@@ -69,6 +75,7 @@ extension KeyRegister.Entry {
         environments = try row.decode("environments")
         verbs = try row.decode("verbs")
         createdAt = try row.decode("created_at", as: PostgresTimestamp.self).timestamp
+        expiresAt = try row.decode("expires_at", as: PostgresTimestamp?.self)?.timestamp
         revokedAt = try row.decode("revoked_at", as: PostgresTimestamp?.self)?.timestamp
         lastUsedAt = try row.decode("last_used_at", as: PostgresTimestamp?.self)?.timestamp
     }

@@ -1,6 +1,7 @@
 /// An operation that a key may cover. A check constraint of the table of keys has the same list.
 package enum Verb: String, CaseIterable, Sendable {
     case createOrders = "orders:create"
+    case readOrders = "orders:read"
     case submitTransactions = "transactions:submit"
     case submitReceipts = "receipts:submit"
     case readEvents = "events:read"

@@ -4,7 +4,7 @@ import StrictJSON
 
 /// The problems of the shop API.
 extension Problem {
-    /// Status 401 for a missing, unknown or revoked key.
+    /// Status 401 for a missing, unknown, revoked or expired key.
     static var unauthorized: Problem {
         var problem = Problem(401, "unauthorized", "Unauthorized", "Send Authorization: Bearer and a valid key.")
         problem.challenge = #"Bearer realm="appstore-inbox""#
@@ -60,6 +60,13 @@ extension Problem {
 
     /// Status 404 for an event that does not exist or that the key does not cover.
     static let noSuchEvent = Problem(404, "no-such-event", "No such event", "No posted event with this number is covered by the key.")
+    /// Status 404 for an order that does not exist or that the key does not cover.
+    static let noSuchOrder = Problem(
+        404,
+        "no-such-order",
+        "No such order",
+        "No order with this number in this environment is covered by the key."
+    )
     /// Status 404 for a contract that does not exist or that the key does not cover.
     static let noSuchContract = Problem(
         404,

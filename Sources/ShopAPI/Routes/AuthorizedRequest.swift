@@ -2,6 +2,7 @@ import AppStore
 import HTTPServing
 import HTTPTypes
 import Hummingbird
+import Interpretation
 
 /// A request whose key covers the verb of the route.
 struct AuthorizedRequest: Sendable {
@@ -13,9 +14,7 @@ struct AuthorizedRequest: Sendable {
     /// The user named in the path.
     func user(_ name: String = "user") throws(Problem) -> String {
         let user = values[name]
-        guard (1...255).contains(user.utf8.count), !user.utf8.contains(0) else {
-            throw .invalidParameter(name, "\(name) must have 1 to 255 bytes, without U+0000.")
-        }
+        guard user.isName else { throw .invalidParameter(name, "\(name) must have 1 to 255 characters, without U+0000.") }
         return user
     }
 
@@ -24,7 +23,7 @@ struct AuthorizedRequest: Sendable {
     /// - Throws: status 404 for text that cannot be an originalTransactionId.
     func contract() throws(Problem) -> String {
         let contract = values["originalTransactionId"]
-        guard (1...255).contains(contract.utf8.count), !contract.utf8.contains(0) else { throw .noSuchContract }
+        guard contract.isName else { throw .noSuchContract }
         return contract
     }
 

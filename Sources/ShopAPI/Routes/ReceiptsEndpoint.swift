@@ -38,7 +38,7 @@ struct ReceiptsEndpoint: Sendable {
         in environment: AppStoreEnvironment,
         apps: [String]?
     ) throws(Problem) -> ClientReceipt {
-        let (data, user) = (try body.requiredText("receiptData", maximumBytes: maximumBytes), try body.requiredText("user"))
+        let (data, user) = (try body.requiredData("receiptData"), try body.requiredText("user"))
         let transactionID = try body.text("transactionId")
         do {
             return try ClientReceipt(

@@ -2,6 +2,7 @@ import AppStore
 import FoundationEssentials
 import HTTPServing
 import Hummingbird
+import Interpretation
 import NIOCore
 import StrictJSON
 
@@ -23,18 +24,26 @@ struct RequestObject {
         guard object.members.allSatisfy({ known.contains($0.name) }) else { throw .unknownMember(known: known) }
     }
 
-    /// Optional text of 1 to `maximumBytes` bytes, without U+0000, which PostgreSQL cannot store.
-    func text(_ name: String, maximumBytes: Int = 255) throws(Problem) -> String? {
+    /// Optional text of 1 to 255 characters.
+    func text(_ name: String) throws(Problem) -> String? {
         switch object[name] {
         case nil, .null?: return nil
-        case .string(let text)? where (1...maximumBytes).contains(text.utf8.count) && !text.utf8.contains(0): return text
-        default: throw .invalidMember(name, "\(name) must be text of 1 to \(maximumBytes) bytes, without U+0000.")
+        case .string(let text)? where text.isName: return text
+        default: throw .invalidMember(name, "\(name) must be text of 1 to 255 characters, without U+0000.")
         }
     }
 
-    /// Required text.
-    func requiredText(_ name: String, maximumBytes: Int = 255) throws(Problem) -> String {
-        guard let text = try text(name, maximumBytes: maximumBytes) else { throw .invalidMember(name, "\(name) must be there.") }
+    /// Required text of 1 to 255 characters.
+    func requiredText(_ name: String) throws(Problem) -> String {
+        guard let text = try text(name) else { throw .invalidMember(name, "\(name) must be there.") }
+        return text
+    }
+
+    /// Required text that only the size of the body limits.
+    func requiredData(_ name: String) throws(Problem) -> String {
+        guard case .string(let text)? = object[name], !text.isEmpty, !text.utf8.contains(0) else {
+            throw .invalidMember(name, "\(name) must be text, not empty and without U+0000.")
+        }
         return text
     }
 

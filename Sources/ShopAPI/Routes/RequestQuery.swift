@@ -1,6 +1,7 @@
 import AppStore
 import HTTPServing
 import Hummingbird
+import Interpretation
 
 /// The query of a request. Each parameter may occur once.
 struct RequestQuery {
@@ -29,6 +30,39 @@ struct RequestQuery {
             throw .invalidParameter("environment", "environment must be Production or Sandbox.")
         }
         return environment
+    }
+
+    /// A parameter of 1 to 255 characters.
+    func text(_ name: String) throws(Problem) -> String? {
+        guard let text = values[name] else { return nil }
+        guard text.isName else { throw .invalidParameter(name, "\(name) must have 1 to 255 characters, without U+0000.") }
+        return text
+    }
+
+    /// The parameter `status`: that of orders.
+    func orderStatus() throws(Problem) -> String? {
+        guard let status = values["status"] else { return nil }
+        let known = ["pending", "paid", "partly_refunded", "refunded"]
+        guard known.contains(status) else { throw .invalidParameter("status", "status must be one of \(known.joined(separator: ", ")).") }
+        return status
+    }
+
+    /// The parameter `cursor`: the `next` of the page before.
+    func cursor() throws(Problem) -> OrderCursor? {
+        guard let text = values["cursor"] else { return nil }
+        guard let cursor = OrderCursor(text) else {
+            throw .invalidParameter("cursor", "cursor must be the value of next in the answer before.")
+        }
+        return cursor
+    }
+
+    /// The parameter `limit`: how many orders a page has at most; 50 by default.
+    func limit() throws(Problem) -> Int32 {
+        guard let text = values["limit"] else { return 50 }
+        guard let limit = Int32(text), (1...200).contains(limit) else {
+            throw .invalidParameter("limit", "limit must be a whole number from 1 to 200.")
+        }
+        return limit
     }
 
     /// The parameter `wait`: how long the request may wait for the outcome, in whole seconds; zero by default.

@@ -21,6 +21,8 @@ struct ShopRoutes: Sendable {
         let owner = OwnerEndpoint(store: store, maximumBytes: maximumBytes)
         var routes = Routes(metrics: metrics.listener)
         add(.post, "/v1/orders", .createOrders, orders.make, to: &routes)
+        add(.get, "/v1/orders/{orderNo}", .readOrders, orders.order, to: &routes)
+        add(.get, "/v1/users/{user}/orders", .readOrders, orders.orders, to: &routes)
         add(.post, "/v1/transactions", .submitTransactions, transactions.submit, to: &routes)
         add(.post, ReceiptsEndpoint.path, .submitReceipts, receipts.submit, to: &routes)
         add(.get, "/v1/events/{id}", .readEvents, reading.event, to: &routes)

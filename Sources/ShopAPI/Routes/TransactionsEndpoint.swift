@@ -31,7 +31,7 @@ struct TransactionsEndpoint: Sendable {
         in environment: AppStoreEnvironment,
         apps: [String]?
     ) throws(Problem) -> ClientSubmission {
-        let (jws, user) = (try body.requiredText("signedTransaction", maximumBytes: maximumBytes), try body.text("user"))
+        let (jws, user) = (try body.requiredData("signedTransaction"), try body.text("user"))
         do {
             return try ClientSubmission(signedTransaction: jws, user: user, environment: environment, bundleIDs: apps)
         } catch {

@@ -1,5 +1,6 @@
 import AppStore
 import FoundationEssentials
+import Postgres
 import StrictJSON
 
 /// A request for an order.
@@ -13,19 +14,70 @@ struct OrderRequest: Hashable, Sendable {
 }
 
 /// A stored order.
-struct Order: Hashable, Sendable {
-    let request: OrderRequest
-    /// The number that the client passes to StoreKit as appAccountToken.
-    let no: UUID
-    /// `pending`, `paid`, …. It is `paid` at once if the purchase arrived before the order.
-    let status: String
-    /// Whether this request made the order.
-    let isNew: Bool
+struct Order: Sendable {
+    let json: JSONObject
+    /// The place of the order among those of its user.
+    let cursor: OrderCursor
 
-    var json: JSONObject {
-        [
-            "orderNo": .string(no.uuidString.lowercased()), "user": .string(request.user), "product": .string(request.product),
-            "bundleId": .optional(request.bundleID), "status": .string(status),
+    init(_ row: Row) throws {
+        let no: UUID = try row.decode("order_no")
+        let (orderedAt, paidAt): (PostgresTimestamp?, PostgresTimestamp?) = (try row.decode("ordered_at"), try row.decode("paid_at"))
+        json = [
+            "orderNo": .string(no.uuidString.lowercased()),
+            "environment": .string(try row.decode("environment")),
+            "user": try .text(row, "user_id"),
+            "product": try .text(row, "product_id"),
+            "bundleId": try .text(row, "bundle_id"),
+            "status": .string(try row.decode("status")),
+            "reason": try .text(row, "reason"),
+            "orderedAt": try .instant(row, "ordered_at"),
+            "paidAt": try .instant(row, "paid_at"),
+            "quantity": try .integer(row, "quantity"),
+            "price": try row.decode("price", as: Int64?.self).map { .integer($0) } ?? .null,
+            "currency": try .text(row, "currency"),
+            "transactionId": try .text(row, "transaction_id"),
+            "originalTransactionId": try .text(row, "original_transaction_id"),
         ]
+        cursor = OrderCursor(at: orderedAt ?? paidAt ?? PostgresTimestamp(microsecondsSince2000: 0), no: no)
     }
+}
+
+/// A page of a user's orders.
+struct OrderPage: Sendable {
+    let orders: [Order]
+    /// Where the next page begins; nil after the last one.
+    let next: OrderCursor?
+}
+
+/// Which of a user's orders are asked for; nil conditions are ignored.
+struct OrderFilter: Hashable, Sendable {
+    var status: String?
+    var product: String?
+    /// The last order of the page before.
+    var after: OrderCursor?
+    var limit: Int32
+}
+
+/// The place of an order among those of its user, newest first.
+struct OrderCursor: Hashable, Sendable, LosslessStringConvertible {
+    /// When the order was made, or else paid.
+    let at: PostgresTimestamp
+    let no: UUID
+
+    init(at: PostgresTimestamp, no: UUID) {
+        self.at = at
+        self.no = no
+    }
+
+    /// Nil for other text than that of a cursor.
+    init?(_ text: String) {
+        // 17 digits last until the year 5168.
+        guard let match = text.wholeMatch(of: /([0-9]{1,17})\.(.+)/), let microseconds = Int64(match.1),
+            let no = UUID(uuidString: String(match.2))
+        else { return nil }
+        self.init(at: PostgresTimestamp(microsecondsSince2000: microseconds), no: no)
+    }
+
+    /// Microseconds since 2000, a dot and the number of the order.
+    var description: String { "\(at.microsecondsSince2000).\(no.uuidString.lowercased())" }
 }

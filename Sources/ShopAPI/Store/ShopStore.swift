@@ -1,4 +1,5 @@
 import AppStore
+import FoundationEssentials
 import HTTPServing
 import Interpretation
 import Logging
@@ -25,7 +26,7 @@ struct ShopStore: Sendable {
     }
 
     /// Makes a Production order, or returns the equal order with the same number; nil when a different order has the number.
-    func makeOrder(_ request: OrderRequest, key: KeyScope) async throws(Problem) -> Order? {
+    func makeOrder(_ request: OrderRequest, key: KeyScope) async throws(Problem) -> (order: Order, isNew: Bool)? {
         let statement = Statement(
             .shopCreateOrder,
             [
@@ -37,8 +38,33 @@ struct ShopStore: Sendable {
             let row = rows[rows.startIndex]
             let result: String = try row.decode("result")
             guard result != "conflict" else { return nil }
-            return Order(request: request, no: try row.decode("order_no"), status: try row.decode("status"), isNew: result == "made")
+            return (try Order(row), result == "made")
         }
+    }
+
+    /// An order; nil when no order with that number is covered by the key.
+    func order(_ no: UUID, in environment: AppStoreEnvironment, key: KeyScope) async throws(Problem) -> Order? {
+        let statement = Statement(.shopReadOrder, ["key_hash": key.hash, "environment": environment.rawValue, "order_no": no])
+        return try await rows(statement, for: .readOrders) { try $0.first.map(Order.init) }
+    }
+
+    /// The orders of a user in the apps of the key, newest first.
+    func orders(
+        of user: String,
+        in environment: AppStoreEnvironment,
+        _ filter: OrderFilter,
+        key: KeyScope
+    ) async throws(Problem) -> OrderPage {
+        let statement = Statement(
+            .shopReadOrders,
+            [
+                "key_hash": key.hash, "environment": environment.rawValue, "user_id": user, "status": filter.status,
+                "product_id": filter.product, "before_at": filter.after?.at, "before_no": filter.after?.no, "limit": filter.limit + 1,
+            ]
+        )
+        let orders = try await rows(statement, for: .readOrders) { try $0.map(Order.init) }
+        let page = Array(orders.prefix(Int(filter.limit)))
+        return OrderPage(orders: page, next: orders.count > page.count ? page.last?.cursor : nil)
     }
 
     /// Stores a client's transaction for the worker and returns its event id.

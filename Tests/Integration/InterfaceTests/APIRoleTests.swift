@@ -35,6 +35,8 @@ struct APIRoleTests {
             "SELECT FROM appstore.api_subscription(\(key), 'Production', '1000')",
             "SELECT FROM appstore.api_receipt_charges(\(key), 'Production', ARRAY['1000'], 'anna')",
             "SELECT FROM appstore.api_receipt_question(\(key), 'receipt')",
+            "SELECT FROM appstore.api_order(\(key), 'Production', gen_random_uuid())",
+            "SELECT FROM appstore.api_user_orders(\(key), 'Production', 'anna', NULL, NULL, NULL, NULL, 50)",
         ]
     }
 
@@ -82,7 +84,7 @@ struct APIRoleTests {
             let before = try await changes(ledger)
             let all = statements(key, event: event)
             // The other statements name no environment.
-            for statement in all[..<4] + all[6..<9] {
+            for statement in all[..<4] + all[6..<9] + all[10...] {
                 #expect(await ledger.refusal(of: statement)?.refusal == "environment_missing", "\(statement)")
             }
             #expect(try await ledger.rows("SELECT FROM appstore.api_event(\(key), \(event), true)") == 0)
@@ -101,6 +103,7 @@ struct APIRoleTests {
             for (key, count) in [(other, 0), (own, 1)] {
                 for statement in [
                     "SELECT FROM appstore.api_event(\(key), \(event), true)",
+                    "SELECT FROM appstore.api_user_orders(\(key), 'Production', 'anna', NULL, NULL, NULL, NULL, 50)",
                     "SELECT FROM appstore.api_entitlements(\(key), 'Production', 'anna')",
                     "SELECT FROM appstore.api_subscription(\(key), 'Production', '1000')",
                     "SELECT FROM appstore.api_receipt_charges(\(key), 'Production', ARRAY['1000'], 'anna')",

@@ -135,15 +135,24 @@ struct CommandLockTests {
     }
 
     @Test(
-        arguments: ["create_order('alice', 'pro.monthly')", "link_owner('Production', '1006', 'alice')"],
+        arguments: [
+            ("backend", "create_order('alice', 'pro.monthly')"), ("backend", "link_owner('Production', '1006', 'alice')"),
+            ("backend", "unlink_owner('Production', '1006')"), ("operator", "forget('alice')"),
+            ("worker", "derive_refund_requests('Production', '{}')"),
+            (
+                "worker",
+                "apply_facts('Production', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
+            ),
+        ],
         ["REPEATABLE READ", "SERIALIZABLE"]
     )
-    func `a command above READ COMMITTED is refused`(command: String, level: String) async throws {
+    func `a command above READ COMMITTED is refused`(command: (role: String, call: String), level: String) async throws {
         try await TestLedger.with { ledger in
             try await ledger.put(Charge("1006", onDay: 3).with { $0.contract = "1006" })
+            try await ledger.link("1006", to: "bob", onDay: 4)
             let error = await #expect(throws: PostgresError.self) {
-                try await ledger.database.withConnection(user: "appstore_backend") { connection in
-                    try await connection.runScript("BEGIN ISOLATION LEVEL \(level); SELECT appstore.\(command); COMMIT")
+                try await ledger.database.withConnection(user: "appstore_\(command.role)") { connection in
+                    try await connection.runScript("BEGIN ISOLATION LEVEL \(level); SELECT appstore.\(command.call); COMMIT")
                 }
             }
             #expect(error?.message == "this must see what other transactions commit meanwhile: call it in READ COMMITTED, not in \(level)")

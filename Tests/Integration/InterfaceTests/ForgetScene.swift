@@ -27,7 +27,7 @@ enum ForgetScene {
             try await ledger.run("SELECT appstore.link_owner('Production', '1000', \(name), 'she wrote to us')", as: "appstore_operator")
             try await ledger.run(
                 """
-                INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, user_id)
+                INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, user_id)
                 VALUES (gen_random_uuid(), 'Production', 'granted', '1000/51000', 1, now(), '1000', \(name)),
                        (gen_random_uuid(), 'Production', 'granted', '2000/52000', 2, now(), '2000', 'bob')
                 """

@@ -21,7 +21,11 @@ struct ForgetTests {
         try await ForgetScene.with { ledger in
             let before = try await amounts(ledger)
             let places = try await ForgetScene.tables(in: ledger)
-            #expect(places == ["client_posts", "contracts", "effects", "inbox_first", "orders", "owner_links", "ownership_claims"])
+            #expect(
+                places == [
+                    "audit_log", "client_posts", "contracts", "effect_log", "inbox_first", "orders", "owner_links", "ownership_claims",
+                ]
+            )
             let alias = try await ForgetScene.forget(name, in: ledger)
             #expect(alias.hasPrefix("forgotten:"))
             #expect(try await ForgetScene.tables(in: ledger) == [])

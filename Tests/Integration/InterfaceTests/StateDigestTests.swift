@@ -28,7 +28,7 @@ struct StateDigestTests {
             { ledger in
                 try await ledger.run(
                     """
-                    INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at)
+                    INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at)
                     VALUES (gen_random_uuid(), 'Production', 'granted', '2000', 7, \(timestamp(3)))
                     """
                 )
@@ -64,8 +64,8 @@ struct StateDigestTests {
         "UPDATE appstore.ownership_claims SET effective_at = effective_at + interval '1 microsecond'",
         "UPDATE appstore.contracts SET access_until = 'infinity'",
         "UPDATE appstore.contracts SET product_type = NULL",
-        "DELETE FROM appstore.effects",
-        "UPDATE appstore.effects SET kind = 'extended'",
+        "DELETE FROM appstore.effect_log",
+        "UPDATE appstore.effect_log SET kind = 'extended'",
         "UPDATE appstore.refund_requests SET environment = 'Sandbox'",
     ])
     func `a change of any business column changes the digest`(change: String) async throws {
@@ -82,7 +82,7 @@ struct StateDigestTests {
             for change in [
                 "UPDATE appstore.orders SET ordered_at = ordered_at + interval '1 day'",
                 "UPDATE appstore.transactions SET left_contract = '9'",
-                "UPDATE appstore.effects SET event_id = 8, recorded_at = now(), user_id = 'dora', order_no = gen_random_uuid()",
+                "UPDATE appstore.effect_log SET event_id = 8, recorded_at = now(), user_id = 'dora', order_no = gen_random_uuid()",
             ] {
                 try await ledger.run("\(unsafeRaw: change)")
                 #expect(try await ledger.digest() == before, "\(change)")
@@ -96,7 +96,7 @@ struct StateDigestTests {
             try await TestLedger.with { ledger in
                 try await ledger.run(
                     """
-                    INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at)
+                    INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at)
                     SELECT gen_random_uuid(), 'Production', v.kind, v.key, 1, now() FROM (VALUES \(unsafeRaw: rows)) AS v (kind, key)
                     """
                 )

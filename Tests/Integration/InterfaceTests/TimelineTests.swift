@@ -119,7 +119,7 @@ struct TimelineTests {
             for (event, bundle) in [(1, "com.example.app"), (2, "com.example.other")] as [(Int64, String)] {
                 let key = "v1:\(event)"
                 try await ledger.happen("will_not_renew", key: key, of: "1000", onDay: 5, by: event, learnedOnDay: 5)
-                try await ledger.run("UPDATE appstore.effects SET vouched_bundle_id = \(bundle) WHERE subject = \(key)")
+                try await ledger.run("UPDATE appstore.effect_log SET vouched_bundle_id = \(bundle) WHERE subject = \(key)")
             }
             #expect(try await ledger.story("will_not_renew").count == 1)
         }
@@ -217,7 +217,7 @@ extension TestLedger {
         try await settle(event, "applied", onDay: learnedOnDay)
         try await run(
             """
-            INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id,
+            INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id,
                                           transaction_id, product_id)
             VALUES (gen_random_uuid(), 'Production', \(kind), \(key), \(event), \(timestamp(day)), '1000', \(charge), 'pro.monthly')
             """

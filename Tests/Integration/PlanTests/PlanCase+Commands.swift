@@ -13,6 +13,16 @@ extension PlanCase {
         .statement("link_owner", as: "appstore_backend") {
             "SELECT appstore.link_owner('Production', \("\($0)"), \("new user \($0)"))"
         },
+        PlanCase("link_owner, then unlink_owner", as: "appstore_operator", entries: 120) { pool, keys in
+            for customer in keys {
+                try await pool.withConnection { connection in
+                    _ = try await connection.query(
+                        "SELECT appstore.link_owner('Production', \("\(customer)"), \("other user \(customer)"))"
+                    )
+                    _ = try await connection.query("SELECT appstore.unlink_owner('Production', \("\(customer)"))")
+                }
+            }
+        },
         .statement("consumption_answered", as: "appstore_backend") { "SELECT appstore.consumption_answered('Production', \("\($0)"))" },
         .statement("api_create_order", as: "appstore_api") {
             "SELECT result FROM appstore.api_create_order(\(keyHash($0)), \("user \($0)"), 'p', NULL::uuid, NULL::text)"
@@ -27,6 +37,38 @@ extension PlanCase {
         .statement("api_event", as: "appstore_api") { "SELECT result FROM appstore.api_event(\(keyHash($0)), \(Int64($0)), false)" },
         .statement("api_event with its submission", as: "appstore_api") {
             "SELECT submission FROM appstore.api_event(\(keyHash($0)), \(Int64($0)), true)"
+        },
+        .statement("api_order", as: "appstore_api") {
+            "SELECT status FROM appstore.api_order(\(keyHash($0)), 'Production', \(PlanScene.token($0 + PlanScene.unordered)))"
+        },
+        .statement("api_user_orders", as: "appstore_api") {
+            """
+            SELECT status FROM appstore.api_user_orders(
+                \(keyHash($0)), 'Production', \("user \($0)"), NULL::text, NULL::text, NULL::timestamptz, NULL::uuid, 50)
+            """
+        },
+        .statement("order_status of an order", as: "appstore_backend") {
+            "SELECT status FROM appstore.order_status WHERE environment = 'Production' AND order_no = \(PlanScene.token($0))"
+        },
+        .statement("user_orders of a user", as: "appstore_backend") {
+            "SELECT status FROM appstore.user_orders WHERE environment = 'Production' AND user_id = \("user \($0)")"
+        },
+        .statement("effects of a contract", as: "appstore_backend") {
+            """
+            SELECT kind, order_no FROM appstore.effects
+            WHERE environment = 'Production' AND original_transaction_id = \("\($0)") ORDER BY occurred_at
+            """
+        },
+        // Planned each time, and only with statistics by the index of the time.
+        PlanCase("latest effects", as: "appstore_backend", of: 1000, before: "ANALYZE appstore.effect_log") { pool, _ in
+            _ = try await pool.withConnection {
+                try await $0.query(
+                    """
+                    SELECT effect_id, kind, order_no FROM appstore.effects
+                    WHERE environment = 'Production' AND recorded_at > '2026-01-02 05:00' ORDER BY recorded_at LIMIT 1000
+                    """
+                )
+            }
         },
         .statement("api_entitlements", as: "appstore_api") {
             "SELECT active FROM appstore.api_entitlements(\(keyHash($0)), 'Production', \("user \($0)"))"

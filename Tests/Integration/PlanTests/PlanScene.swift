@@ -64,8 +64,11 @@ enum PlanScene {
         SELECT 'Production', gen_random_uuid(), 'asked', n::text, n::text, '2026-01-03' FROM customers(n);
         INSERT INTO appstore.consumption_obligations (environment, transaction_id, original_transaction_id, asked_at, due_at)
         SELECT 'Production', n::text, n::text, '2026-01-03', '2026-01-03 12:00' FROM customers(n);
-        INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id, user_id)
-        SELECT gen_random_uuid(), 'Production', 'granted', n::text, n, '2026-01-02', n::text, n::text, 'user ' || n FROM customers(n);
+        INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, recorded_at, original_transaction_id,
+                                         transaction_id, user_id)
+        SELECT gen_random_uuid(), 'Production', 'granted', n::text, n, '2026-01-02', '2026-01-02'::timestamptz + n * interval '1 second', n::text,
+               n::text, 'user ' || n
+        FROM customers(n);
         INSERT INTO appstore.v1_renewals (environment, original_transaction_id, bundle_id, provenance, auto_renew_status, stated_at,
                                               fact_hash)
         SELECT 'Production', n::text, 'b', 'v1', 1, '2026-01-01', '\\x01' FROM customers(n);
@@ -103,7 +106,7 @@ enum PlanScene {
         INSERT INTO appstore.audit_log (at, actor, action, event_ids) SELECT now(), 'by_test', 'requeue', ARRAY[n] FROM customers(n);
         INSERT INTO appstore.api_keys (name, key_hash, environments, verbs)
         SELECT 'k', sha256(convert_to(n::text, 'UTF8')), '{Production}',
-               '{orders:create,transactions:submit,receipts:submit,events:read,entitlements:read,subscriptions:read,contracts:link}'
+               '{orders:create,orders:read,transactions:submit,receipts:submit,events:read,entitlements:read,subscriptions:read,contracts:link}'
         FROM customers(n);
         """.replacing(#/no\(n( \+ [0-9]+)?\)/#) { match in
             "('00000000-0000-4000-8000-' || lpad((n\(match.output.1 ?? ""))::text, 12, '0'))::uuid"

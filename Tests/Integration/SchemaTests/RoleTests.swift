@@ -26,7 +26,7 @@ struct RoleTests {
         case answerCall = "UPDATE appstore.outbox SET state = 'answered'"
         case forgetNotifications = "DELETE FROM appstore.seen_notifications"
         case changeLedger = "UPDATE appstore.transactions SET price = 0"
-        case forgetEffects = "DELETE FROM appstore.effects"
+        case forgetEffects = "DELETE FROM appstore.effect_log"
         case changeAudit = "DELETE FROM appstore.audit_log"
         case requeue = "SELECT appstore.requeue_events(result => 'failed')"
         case repairInside = "SELECT appstore.repair_outcomes('requeue', '{}', now(), '0', NULL, NULL)"
@@ -36,6 +36,10 @@ struct RoleTests {
         case readEntitlements = "SELECT FROM appstore.entitlements"
         case readRequests = "SELECT FROM appstore.consumption_requests"
         case readUnmatched = "SELECT FROM appstore.unmatched"
+        case readOrders = "SELECT FROM appstore.user_orders, appstore.order_status, appstore.payments"
+        case readEffects = "SELECT FROM appstore.effects"
+        case readEffectLog = "SELECT FROM appstore.effect_log"
+        case unlink = "SELECT appstore.unlink_owner('Production', '1') WHERE false"
         // The privilege is checked before the first row.
         case answerRequest = "SELECT appstore.consumption_answered('Production', '1') WHERE false"
         case digest = "SELECT appstore.state_digest('Production')"
@@ -59,7 +63,8 @@ struct RoleTests {
         (
             "appstore_worker",
             [
-                .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readLedger, .changeLedger, .readUnmatched,
+                .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readLedger, .changeLedger, .readUnmatched, .readEffects,
+                .readEffectLog,
                 .age, .ageNotifications, .dropPartition, .preparePartitions,
             ]
         ),
@@ -67,17 +72,19 @@ struct RoleTests {
             "appstore_operator",
             [
                 .readOutcomes, .readStatus, .readLedger, .requeue, .timeline, .readEntitlements, .readRequests, .readUnmatched,
-                .answerRequest, .repairInSteps, .repairAll, .changeAges, .readMaintenance, .forget, .digest,
+                .readOrders, .readEffects, .readEffectLog, .unlink, .answerRequest, .repairInSteps, .repairAll, .changeAges,
+                .readMaintenance, .forget, .digest,
             ]
         ),
         (
             "appstore_viewer",
             [
-                .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .digest,
+                .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
+                .readEffects, .readEffectLog, .digest,
                 .readMaintenance,
             ]
         ),
-        ("appstore_backend", [.createOrder, .readEntitlements, .readRequests, .answerRequest]),
+        ("appstore_backend", [.createOrder, .readEntitlements, .readRequests, .readOrders, .readEffects, .unlink, .answerRequest]),
     ]
 
     @Test(arguments: allowed)

@@ -34,6 +34,24 @@ struct SchemaMigratorTests {
         #expect(try await database.lines(Self.catalogue) == before)
     }
 
+    @Test(arguments: [("SELECT", false), ("CREATE TABLE public.mine ()", true)])
+    func `no role may make temporary tables in a database that has no other tables`(before: String, mayStill: Bool) async throws {
+        let database = try await TestCluster.shared.makeDatabase()
+        try await database.run(before)
+        try await database.migrate()
+        for role in ["ingest", "worker", "operator", "backend", "api"] {
+            let error = try await database.withConnection(user: "appstore_\(role)") { connection -> PostgresError? in
+                do {
+                    try await connection.execute("CREATE TEMPORARY TABLE mine ()")
+                    return nil
+                } catch let error as PostgresError {
+                    return error
+                }
+            }
+            #expect(error?.sqlState == (mayStill ? nil : .insufficientPrivilege), "\(role)")
+        }
+    }
+
     @Test func `the created schema has the fingerprint of the program`() async throws {
         let database = try await InboxDatabase.make()
         let expected = SchemaManifest().fingerprint.split(separator: "\n").dropFirst().map(String.init)

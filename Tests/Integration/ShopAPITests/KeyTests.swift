@@ -58,6 +58,64 @@ struct KeyTests {
         #expect(audit.first?.hasPrefix("make_api_key shop ") == true)
     }
 
+    @Test func `no two living keys have one name`() async throws {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection(user: "appstore_operator") { connection in
+            let register = KeyRegister(connection)
+            func add(until end: KeyEnd? = nil) async throws -> Int32 {
+                try await register.add(makeKey(), name: "shop", bundleIDs: nil, environments: [.sandbox], verbs: [.readEvents], until: end)
+            }
+            let first = try await add(until: .after(seconds: 60))
+            let error = await #expect(throws: PostgresError.self) { _ = try await add() }
+            #expect((error?.sqlState, error?.message) == (.uniqueViolation, "key \(first) has the name 'shop' already"))
+            // An expired key frees its name, and so does a revoked one.
+            try await database.change("UPDATE appstore.api_keys SET expires_at = now()")
+            let second = try await add()
+            #expect(try await register.revoke(second))
+            _ = try await add()
+            let audited = try await database.lines("SELECT action || ' ' || note FROM appstore.audit_log ORDER BY audit_id")
+            #expect(audited == ["make_api_key shop", "make_api_key shop", "revoke_api_key shop", "make_api_key shop"])
+        }
+    }
+
+    @Test func `a key ends at an instant or after a time`() async throws {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection(user: "appstore_operator") { connection in
+            let register = KeyRegister(connection)
+            func add(_ name: String, until end: String) async throws {
+                let end = try #require(KeyEnd(end))
+                _ = try await register.add(
+                    makeKey(),
+                    name: name,
+                    bundleIDs: nil,
+                    environments: [.sandbox],
+                    verbs: [.readEvents],
+                    until: end
+                )
+            }
+            try await add("instant", until: "2127-01-31T12:00:00Z")
+            try await add("day", until: "2127-01-31")
+            try await add("weeks", until: "2w")
+            let ends = try await database.lines(
+                """
+                SELECT CASE name WHEN 'weeks' THEN (expires_at - created_at BETWEEN interval '335 hours' AND interval '336 hours')::text
+                            ELSE to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI') END
+                FROM appstore.api_keys ORDER BY key_id
+                """
+            )
+            #expect(ends == ["2127-01-31 12:00", "2127-01-31 00:00", "true"])
+            let error = await #expect(throws: PostgresError.self) { try await add("past", until: "2020-01-31") }
+            #expect(error?.message.hasPrefix("expires_at is in the past: 2020-01-31") == true)
+        }
+    }
+
+    @Test(arguments: [
+        "", "d", "0d", "-1d", "1.5d", "90", "90y", "tomorrow", "2027-02-30", "2027-01-31 12:00", "99999w", "9999999999999999999d",
+    ])
+    func `other text is no end of a key`(text: String) {
+        #expect(KeyEnd(text) == nil)
+    }
+
     @Test func `a key is revoked once, and an unknown number is named in the error`() async throws {
         let database = try await InboxDatabase.make()
         try await database.withConnection(user: "appstore_operator") { connection in
@@ -103,8 +161,8 @@ struct KeyTests {
             """
         )
         let own = [
-            "admits", "api_create_order", "api_entitlements", "api_event", "api_key", "api_link_owner", "api_receipt_charges",
-            "api_receipt_question", "api_submit_receipt", "api_submit_transaction", "api_subscription",
+            "admits", "api_create_order", "api_entitlements", "api_event", "api_key", "api_link_owner", "api_order", "api_receipt_charges",
+            "api_receipt_question", "api_submit_receipt", "api_submit_transaction", "api_subscription", "api_user_orders",
         ]
         #expect(functions == own)
         let readable = try await database.lines(

@@ -14,7 +14,8 @@ struct OpenAPITests {
     static let catalogue: [Problem] = [
         .malformedRequest, .malformedPath, .notJSON, .notAnObject, .invalidMember("a", "b"), .unknownMember(known: []),
         .invalidParameter("a", "b"), .unknownParameter(known: []), .unauthorized, .verbNotCovered(.createOrders), .environmentNotCovered,
-        .appNotCovered, .notFound, .noSuchEvent, .noSuchContract, .methodNotAllowed(allow: "GET"), .requestTimeout, .orderConflict,
+        .appNotCovered, .notFound, .noSuchEvent, .noSuchOrder, .noSuchContract, .methodNotAllowed(allow: "GET"), .requestTimeout,
+        .orderConflict,
         .ownerConflict, .lengthRequired, .contentTooLarge(limit: 1), .unsupportedMediaType, .contentEncodingRefused, .expectationFailed,
         .transactionRejected(reason: "r"), .receiptRejected(reason: "r"), .headTooLarge, .internalError, .transferCodingUnknown,
         .tooManyBytes, .shuttingDown, .databaseUnavailable(retryAfter: 1),
@@ -51,6 +52,23 @@ struct OpenAPITests {
         let references = description.references
         #expect(references.count > 50)
         for reference in references { #expect(description.resolve(reference) != nil, "\(reference)") }
+    }
+
+    @Test func `every operation has examples of its bodies and of its path`() {
+        #expect(description.root["servers"]?.elements.first?["url"]?.text?.hasPrefix("http://") == true)
+        for path in description.paths where path.hasPrefix("/v1/") {
+            for method in description.root["paths"]?[path]?.names ?? [] {
+                let operation = description.root["paths"]?[path]?[method]
+                description.expectExamples(operation?["requestBody"]?["content"], "\(method) \(path)")
+                for status in ["200", "201", "202"] {
+                    description.expectExamples(operation?["responses"]?[status]?["content"], "\(method) \(path) \(status)")
+                }
+                for parameter in (operation?["parameters"]?.elements ?? []).compactMap(description.followed)
+                where parameter["in"]?.text == "path" {
+                    #expect(parameter["example"] != nil, "\(method) \(path)")
+                }
+            }
+        }
     }
 
     @Test func `every operation but the public ones needs a key and names its verb`() throws {

@@ -114,7 +114,7 @@ struct OrderTests {
         Mistake(json: #"{"user":1,"product":"p"}"#, problem: "invalid-member", member: "user"),
         Mistake(json: #"{"user":"a\u0000","product":"p"}"#, problem: "invalid-member", member: "user"),
         Mistake(
-            json: #"{"user":"\#(String(repeating: "é", count: 128))","product":"p"}"#,
+            json: #"{"user":"\#(String(repeating: "é", count: 256))","product":"p"}"#,
             problem: "invalid-member",
             member: "user"
         ),
@@ -146,11 +146,14 @@ struct OrderTests {
         }
     }
 
-    @Test func `a user may have 255 bytes`() async throws {
+    @Test func `a user may have 255 characters of any length`() async throws {
         try await RunningAPI.run { api in
-            let user = String(repeating: "é", count: 127) + "x"
-            let answer = try await api.exchange("POST", "/v1/orders", key: try await api.makeKey(), json: Self.body(user))
+            let (user, key) = (String(repeating: "𝄞", count: 255), try await api.makeKey())
+            let answer = try await api.exchange("POST", "/v1/orders", key: key, json: Self.body(user))
             #expect(answer.status == 201)
+            let path = user.utf8.map { "%" + String($0, radix: 16) }.joined()
+            let orders = try await api.exchange("GET", "/v1/users/\(path)/orders", key: key).json()
+            #expect(orders["orders"]?.elements.count == 1)
         }
     }
 }

@@ -28,6 +28,8 @@ struct ScopeTests {
 
     static let operations = [
         Operation(verb: .createOrders, method: "POST", path: "/v1/orders", json: order, statuses: [201]),
+        Operation(verb: .readOrders, method: "GET", path: "/v1/orders/6f1c9a52-0d7e-4d7b-9c55-6a2f3a1f8e01", statuses: [404]),
+        Operation(verb: .readOrders, method: "GET", path: "/v1/users/ann/orders", statuses: [200]),
         Operation(verb: .submitTransactions, method: "POST", path: "/v1/transactions", json: transaction, statuses: [202]),
         Operation(verb: .submitReceipts, method: "POST", path: "/v1/receipts", json: receipt, statuses: [202]),
         Operation(verb: .readEvents, method: "GET", path: "/v1/events/999", statuses: [404]),
@@ -144,14 +146,32 @@ struct ScopeTests {
         }
     }
 
-    @Test func `the last use is stored to the hour`() async throws {
+    @Test func `the last use is not before the key was made, and written once an hour`() async throws {
         try await RunningAPI.run { api in
             let key = try await api.makeKey()
-            for _ in 1...3 { _ = try await api.exchange("GET", "/v1/users/ann/entitlements", key: key) }
+            _ = try await api.exchange("GET", "/v1/users/ann/entitlements", key: key)
             let used = try await api.database.lines(
-                "SELECT (last_used_at = date_trunc('hour', last_used_at) AND last_used_at <= now())::text FROM appstore.api_keys"
+                "SELECT last_used_at::text FROM appstore.api_keys WHERE last_used_at BETWEEN created_at AND now()"
             )
-            #expect(used == ["true"])
+            #expect(used.count == 1)
+            try await api.database.change("UPDATE appstore.api_keys SET last_used_at = last_used_at - interval '1 hour'")
+            _ = try await api.exchange("GET", "/v1/users/ann/entitlements", key: key)
+            let written = try await api.database.lines("SELECT last_used_at::text FROM appstore.api_keys")
+            _ = try await api.exchange("GET", "/v1/users/ann/entitlements", key: key)
+            #expect(try await api.database.lines("SELECT last_used_at::text FROM appstore.api_keys") == written)
+            #expect(written != used)
+        }
+    }
+
+    @Test func `an expired key is unauthorized`() async throws {
+        try await RunningAPI.run { api in
+            let key = try await api.makeKey(until: .after(seconds: 3600))
+            #expect(try await api.exchange("GET", "/v1/users/ann/entitlements", key: key).status == 200)
+            try await api.database.change("UPDATE appstore.api_keys SET expires_at = now()")
+            for operation in Self.operations {
+                let answer = try await api.exchange(operation.method, operation.path, key: key, json: operation.json)
+                #expect((answer.status, answer.problem) == (401, "unauthorized"), "\(operation)")
+            }
         }
     }
 

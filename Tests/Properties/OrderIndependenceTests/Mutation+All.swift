@@ -27,6 +27,10 @@ extension Mutation {
             .function("contract_claims", "stated.effective_at <= charge.purchase_date", becomes: "false")
         ),
         Mutation(
+            "a link that was taken back is no claim",
+            .function("contract_claims", "back.user_id IS NULL", becomes: "false")
+        ),
+        Mutation(
             "of several posts the one received first counts",
             .function("contract_claims", "ORDER BY posted.received_at", becomes: "ORDER BY posted.received_at DESC")
         ),

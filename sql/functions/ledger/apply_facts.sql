@@ -1,5 +1,3 @@
--- Derives what a batch's facts change, and records its effects.
---
 -- Derives the changes of a batch's facts, and records its effects.
 CREATE FUNCTION appstore.apply_facts(
     p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[],
@@ -15,10 +13,7 @@ DECLARE
     v_contracts text[];   -- their contracts
     v_new       uuid[];   -- their new effects
 BEGIN
-    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-        RAISE EXCEPTION 'facts must be applied in READ COMMITTED, not in %', upper(current_setting('transaction_isolation'))
-            USING ERRCODE = 'invalid_transaction_state';
-    END IF;
+    PERFORM appstore.demand_read_committed();
     WITH candidate AS MATERIALIZED (
         -- 1. Charges of known contracts of the same app, without anything that concerns more than the contract.
         SELECT t.*, m.user_id, m.current_transaction_id, m.renewal_status, m.auto_renew_status, m.renewal_signed_date, m.renewal_date,
@@ -124,7 +119,7 @@ BEGIN
               (c.product_id, c.product_type, c.renewal_status, c.auto_renew_status = 1, c.transaction_id, c.purchase_date, c.expires_date,
                c.access_until)
     ), effect AS (
-        INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+        INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
                                       product_id, order_no, user_id)
         SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
                e.product_id, p.order_no, p.user_id
@@ -138,7 +133,7 @@ BEGIN
         -- The grant of a fact that names another period than the newest one, or none, is compared with others below.
         WHERE e.vouched_bundle_id IS NULL
           AND (e.kind <> 'granted' OR e.subject = p.original_transaction_id || '/' || p.web_order_line_item_id)
-          AND NOT EXISTS (SELECT FROM appstore.effects AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.effect_log AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
         ORDER BY e.effect_id
         ON CONFLICT (effect_id) DO NOTHING
         RETURNING effect_id
@@ -158,7 +153,7 @@ BEGIN
     -- The other effects, with order and user as they are then; the user of a contract only of the app that vouches for the effect.
     IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_new) < cardinality(p_effect_ids) THEN
         RETURN QUERY
-        INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+        INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
                                       product_id, order_no, user_id, vouched_bundle_id)
         SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
                e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id
@@ -184,14 +179,14 @@ BEGIN
         WHERE e.effect_id <> ALL (v_new)
           -- A charge is granted once, whether or not the fact that came first names its period. (Facts that name different periods for one
           -- charge contradict one another; each of these periods is granted.)
-          AND NOT EXISTS (SELECT FROM appstore.effects AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.effect_log AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
           AND NOT (e.kind = 'granted' AND e.subject = e.transaction_id AND EXISTS (
-                   SELECT FROM appstore.effects AS same
+                   SELECT FROM appstore.effect_log AS same
                    WHERE same.original_transaction_id = e.original_transaction_id AND same.environment = p_environment
                      AND same.kind = 'granted' AND (same.transaction_id = e.transaction_id OR same.subject = t.period) OFFSET 0))
         ORDER BY e.effect_id
         ON CONFLICT (effect_id) DO NOTHING
-        RETURNING effects.effect_id;
+        RETURNING effect_log.effect_id;
     END IF;
 END
 $$;

@@ -22,11 +22,13 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.app_account_token <> t.first_token
           AND t.is_purchased
         UNION ALL
-        -- 3. link: a command of an operator or the shop; of several at one instant the last.
+        -- 3. link: a command of an operator or the shop that was not taken back; of several at one instant the last.
         (SELECT DISTINCT ON (l.linked_at) 'link'::appstore.claim_kind, lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'),
                 l.user_id, l.linked_at
          FROM appstore.owner_links AS l
-         WHERE l.environment = p_environment AND l.original_transaction_id = p_contract
+         WHERE l.environment = p_environment AND l.original_transaction_id = p_contract AND l.user_id IS NOT NULL
+           AND l.linked_at > ALL (SELECT back.linked_at FROM appstore.owner_links AS back
+                                  WHERE back.environment = p_environment AND back.original_transaction_id = p_contract AND back.user_id IS NULL)
          ORDER BY l.linked_at, l.link_id DESC)
         UNION ALL
         -- 4. receipt: an app posted a receipt soon after a purchase and named it as just made, before any other post did. The claim moves the

@@ -50,9 +50,9 @@ BEGIN
                        WHERE c.original_transaction_id = post.contract AND c.environment = p_environment
                          AND c.effective_at <= post.received_at
                        ORDER BY c.effective_at DESC, c.kind DESC, c.source_id DESC LIMIT 1) END
-          AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
-                          WHERE l.original_transaction_id = post.contract AND l.environment = p_environment
-                            AND l.linked_at >= post.received_at OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
+                          WHERE l.original_transaction_id = post.contract AND l.environment = p_environment AND l.kind = 'link'
+                            AND l.effective_at >= post.received_at OFFSET 0)
           AND NOT EXISTS (SELECT FROM appstore.orders AS u
                           WHERE u.original_transaction_id = post.contract AND u.environment = p_environment
                             AND u.user_id IS NULL AND u.status IN ('paid', 'partly_refunded') OFFSET 0)

@@ -17,6 +17,7 @@ DECLARE
         ) AS left_by
         ORDER BY 1);
 BEGIN
+    PERFORM appstore.demand_read_committed();
     -- 1. Lock the rows in the order of their keys. A transaction that merges another notification of the same purchase waits here; its next
     --    statement reads what was committed meanwhile. A false WHERE locks a row and writes nothing.
     INSERT INTO appstore.consumption_obligations (environment, transaction_id)

@@ -18,7 +18,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
             SELECT t.original_transaction_id FROM appstore.transactions AS t
             WHERE t.app_account_token = o.order_no AND t.environment = o.environment AND t.app_account_token <> t.first_token
         ) AS t
-        WHERE o.user_id = contracts_of.user_id AND o.order_no IS DISTINCT FROM o.period_no
+        WHERE o.user_id = contracts_of.user_id AND o.ordered_at IS NOT NULL
         UNION ALL
         SELECT p.environment, p.original_transaction_id, false FROM appstore.client_posts AS p WHERE p.user_id = contracts_of.user_id
     ) AS found (environment, id, is_owned)

@@ -13,15 +13,13 @@ DECLARE
     v_orders    bigint := 0;
     v_rows      bigint := 0;
 BEGIN
-    IF v_user IS NULL OR octet_length(v_user) NOT BETWEEN 1 AND 255 THEN
-        RAISE EXCEPTION 'user_id must have 1 to 255 bytes' USING ERRCODE = 'invalid_parameter_value';
+    IF v_user IS NULL OR char_length(v_user) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION 'user_id must have 1 to 255 characters' USING ERRCODE = 'invalid_parameter_value';
     ELSIF position(v_user IN forget.note) > 0 THEN
         RAISE EXCEPTION 'the note names the user' USING ERRCODE = 'invalid_parameter_value', HINT =
             'The note stays in the audit log. Name your request instead, such as a ticket.';
-    ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION 'forget works in READ COMMITTED only' USING ERRCODE = 'invalid_transaction_state', HINT =
-            'It must see what others commit while it waits for their locks.';
     END IF;
+    PERFORM appstore.demand_read_committed();
     v_alias := CASE WHEN v_user LIKE 'forgotten:%' THEN v_user ELSE 'forgotten:' || gen_random_uuid() END;
     v_posts := ARRAY(
         SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user

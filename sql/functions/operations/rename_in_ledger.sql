@@ -20,13 +20,13 @@ BEGIN
     PERFORM FROM appstore.client_posts AS p WHERE p.user_id = v_user
     ORDER BY p.original_transaction_id, p.environment, p.is_receipt, p.transaction_id FOR UPDATE;
     PERFORM pg_advisory_xact_lock(hashtextextended(made.order_no::text, 0))
-    FROM (SELECT DISTINCT o.order_no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no
+    FROM (SELECT DISTINCT o.order_no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
           ORDER BY o.order_no) AS made;
-    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no
+    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
     ORDER BY o.environment, o.order_no FOR UPDATE;
 
     -- 2. Write the alias. Orders of periods and effects are found through the contracts.
-    UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user AND o.order_no IS DISTINCT FROM o.period_no;
+    UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL;
     GET DIAGNOSTICS orders = ROW_COUNT;
     UPDATE appstore.orders AS o SET user_id = v_alias
     WHERE o.ctid = ANY (ARRAY(
@@ -41,15 +41,18 @@ BEGIN
         ) AS o));
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     orders := orders + v_rows;
-    UPDATE appstore.effects AS e SET user_id = v_alias
+    UPDATE appstore.effect_log AS e SET user_id = v_alias
     WHERE e.ctid = ANY (ARRAY(
         SELECT e.ctid FROM unnest(v_contracts) AS c (environment, id)
         CROSS JOIN LATERAL (
-            SELECT e.ctid FROM appstore.effects AS e
+            SELECT e.ctid FROM appstore.effect_log AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment AND e.user_id = v_user OFFSET 0
         ) AS e));
     GET DIAGNOSTICS others = ROW_COUNT;
     UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    UPDATE appstore.audit_log AS a SET details = jsonb_set(a.details, '{user_id}', to_jsonb(v_alias)) WHERE a.details ->> 'user_id' = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
     FOREACH v_table IN ARRAY ARRAY['contracts', 'ownership_claims', 'client_posts'] LOOP
@@ -60,5 +63,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.rename_in_ledger IS
-    'Writes an alias for a user into the ledger, and returns how many orders and how many other rows it changed. A row that another transaction '
+    'Writes an alias for a user into the ledger and the audit log, and returns how many orders and how many other rows it changed. A row that another transaction '
     'writes meanwhile may keep the name: call it until it changes nothing. Only for appstore.forget.';

@@ -35,7 +35,7 @@ BEGIN
                          CASE WHEN e.kind = ''granted'' AND e.subject = e.transaction_id AND t.is_subscription
                               THEN coalesce(t.original_transaction_id || ''/'' || t.web_order_line_item_id, e.subject)
                               ELSE e.subject END AS subject
-                  FROM appstore.effects AS e
+                  FROM appstore.effect_log AS e
                   LEFT JOIN appstore.transactions AS t ON t.transaction_id = e.transaction_id AND t.environment = e.environment)'),
                ('orders', '{ordered_at}', NULL),
                ('ownership_claims', '{}', NULL),

@@ -11,7 +11,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         --    secret authenticates did not happen to this contract.
         SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
                coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS type
-        FROM appstore.effects AS e
+        FROM appstore.effect_log AS e
         LEFT JOIN LATERAL (
             SELECT o.received_at, o.notification_type, o.subtype FROM appstore.outcomes AS o WHERE o.event_id = e.event_id OFFSET 0
         ) AS o ON true
@@ -25,7 +25,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         SELECT k.* FROM appstore.ownership_claims AS k
         WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id
     ), entry AS (
-        SELECT e.occurred_at, e.learned_at, e.event_id, e.kind AS what, e.transaction_id, e.product_id, e.order_no, e.user_id,
+        SELECT e.occurred_at, e.learned_at, e.event_id, e.kind AS what, e.transaction_id, e.product_id, c.order_no, e.user_id,
                CASE
                    WHEN e.kind = 'granted' THEN concat_ws(', ',
                        'expires=' || to_char(c.expires_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), c.cost,
@@ -85,7 +85,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         CROSS JOIN LATERAL (SELECT coalesce(o.user_id, owned.user_id, m.user_id) AS user_id) AS owner
         WHERE p.environment = timeline.environment AND p.original_transaction_id = timeline.original_transaction_id
         UNION ALL
-        SELECT l.linked_at, l.linked_at, NULL, 'linked', NULL, NULL, NULL, l.user_id, concat_ws(', ', 'by=' || l.actor, 'note=' || l.note), 6
+        SELECT l.linked_at, l.linked_at, NULL, CASE WHEN l.user_id IS NULL THEN 'unlinked' ELSE 'linked' END, NULL, NULL, NULL, l.user_id, concat_ws(', ', 'by=' || l.actor, 'note=' || l.note), 6
         FROM appstore.owner_links AS l
         WHERE l.environment = timeline.environment AND l.original_transaction_id = timeline.original_transaction_id
         UNION ALL

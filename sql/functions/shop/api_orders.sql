@@ -1,5 +1,5 @@
 CREATE FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text)
-RETURNS TABLE (result text, order_no uuid, status text)
+RETURNS TABLE (result text, placed appstore.order_state)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -7,6 +7,7 @@ DECLARE
     v_bundle text := api_create_order.bundle_id;
     v_no     uuid := coalesce(requested_no, gen_random_uuid());
     v_known  appstore.orders;
+    v_result text := 'same';
 BEGIN
     -- Only Apple decides whether a purchase is made in Sandbox; such a purchase gets a twin of the Production order.
     v_key := appstore.authorize(key_hash, '{orders:create}', '{Production}', array_remove(ARRAY[v_bundle], NULL));
@@ -17,18 +18,19 @@ BEGIN
     SELECT o.* INTO v_known FROM appstore.orders AS o WHERE o.order_no = v_no AND o.environment = 'Production' AND o.ordered_at IS NOT NULL;
     IF v_known.order_no IS NULL THEN
         PERFORM appstore.create_order(api_create_order.user_id, api_create_order.product_id, v_no, v_bundle);
-        RETURN QUERY SELECT 'made', o.order_no, o.status FROM appstore.orders AS o WHERE o.order_no = v_no AND o.environment = 'Production';
+        v_result := 'made';
     ELSIF (v_known.user_id, v_known.product_id, v_known.bundle_id)
           IS DISTINCT FROM (api_create_order.user_id, api_create_order.product_id, v_bundle) THEN
-        RETURN QUERY SELECT 'conflict', v_no, NULL::text;
-    ELSE
-        RETURN QUERY SELECT 'same', v_no, v_known.status;
+        RETURN QUERY SELECT 'conflict', NULL::appstore.order_state;
+        RETURN;
     END IF;
+    RETURN QUERY SELECT v_result, ROW(s.*)::appstore.order_state FROM appstore.order_status AS s
+                 WHERE s.order_no = v_no AND s.environment = 'Production';
 END
 $$;
 COMMENT ON FUNCTION appstore.api_create_order IS
     'Makes an order as create_order does; without bundle_id it is for the only app of the key. result is made, same when an equal order exists, '
-    'or conflict when it exists for another user, product or app; then nothing else is returned. Verb orders:create.';
+    'or conflict when it exists for another user, product or app; then placed is null. Verb orders:create.';
 
 CREATE FUNCTION appstore.api_link_owner(key_hash bytea, environment appstore.environment, original_transaction_id text, user_id text)
 RETURNS boolean

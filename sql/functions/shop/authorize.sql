@@ -11,9 +11,9 @@ BEGIN
     IF array_position(environments, NULL) IS NOT NULL THEN
         PERFORM appstore.check_environment(NULL);
     END IF;
-    SELECT k.* INTO v_key FROM appstore.api_keys AS k WHERE k.key_hash = authorize.key_hash AND k.revoked_at IS NULL;
+    SELECT k.* INTO v_key FROM appstore.api_keys AS k WHERE k.key_hash = authorize.key_hash;
     v_missing := CASE
-        WHEN v_key.key_id IS NULL THEN 'key_unknown'
+        WHEN v_key.key_id IS NULL OR NOT appstore.is_alive(v_key) THEN 'key_unknown'
         WHEN NOT v_key.verbs && authorize.verbs THEN 'verb_missing'
         WHEN NOT v_key.environments @> authorize.environments THEN 'environment_missing'
         WHEN v_key.bundle_ids IS NOT NULL AND (v_key.bundle_ids @> authorize.bundle_ids) IS NOT TRUE THEN 'app_missing'
@@ -27,7 +27,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.authorize IS
     'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids require any app. Otherwise it '
-    'fails with insufficient_privilege, and DETAIL key_unknown (or revoked), verb_missing, environment_missing or app_missing.';
+    'fails with insufficient_privilege, and DETAIL key_unknown (or revoked, or expired), verb_missing, environment_missing or app_missing.';
 
 -- Reads a body that anyone may have written, and never fails.
 CREATE FUNCTION appstore.posted_scope(body bytea, OUT environment appstore.environment, OUT bundle_ids text[])

@@ -58,11 +58,11 @@ DECLARE
     v_made appstore.orders;
 BEGIN
     v_no := coalesce(create_order.order_no, gen_random_uuid());
-    PERFORM appstore.check_argument(octet_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 bytes',
+    PERFORM appstore.check_argument(char_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 characters',
                                     'Give the id that your own system has for the user.'),
-            appstore.check_argument(octet_length(product_id) BETWEEN 1 AND 255, 'product_id must have 1 to 255 bytes',
+            appstore.check_argument(char_length(product_id) BETWEEN 1 AND 255, 'product_id must have 1 to 255 characters',
                                     'Give the id that the product has in App Store Connect.'),
-            appstore.check_argument(bundle_id IS NULL OR octet_length(bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 bytes',
+            appstore.check_argument(bundle_id IS NULL OR char_length(bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 characters',
                                     'Omit it when any app may pay the order.'),
             -- Numbers of periods are version 5 UUIDs derived from Apple's data: an order with such a number would block the merge of a purchase.
             appstore.check_argument(substr(v_no::text, 15, 1) <> '5', format('order_no %s is a version 5 UUID, as orders of renewals have', v_no),

@@ -35,7 +35,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.record_owner_link IS
-    'Locks the transactions of a contract as a merge does, inserts the link, and derives the ledger. Only for appstore.link_owner and tests.';
+    'Locks the transactions of a contract as a merge does, inserts the link, and derives the ledger; without a user it takes back the links before. '
+    'Only for appstore.link_owner, appstore.unlink_owner and tests.';
 
 CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL)
 RETURNS void
@@ -44,7 +45,7 @@ SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan S
 #variable_conflict use_column
 BEGIN
     PERFORM appstore.check_environment(environment),
-            appstore.check_argument(octet_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 bytes',
+            appstore.check_argument(char_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 characters',
                                     'Give the id that your own system has for the user.');
     IF NOT appstore.is_known_purchase(environment, original_transaction_id, NULL) THEN
         RAISE EXCEPTION 'no purchase is known in % with original_transaction_id %', environment, quote_nullable(original_transaction_id)
@@ -54,9 +55,41 @@ BEGIN
                                        session_user, link_owner.note);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
     VALUES (clock_timestamp(), session_user, 'link_owner', '{}', link_owner.note,
-            jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id));
+            jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id,
+                               'user_id', link_owner.user_id));
 END
 $$;
 COMMENT ON FUNCTION appstore.link_owner IS
     'Makes a user the owner of a contract, or of a consumable, from now on; earlier periods keep their users. It fails with no_data_found when no '
     'purchase with this originalTransactionId is known. Where it fails with 40P01 or 55P03, call it again.';
+
+CREATE FUNCTION appstore.unlink_owner(environment appstore.environment, original_transaction_id text, note text DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    v_user text; -- of the latest link
+    v_left text; -- the owner without the links
+BEGIN
+    PERFORM appstore.check_environment(environment);
+    SELECT c.user_id INTO v_user FROM appstore.ownership_claims AS c
+    WHERE c.original_transaction_id = unlink_owner.original_transaction_id AND c.environment = unlink_owner.environment AND c.kind = 'link'
+    ORDER BY c.source_id DESC LIMIT 1;
+    IF v_user IS NULL THEN
+        RAISE EXCEPTION 'no link is in force in % for original_transaction_id %', environment, quote_nullable(original_transaction_id)
+            USING ERRCODE = 'no_data_found', HINT = 'Owners by an order or a post have no link: appstore.ownership_claims shows why a user is the owner.';
+    END IF;
+    PERFORM appstore.record_owner_link(unlink_owner.environment, unlink_owner.original_transaction_id, NULL, clock_timestamp(), session_user,
+                                       unlink_owner.note);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+    VALUES (clock_timestamp(), session_user, 'unlink_owner', '{}', unlink_owner.note,
+            jsonb_build_object('environment', unlink_owner.environment, 'original_transaction_id', unlink_owner.original_transaction_id,
+                               'user_id', v_user));
+    SELECT m.user_id INTO v_left FROM appstore.contracts AS m
+    WHERE m.original_transaction_id = unlink_owner.original_transaction_id AND m.environment = unlink_owner.environment;
+    RETURN v_left;
+END
+$$;
+COMMENT ON FUNCTION appstore.unlink_owner IS
+    'Takes back all links of a contract, as if link_owner had not been called for it, and returns its owner then: that of an order or a post, or '
+    'null. It fails with no_data_found when no link is in force. Where it fails with 40P01 or 55P03, call it again.';

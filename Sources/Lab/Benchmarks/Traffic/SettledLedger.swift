@@ -49,7 +49,7 @@ enum SettledLedger {
             FROM charge AS c WHERE c.event_id > \(event)
             """,
             """
-            INSERT INTO appstore.effects (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id,
+            INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id,
                 transaction_id, product_id, order_no, user_id)
             SELECT md5('effect ' || c.event_id)::uuid, 'Production', 'granted', c.id, c.event_id, c.paid_at, c.contract, c.id, 'pro.monthly', c.order_no, c.user_id
             FROM charge AS c WHERE c.event_id > \(event)

@@ -54,6 +54,12 @@ extension EndToEndInterfaces {
                 #expect(try await backend.send("GET", "/v1/users/ann/entitlements?environment=Sandbox").status == 401)
                 #expect(try await installation.key(["revoke", "1"]).output == "Key 1 was already revoked.\n")
                 #expect(try await installation.key(["list"]).output.contains("web shop"))
+
+                let ending = try await installation.key(["create", "web shop", "--verb", "orders:read", "--expires", "2127-01-31"])
+                #expect(ending.ending == .exit(0), "a revoked key frees its name: \(ending.errors)")
+                #expect(try await installation.key(["list"]).output.contains("never used, expires 2127-01-31T00:00:00.000Z"))
+                let same = try await installation.key(["create", "web shop", "--verb", "orders:read"])
+                #expect(same.ending == .exit(1) && same.errors.contains("key 2 has the name 'web shop' already"), "\(same.errors)")
             }
         }
 
@@ -62,6 +68,7 @@ extension EndToEndInterfaces {
                 for (arguments, code, named) in [
                     (["create", "shop"], 2, "--verb"), (["create", "shop", "--verb", "everything"], 2, "everything"),
                     (["create", "shop", "--verb", "events:read", "--environment", "Xcode"], 2, "Xcode"), (["revoke", "x"], 2, "x"),
+                    (["create", "shop", "--verb", "events:read", "--expires", "tomorrow"], 2, "tomorrow"),
                     (["revoke", "77"], 1, "there is no key 77"),
                 ] {
                     let result = try await installation.key(arguments)

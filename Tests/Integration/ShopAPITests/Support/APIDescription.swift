@@ -55,12 +55,27 @@ struct APIDescription: Sendable {
         for name in required(schema) { #expect(object[name] != nil, "\(path): \(name)", sourceLocation: sourceLocation) }
     }
 
+    /// Expects examples with all required members and no unknown ones for a JSON body.
+    func expectExamples(_ content: JSONValue?, _ place: String) {
+        guard let schema = content?["application/json"]?["schema"].flatMap(followed) else { return }
+        let examples = schema["examples"]?.elements ?? []
+        #expect(!examples.isEmpty, "\(place) has no example")
+        for example in examples {
+            #expect(Set(required(schema)).isSubset(of: example.names), "\(place)")
+            #expect(Set(example.names).isSubset(of: properties(schema)), "\(place)")
+        }
+    }
+
+    private func properties(_ schema: JSONValue) -> [String] {
+        (schema["properties"]?.names ?? []) + (schema["allOf"]?.elements ?? []).compactMap(followed).flatMap(properties)
+    }
+
     private func template(of target: String) -> String? {
         let path = String(target.prefix { $0 != "?" })
         return paths.first { (try? PathTemplate($0).values(in: path)) != nil }
     }
 
-    private func followed(_ value: JSONValue) -> JSONValue? {
+    func followed(_ value: JSONValue) -> JSONValue? {
         value["$ref"]?.text.map { resolve($0) ?? .null } ?? value
     }
 

@@ -62,12 +62,20 @@ struct RunningAPI {
     func makeKey(
         _ verbs: [Verb] = Verb.allCases,
         environments: [AppStoreEnvironment] = [.production, .sandbox],
-        apps: [String]? = nil
+        apps: [String]? = nil,
+        until end: KeyEnd? = nil
     ) async throws -> TestKey {
         var generator = SystemRandomNumberGenerator()
         let key = APIKey(using: &generator)
         let keyID = try await database.withConnection(user: "appstore_operator") { connection in
-            try await KeyRegister(connection).add(key, name: "test", bundleIDs: apps, environments: environments, verbs: verbs)
+            try await KeyRegister(connection).add(
+                key,
+                name: "test \(Int.random(in: 0 ... .max))",
+                bundleIDs: apps,
+                environments: environments,
+                verbs: verbs,
+                until: end
+            )
         }
         return TestKey(id: keyID, text: key.text)
     }

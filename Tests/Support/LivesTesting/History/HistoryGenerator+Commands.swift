@@ -36,7 +36,7 @@ extension HistoryGenerator {
         )
     }
 
-    /// Adds an owner link of a known contract, at a purchase, just before or after it, or at any time.
+    /// Adds an owner link of a known contract, or takes links back, at a purchase, just before or after it, or at any time.
     private mutating func addLink() {
         guard let (transaction, app) = seenTransactions.randomElement(using: &generator) else { return }
         let offsets: [Int64] = [0, -1, 1, 1_000_000, Int64.random(in: -10_000_000_000_000...10_000_000_000_000, using: &generator)]
@@ -46,7 +46,7 @@ extension HistoryGenerator {
         let link = OwnerLink(
             environment: app.environment,
             contract: transaction.originalTransactionID,
-            user: users.randomElement(using: &generator) ?? "",
+            user: oneIn(4) ? nil : users.randomElement(using: &generator) ?? "",
             linkedAt: linkedAt
         )
         let isTaken = commands.contains { command in

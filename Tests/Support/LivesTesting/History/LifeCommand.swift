@@ -4,7 +4,7 @@ package import AppStore
 package enum LifeCommand: Hashable, Sendable {
     /// `create_order`: the shop makes an order, in Production.
     case createOrder(ShopOrder)
-    /// `link_owner`, with its time as part of the command.
+    /// `link_owner` or `unlink_owner`, with its time as part of the command.
     case linkOwner(OwnerLink)
 }
 
@@ -24,11 +24,12 @@ package struct ShopOrder: Hashable, Sendable {
     }
 }
 
-/// Makes the user the owner of a contract from an instant on.
+/// Makes the user the owner of a contract from an instant on, or takes back the links before that instant.
 package struct OwnerLink: Hashable, Sendable {
     package var environment: AppStoreEnvironment
     package var contract: String
-    package var user: String
+    /// Nil to take back.
+    package var user: String?
     /// Microseconds since 1970.
     package var linkedAt: Int64
 }

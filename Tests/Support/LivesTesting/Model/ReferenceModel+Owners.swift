@@ -21,7 +21,7 @@ extension ReferenceModel {
     private static let postingWindow: Int64 = 72 * 3_600_000
 
     func makeClaims(_ orders: Orders) -> [Key: [Claim]] {
-        let stated = orderClaims(orders) + tokenClaims() + links.map(claim) + charges.compactMap(receiptClaim)
+        let stated = orderClaims(orders) + tokenClaims() + links.compactMap(claim) + charges.compactMap(receiptClaim)
         var claims = Dictionary(grouping: stated, by: \.contract)
         let posted = postClaims(against: claims) + restoredClaims(against: claims)
         for (contract, posted) in Dictionary(grouping: posted, by: \.claim.contract) {
@@ -49,11 +49,16 @@ extension ReferenceModel {
         }
     }
 
-    private func claim(of link: OwnerLink) -> Claim {
+    /// Nil for a link that was taken back, and for the command that does so.
+    private func claim(of link: OwnerLink) -> Claim? {
+        let isTakenBack = links.contains { other in
+            (other.environment, other.contract, other.user) == (link.environment, link.contract, nil) && other.linkedAt >= link.linkedAt
+        }
+        guard let user = link.user, !isTakenBack else { return nil }
         let digits = String(link.linkedAt)
         return Claim(
             contract: Key(link.environment.rawValue, link.contract),
-            user: link.user,
+            user: user,
             effectiveAt: link.linkedAt,
             evidence: "link:" + String(repeating: "0", count: 20 - digits.count) + digits
         )

@@ -44,11 +44,11 @@ struct ClientSubmissionTests {
         #expect(throws: reason) { try ClientSubmission(body: Array(body.utf8)) }
     }
 
-    @Test func `a user has at most 255 bytes`() {
+    @Test func `a user has at most 255 characters`() {
         #expect(throws: ClientSubmission.Malformed.user) {
             try ClientSubmission(
                 signedTransaction: Self.jws,
-                user: String(repeating: "é", count: 128),
+                user: String(repeating: "é", count: 256),
                 environment: .production,
                 bundleIDs: nil
             )

@@ -1,0 +1,108 @@
+import Foundation
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// `unlink_owner`: links are taken back.
+struct UnlinkTests {
+    /// Links contract 1000 as an operator does.
+    private func link(to user: String, _ ledger: TestLedger) async throws {
+        try await ledger.run("SELECT appstore.link_owner('Production', '1000', \(user), 'ticket 1')", as: "appstore_operator")
+    }
+
+    private func unlink(_ ledger: TestLedger) async throws -> String? {
+        try await ledger.database.withConnection(user: "appstore_operator") { connection in
+            try await connection.query("SELECT appstore.unlink_owner('Production', '1000', 'ticket 2') AS owner")[0].decode("owner")
+        }
+    }
+
+    @Test func `the owner before the links returns, with the periods since`() async throws {
+        try await TestLedger.with { ledger in
+            let order = UUID()
+            try await ledger.makeOrder(order, user: "anna")
+            try await ledger.put(Charge("1000", onDay: 0, token: order))
+            try await link(to: "bob", ledger)
+            try await link(to: "carol", ledger)
+            try await ledger.run(
+                Charge("1001", onDay: 30).with { $0.contract = "1000" }.statement
+            )
+            try await ledger.run("UPDATE appstore.transactions SET purchase_date = now() + interval '1 day' WHERE transaction_id = '1001'")
+            try await ledger.run("SELECT appstore.derive_ledger('Production', ARRAY['1001'], '{}')")
+            let users: Statement = "SELECT transaction_id || ' ' || user_id FROM appstore.orders ORDER BY 1"
+            #expect(try await ledger.lines(users) == ["1000 anna", "1001 carol"])
+            #expect(try await unlink(ledger) == "anna")
+            #expect(try await ledger.lines(users) == ["1000 anna", "1001 anna"])
+            #expect(try await ledger.lines("SELECT kind || ' ' || user_id FROM appstore.ownership_claims") == ["order anna"])
+            try await link(to: "dora", ledger)
+            #expect(try await ledger.lines("SELECT user_id FROM appstore.contracts") == ["dora"])
+        }
+    }
+
+    @Test func `a contract without another claim has no owner, and a person must decide again`() async throws {
+        try await TestLedger.with { ledger in
+            try await ledger.put(Charge("1000", onDay: 0))
+            try await link(to: "bob", ledger)
+            #expect(try await ledger.lines("SELECT reason FROM appstore.unmatched") == [])
+            #expect(try await unlink(ledger) == nil)
+            #expect(try await ledger.lines("SELECT reason || ' ' || original_transaction_id FROM appstore.unmatched") == ["no_user 1000"])
+            let what = try await ledger.lines("SELECT what FROM appstore.timeline('Production', '1000') WHERE what LIKE '%linked'")
+            #expect(what == ["linked", "unlinked"])
+        }
+    }
+
+    @Test func `a conflict that a link resolved returns`() async throws {
+        try await TestLedger.with { ledger in
+            let order = UUID()
+            try await ledger.makeOrder(order, user: "anna")
+            try await ledger.put(Charge("1000", onDay: 0, token: order))
+            try await ledger.submit("1000", by: "bob", onDay: 1)
+            let conflicts: Statement = "SELECT reason || ' ' || user_id || ' ' || owner_user_id FROM appstore.unmatched"
+            #expect(try await ledger.lines(conflicts) == ["owner_conflict bob anna"])
+            try await link(to: "anna", ledger)
+            #expect(try await ledger.lines(conflicts) == [])
+            #expect(try await unlink(ledger) == "anna")
+            #expect(try await ledger.lines(conflicts) == ["owner_conflict bob anna"])
+        }
+    }
+
+    @Test func `a consumable is unlinked, too`() async throws {
+        try await TestLedger.with { ledger in
+            try await ledger.put(Charge("coins", "Consumable", "1000", onDay: 0))
+            try await link(to: "bob", ledger)
+            #expect(try await ledger.lines("SELECT user_id FROM appstore.payments WHERE user_id = 'bob'") == ["bob"])
+            #expect(try await unlink(ledger) == nil)
+            #expect(try await ledger.lines("SELECT user_id FROM appstore.payments WHERE user_id = 'bob'") == [])
+        }
+    }
+
+    @Test func `without a link it fails, and changes nothing`() async throws {
+        try await TestLedger.with { ledger in
+            try await ledger.put(Charge("1000", onDay: 0))
+            for _ in 1...2 {
+                let error = await #expect(throws: PostgresError.self) { _ = try await unlink(ledger) }
+                #expect(error?.sqlState?.rawValue == "P0002")
+                #expect(error?.message == "no link is in force in Production for original_transaction_id '1000'")
+                #expect(try await ledger.lines("SELECT action FROM appstore.audit_log WHERE action = 'unlink_owner'") == [])
+            }
+            #expect(try await ledger.lines("SELECT link_id::text FROM appstore.owner_links") == [])
+        }
+    }
+
+    @Test func `the audit log says who linked what to whom, until the user is forgotten`() async throws {
+        try await TestLedger.with { ledger in
+            try await ledger.put(Charge("1000", onDay: 0))
+            try await link(to: "bob", ledger)
+            _ = try await unlink(ledger)
+            let entries: Statement = """
+                SELECT concat_ws(' ', actor, action, note, details ->> 'original_transaction_id', split_part(details ->> 'user_id', ':', 1))
+                FROM appstore.audit_log WHERE action LIKE '%link_owner' ORDER BY audit_id
+                """
+            let written = ["appstore_operator link_owner ticket 1 1000 ", "appstore_operator unlink_owner ticket 2 1000 "]
+            #expect(try await ledger.lines(entries) == written.map { $0 + "bob" })
+            _ = try await ForgetScene.forget("bob", in: ledger)
+            #expect(try await ledger.lines(entries) == written.map { $0 + "forgotten" })
+            #expect(try await ForgetScene.tables(with: "bob", in: ledger) == [])
+        }
+    }
+}

@@ -1,0 +1,20 @@
+CREATE VIEW appstore.effects AS
+SELECT e.effect_id, e.environment, e.kind, e.subject, e.event_id, e.occurred_at, e.recorded_at, e.original_transaction_id, e.transaction_id,
+       e.product_id, t.order_no, e.user_id, e.vouched_bundle_id
+FROM appstore.effect_log AS e
+LEFT JOIN LATERAL (
+    SELECT t.order_no FROM appstore.transactions AS t
+    WHERE t.transaction_id = e.transaction_id AND t.environment = e.environment OFFSET 0
+) AS t ON true;
+COMMENT ON VIEW appstore.effects IS
+    'Each thing that happened to a customer, once: appstore.effect_log with the order of its transaction as it is now.';
+COMMENT ON COLUMN appstore.effects.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
+COMMENT ON COLUMN appstore.effects.kind IS 'What happened: granted, refunded, revoked …';
+COMMENT ON COLUMN appstore.effects.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';
+COMMENT ON COLUMN appstore.effects.occurred_at IS 'When Apple says that it happened.';
+COMMENT ON COLUMN appstore.effects.recorded_at IS 'When it was stored, shortly before the commit.';
+COMMENT ON COLUMN appstore.effects.order_no IS
+    'The order of the transaction today. A refund can come before its purchase: then it is the order of the purchase from its arrival on.';
+COMMENT ON COLUMN appstore.effects.user_id IS 'The owner when it was stored; a later owner does not change it.';
+COMMENT ON COLUMN appstore.effects.vouched_bundle_id IS
+    'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';

@@ -1,0 +1,26 @@
+CREATE VIEW appstore.user_orders AS
+SELECT s.* FROM appstore.order_status AS s WHERE s.ordered_at IS NOT NULL
+UNION ALL
+-- Orders of periods have no index by user: the user's contracts lead to them.
+SELECT s.*
+FROM (SELECT DISTINCT c.environment, c.original_transaction_id, c.user_id FROM appstore.ownership_claims AS c) AS owned
+CROSS JOIN LATERAL (
+    SELECT t.transaction_id, t.period_no FROM appstore.transactions AS t
+    WHERE t.original_transaction_id = owned.original_transaction_id AND t.environment = owned.environment OFFSET 0
+) AS t
+CROSS JOIN LATERAL (
+    SELECT s.* FROM appstore.order_status AS s
+    WHERE s.order_no = t.period_no AND s.environment = owned.environment AND s.transaction_id = t.transaction_id OFFSET 0
+) AS s
+WHERE s.ordered_at IS NULL AND s.user_id = owned.user_id;
+COMMENT ON VIEW appstore.user_orders IS
+    'The orders of users: those that the shop made, paid or not, and those of renewals and of purchases without an order. Always give a user_id: '
+    'it is found by an index. Columns are those of appstore.order_status.';
+COMMENT ON COLUMN appstore.user_orders.product_id IS 'The product that was ordered; without an order of the shop the one that was bought.';
+COMMENT ON COLUMN appstore.user_orders.bundle_id IS 'The app that sold it; while it is pending the one that it was ordered for, null for any app.';
+COMMENT ON COLUMN appstore.user_orders.status IS 'pending, paid, partly_refunded or refunded.';
+COMMENT ON COLUMN appstore.user_orders.reason IS 'product_mismatch where another product or app was bought with this number.';
+COMMENT ON COLUMN appstore.user_orders.ordered_at IS 'When the shop made the order; null for the order of a renewal, and of a purchase without an order.';
+COMMENT ON COLUMN appstore.user_orders.paid_at IS 'When the customer bought it; null while it is pending.';
+COMMENT ON COLUMN appstore.user_orders.quantity IS 'How many pieces were bought.';
+COMMENT ON COLUMN appstore.user_orders.price IS 'Thousandths of the currency''s unit.';
