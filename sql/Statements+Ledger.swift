@@ -40,7 +40,8 @@ extension StatementFile {
     package static let all = queue + ledger + outbox + shop + commands
 
     private static let queue = [
-        claim, claimEvent, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls, maintenanceExpireNotifications,
+        claim, claimEvent, findUnansweredCommits, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls,
+        maintenanceExpireNotifications,
         maintenancePartitions, markBatch, postponeEvents, probeQueue, readBodies, readInboxStatistics, receiveBodies, recoverBatches,
         reserveIsolated, settleBatch,
     ]

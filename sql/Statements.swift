@@ -4,6 +4,10 @@ package import Postgres
 extension StatementFile {
     package static let claim = StatementFile(name: "claim", bytes: PackageResources.claim_sql)
     package static let claimEvent = StatementFile(name: "claim_event", bytes: PackageResources.claim_event_sql)
+    package static let findUnansweredCommits = StatementFile(
+        name: "find_unanswered_commits",
+        bytes: PackageResources.find_unanswered_commits_sql
+    )
     package static let maintenanceDropPartition = StatementFile(
         name: "maintenance_drop_partition",
         bytes: PackageResources.maintenance_drop_partition_sql

@@ -1,5 +1,6 @@
 import Logging
 
+import class Postgres.Ticker
 import struct Postgres.PostgresError
 
 extension GroupCommitter {
@@ -86,10 +87,10 @@ extension GroupCommitter {
     ///
     /// - Throws: also when the database did not return one event id for each body: a body is then not stored.
     private func store(_ bodies: [[UInt8]], source: String, timeout: Duration) async throws -> [Int64] {
-        let ids = try await withThrowingTaskGroup(of: [Int64].self) { [receive] group in
+        let ids = try await withThrowingTaskGroup(of: [Int64].self) { [receive, ticker] group in
             group.addTask { try await receive(bodies, source) }
             group.addTask {
-                try await Task.sleep(for: timeout)
+                try await ticker.sleep(for: timeout)
                 throw GroupCommitError(.timedOut)
             }
             defer { group.cancelAll() }

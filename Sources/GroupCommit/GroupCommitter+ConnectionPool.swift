@@ -15,9 +15,13 @@ extension GroupCommitter {
     ) {
         self.init(configuration: configuration, logger: logger, metrics: metrics) { bodies, source in
             let statement = Statement(.receiveBodies, ["bodies": bodies, "source": source])
-            // In a transaction of its own, whose COMMIT no timeout cancels: a cancel would end the wait for a synchronous standby, and the rows
-            // would be visible although no standby has them.
-            let rows = try await pool.withTransaction { transaction in try await transaction.query(statement) }
+            let rows = try await pool.withTransaction { transaction in
+                if bodies.isEmpty, pool.slots.unanswered > 0 {
+                    // The probe would wait for the same standby, and its backend stays when the client has gone: soon there would be too many.
+                    guard try await transaction.query(Statement(.findUnansweredCommits)).isEmpty else { throw GroupCommitError(.timedOut) }
+                }
+                return try await transaction.query(statement)
+            }
             return try rows.map { row in try row.decode("event_id") }
         }
     }

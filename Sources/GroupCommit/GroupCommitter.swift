@@ -3,7 +3,8 @@ package import Metrics
 import ServiceLifecycle
 import Synchronization
 
-import struct Postgres.Backoff
+package import class Postgres.Ticker
+package import struct Postgres.Backoff
 
 /// Group commit for the inbox: bodies that arrive at about the same time share one transaction. Each submission completes after its commit.
 ///
@@ -19,20 +20,25 @@ package final class GroupCommitter: Service {
     let receive: Receive
     let logger: Logger
     let metrics: GroupCommitMetrics
+    let ticker: Ticker
     private let clock = ContinuousClock()
     private let waiters: Mutex<GroupCommitWaiters>
     private let backoff: Mutex<Backoff>
     private let latestID = Atomic<UInt64>(0)
 
     /// Creates a group committer that commits only while `run()` runs.
+    ///
+    /// - Parameter ticker: Ends commits that take too long.
     package init(
         configuration: Configuration = Configuration(),
         logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory,
+        ticker: Ticker = .shared,
         receive: @escaping Receive
     ) {
         self.configuration = configuration
         self.receive = receive
+        self.ticker = ticker
         self.logger = logger
         self.metrics = GroupCommitMetrics(factory: metrics)
         waiters = Mutex(GroupCommitWaiters(state: GroupCommitState(configuration: configuration)))

@@ -3,5 +3,6 @@ enum LogKey {
     static let error = "postgres.error"
     static let reason = "postgres.reason"
     static let severity = "postgres.severity"
+    static let statement = "postgres.statement"
     static let sqlState = "postgres.sqlstate"
 }

@@ -35,7 +35,7 @@ enum MetricCatalogue {
         MetricDescription(
             "appstore_inbox_database_connections",
             .gauge,
-            "Connections to PostgreSQL, by pool and state: idle, lent, opening, or unanswered (COMMIT sent, no answer yet)."
+            "Connections to PostgreSQL, by pool and state: idle, leased, opening, or unanswered (COMMIT sent, no answer yet)."
         ),
         MetricDescription(
             "appstore_inbox_database_connections_opened_total",

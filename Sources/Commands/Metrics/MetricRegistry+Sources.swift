@@ -7,7 +7,7 @@ extension MetricRegistry {
     func observe(_ pool: ConnectionPool, as name: String) {
         let dimensions = [("pool", name)]
         observe("appstore_inbox_database_connections", dimensions + [("state", "idle")]) { Double(pool.slots.idle) }
-        observe("appstore_inbox_database_connections", dimensions + [("state", "lent")]) { Double(pool.slots.lent) }
+        observe("appstore_inbox_database_connections", dimensions + [("state", "leased")]) { Double(pool.slots.leased) }
         observe("appstore_inbox_database_connections", dimensions + [("state", "opening")]) { Double(pool.slots.opening) }
         observe("appstore_inbox_database_connections", dimensions + [("state", "unanswered")]) { Double(pool.slots.unanswered) }
         observe("appstore_inbox_database_connections_opened_total", dimensions) { Double(pool.counts.opened) }

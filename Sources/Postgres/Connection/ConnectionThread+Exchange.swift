@@ -3,13 +3,12 @@ import Logging
 
 extension ConnectionThread {
     mutating func carryOut(_ request: Request) throws(ExchangeFailure) -> [Rows] {
+        isCommitting = false
         switch request.exchange {
         case .statements(let statements, let token):
             return try run(statements, in: token, request)
         case .script(let sql):
             return try run(script: sql, request)
-        case .rollbackToSavepoint(let name, let token):
-            return try rollBack(toSavepoint: name, token, request)
         case .commit(let token):
             return try commit(token, request)
         case .rollback(let token):
@@ -26,13 +25,14 @@ extension ConnectionThread {
         var steps = connection.transactionStatus == PQTRANS_IDLE ? prepared.takeHousekeeping() : []
         steps += control.map(PipelineStep.control)
         for statement in statements { steps += prepared.steps(for: statement) }
-        steps.append(.synchronize(.control))
+        // The flush has the statements' answers arrive before the commit of an implicit transaction, which may wait for a standby.
+        steps += token == nil ? [.flush, .synchronize(.commit)] : [.synchronize(.control)]
         let rows = try cancellingIfAbandoned(request) { thread throws(RoundTripFailure) in try thread.roundTrip(steps, request) }
         try checkStandbys()
         return rows
     }
 
-    /// Makes `token`'s transaction the active one; returns its pending control statements.
+    /// Makes `token`'s transaction the active one; returns BEGIN if it has not begun.
     private mutating func claimTransaction(_ token: TransactionToken?) throws(ExchangeFailure) -> [Statement] {
         guard active === token || active == nil else {
             throw .refused(PostgresError(.misuse, "a transaction is open on this connection; statements must go through it"))
@@ -40,9 +40,9 @@ extension ConnectionThread {
         guard let token else { return [] }
         do throws(PostgresError) {
             if active != nil, connection.transactionStatus == PQTRANS_IDLE { throw PostgresError.endedByStatement }
-            let control = try token.takePending()
+            let begin = try token.takeBegin()
             active = token
-            return control
+            return begin
         } catch {
             throw .refused(error)
         }
@@ -55,24 +55,6 @@ extension ConnectionThread {
         let rows = try cancellingIfAbandoned(request) { thread throws(RoundTripFailure) in try thread.roundTrip(script: script, request) }
         try checkStandbys()
         return rows
-    }
-
-    private mutating func rollBack(
-        toSavepoint name: String,
-        _ token: TransactionToken,
-        _ request: Request
-    ) throws(ExchangeFailure) -> [Rows] {
-        token.dropPending()
-        let steps: [PipelineStep] = [
-            .control("ROLLBACK TO SAVEPOINT \(identifier: name)"), .control("RELEASE SAVEPOINT \(identifier: name)"),
-            .synchronize(.control),
-        ]
-        do throws(ExchangeFailure) {
-            return try cancellingIfAbandoned(request) { thread throws(RoundTripFailure) in try thread.roundTrip(steps, request) }
-        } catch {
-            // The savepoint's changes may be neither kept nor undone, so this transaction must not be committed.
-            throw .broken(error.cause)
-        }
     }
 
     private mutating func rollBack(_ token: TransactionToken, _ request: Request) throws(ExchangeFailure) -> [Rows] {
@@ -98,12 +80,14 @@ extension ConnectionThread {
         guard !steps.isEmpty || connection.transactionStatus != PQTRANS_IDLE else { throw .refused(.endedByStatement) }
         steps += [PipelineStep(command: .query, statement: "COMMIT", purpose: .answer), .synchronize(.control)]
         var tag = ""
+        isCommitting = true
         do throws(ExchangeFailure) {
             _ = try cancellingIfAbandoned(request) { thread throws(RoundTripFailure) in
                 try thread.roundTrip(steps, request) { tag = $0.commandTag }
             }
         } catch {
-            guard error.endsConnection, let cause = error.cause as? PostgresError else { throw error }
+            guard error.endsConnection else { throw error }
+            let cause = error.cause as? PostgresError ?? PostgresError(.commitUncertain, "the task was cancelled")
             var failure = ExchangeFailure.broken(cause.recoded(.commitUncertain, prefix: "the answer to COMMIT was lost"))
             failure.isUnanswered = error.isUnanswered
             throw failure
@@ -141,15 +125,20 @@ extension ConnectionThread {
             case .refused(let error): throw .refused(error)
             case .lost(let error): throw .broken(error)
             case .cancelled:
-                cancelOnServer()
-                throw .broken(CancellationError())
+                throw abandon(CancellationError())
             case .deadlinePassed:
-                var failure = ExchangeFailure.broken(PostgresError(.timeout, "no answer within \(options.statementDeadline)"))
-                // A cancel request would end COMMIT's wait for the standbys: committed locally, maybe not replicated.
-                if case .commit = request.exchange { failure.isUnanswered = true } else { cancelOnServer() }
-                throw failure
+                let code: PostgresError.Code = isCommitting ? .commitUncertain : .timeout
+                throw abandon(PostgresError(code, "no answer within \(options.statementDeadline)"))
             }
         }
+    }
+
+    /// Stops waiting for an answer. The connection must be closed, because the next answer on it could be that one.
+    private func abandon(_ cause: any Error) -> ExchangeFailure {
+        var failure = ExchangeFailure.broken(cause)
+        // A cancel request would end a commit's wait for the standbys: committed locally, maybe not replicated.
+        if isCommitting { failure.isUnanswered = true } else { cancelOnServer() }
+        return failure
     }
 
     private func cancelOnServer() {

@@ -19,7 +19,8 @@ extension ConnectionThread {
         }
         var rows: [Rows] = []
         var failure: PostgresError?
-        for step in steps {
+        for step in steps where !step.isFlush {
+            isCommitting = isCommitting || (step.purpose == .commit && failure == nil)
             let result = try answer(to: step, request, deadline)
             switch result.status {
             case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:

@@ -9,6 +9,8 @@ struct ConnectionThread: ~Copyable {
     let connection: LibpqConnection
     var prepared: PreparedStatements
     var active: TransactionToken?
+    /// Whether the server may be committing: everything before the commit has been sent or answered.
+    var isCommitting = false
 
     /// Enough for every statement of a program. The limit keeps generated SQL from filling the server's memory.
     private static let planLimit = 256
@@ -59,7 +61,7 @@ struct ConnectionThread: ~Copyable {
     /// Waits for a request, and handles messages of the server in the meantime.
     private func idle() throws(PostgresError) {
         guard try SocketPoll.wait(socket: connection.socket, wakeup: requests.wakeup, writes: false, until: nil) == .socket else { return }
-        // The pool must not lend the connection before this input is read: it may be a fatal notice.
+        // The pool must not lease the connection before this input is read: it may be a fatal notice.
         requests.settle(isIdle: false, isReusePrevented: false)
         try connection.consumeInput()
         // PQisBusy makes libpq parse its input.

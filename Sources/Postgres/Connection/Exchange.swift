@@ -4,18 +4,20 @@ enum Exchange: Sendable {
     case statements([Statement], TransactionToken?)
     /// A text of many statements, without binds.
     case script(String)
-    case rollbackToSavepoint(String, TransactionToken)
     case commit(TransactionToken)
     case rollback(TransactionToken)
 
-    /// Whether cancelling its task may remove it from the queue, or interrupt it in flight.
-    ///
-    /// False for the end of a transaction or savepoint: it must not stay open because its task was cancelled.
-    var isInterruptible: Bool {
+    /// Whether it is dropped when its task is cancelled before it was sent. A transaction must not stay open because of that.
+    var isDroppable: Bool {
         switch self {
         case .statements, .script: true
-        case .rollbackToSavepoint, .commit, .rollback: false
+        case .commit, .rollback: false
         }
+    }
+
+    /// Whether its task stops waiting for the answer when it is cancelled.
+    var isInterruptible: Bool {
+        if case .rollback = self { false } else { true }
     }
 }
 

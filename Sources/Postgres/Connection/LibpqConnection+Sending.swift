@@ -6,6 +6,8 @@ extension LibpqConnection {
         let statement = step.statement
         let accepted = try withConnection { connection throws(PostgresError) in
             switch step.command {
+            case .flush:
+                PQsendFlushRequest(connection)
             case .synchronize:
                 PQpipelineSync(connection)
             case .prepare(let name):

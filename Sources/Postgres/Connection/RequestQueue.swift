@@ -33,13 +33,12 @@ extension RequestQueue {
     /// Runs an exchange on the thread and returns its outcome.
     func perform(_ exchange: Exchange) async throws -> [Rows] {
         let cancellation = CancellationFlag()
-        // A cancelled task must still end its transaction, so this exchange stays in the queue.
         guard exchange.isInterruptible else { return try await enqueue(exchange, cancellation) }
         return try await withTaskCancellationHandler {
             try await enqueue(exchange, cancellation)
         } onCancel: {
             cancellation.cancel()
-            if let request = state.withLock({ $0.withdraw(cancellation) }) {
+            if exchange.isDroppable, let request = state.withLock({ $0.withdraw(cancellation) }) {
                 request.resume(.failure(CancellationError()))
             } else {
                 wakeup.signal()
@@ -71,7 +70,7 @@ extension RequestQueue {
         if !state.withLock({ $0.whenEnded(action) }) { action() }
     }
 
-    /// Whether the connection can be lent again, as far as known without a round trip.
+    /// Whether the connection can be leased again, as far as known without a round trip.
     var isReusable: Bool {
         state.withLock { state in
             guard state.refusal == nil, state.isIdle, !state.isReusePrevented, let socket = state.socket else { return false }

@@ -41,7 +41,7 @@ struct RequestQueueState: Sendable {
     /// Returns why the request is refused; nil when it was added.
     mutating func enqueue(_ request: Request) -> (any Error)? {
         if let refusal { return refusal }
-        if request.cancellation.isCancelled { return CancellationError() }
+        if request.exchange.isDroppable, request.cancellation.isCancelled { return CancellationError() }
         queue.append(request)
         return nil
     }

@@ -22,7 +22,7 @@ extension PostgresError {
         return sqlState.conditionClass == "08" || Self.shutdownStates.contains(sqlState)
     }
 
-    /// Whether a pool must not lend the connection again: its server has become a standby.
+    /// Whether a pool must not lease the connection again: its server has become a standby.
     var preventsReuse: Bool {
         sqlState == .readOnlyTransaction
     }

@@ -7,7 +7,7 @@ extension ConnectionPool {
         package var acquireTimeout: Duration
         /// How long a connection may stay unused before it is closed.
         package var idleTimeout: Duration
-        /// Checks a connection when it is first lent, and again when the last check is older than ``checkInterval``.
+        /// Checks a connection when it is first leased, and again when the last check is older than ``checkInterval``.
         ///
         /// While it throws, callers get ``PostgresError/Code/connectionFailed`` as if the server were unavailable.
         package var check: (@Sendable (Connection) async throws -> Void)?

@@ -18,14 +18,14 @@ extension ConnectionPool {
     /// The states of a pool's slots at one moment.
     package struct Slots: Hashable, Sendable {
         package var idle: Int
-        package var lent: Int
+        package var leased: Int
         package var opening: Int
         /// Unusable connections whose COMMIT the server has not yet answered.
         package var unanswered: Int
 
-        package init(idle: Int = 0, lent: Int = 0, opening: Int = 0, unanswered: Int = 0) {
+        package init(idle: Int = 0, leased: Int = 0, opening: Int = 0, unanswered: Int = 0) {
             self.idle = idle
-            self.lent = lent
+            self.leased = leased
             self.opening = opening
             self.unanswered = unanswered
         }

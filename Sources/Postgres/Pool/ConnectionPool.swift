@@ -2,25 +2,34 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Lends connections to tasks, first come first served, and opens them on demand.
+/// Leases connections to tasks, first come first served, and opens them on demand.
 ///
-/// - A connection that broke, timed out, was left in a transaction, or died while idle is not lent again.
+/// - A connection that broke, timed out, was left in a transaction, or died while idle is not leased again.
 /// - A connection whose COMMIT is unanswered keeps its slot until the answer arrives, which limits such connections. The last slot is
 ///   exempt.
 /// - A connection attempt continues when its task times out; the next waiter gets the connection.
+/// - When no connection can be opened, all waiters get the error. From then on there is one attempt at a time, with back-off, until one
+///   succeeds; a task waits for its result, at most for the acquire timeout.
 package final class ConnectionPool: Service {
     let options: ConnectionOptions
     private let configuration: Configuration
     let logger: Logger
+    private let ticker: Ticker
     private let state: Mutex<State>
     private let tally = Mutex(Counts())
 
     private typealias State = PoolState<Connection, CheckedContinuation<Connection, any Error>>
 
-    package init(options: ConnectionOptions, configuration: Configuration = Configuration(), logger: Logger) {
+    package convenience init(options: ConnectionOptions, configuration: Configuration = Configuration(), logger: Logger) {
+        self.init(options: options, configuration: configuration, logger: logger, ticker: .shared)
+    }
+
+    /// - Parameter ticker: Ends the waits of tasks.
+    init(options: ConnectionOptions, configuration: Configuration, logger: Logger, ticker: Ticker) {
         self.options = options
         self.configuration = configuration
         self.logger = logger
+        self.ticker = ticker
         state = Mutex(State(limit: configuration.maxConnections))
     }
 
@@ -33,7 +42,7 @@ package final class ConnectionPool: Service {
     /// The current states of its slots.
     package var slots: Slots { state.withLock(\.slots) }
 
-    /// Closes expired idle connections. At graceful shutdown closes all: idle ones at once, lent ones when they are returned.
+    /// Closes expired idle connections. At graceful shutdown closes all: idle ones at once, leased ones when they are released.
     package func run() async throws {
         let pause = configuration.idleTimeout / 2
         await cancelWhenGracefulShutdown {
@@ -50,26 +59,26 @@ package final class ConnectionPool: Service {
         await close()
     }
 
-    /// Lends a connection for the length of `body`.
+    /// Leases a connection for the length of `body`.
     ///
     /// - Throws: What `body` throws. ``PostgresError/Code/connectionFailed`` if a new connection cannot be opened in time, or if
     ///   ``Configuration/check`` refuses it. ``PostgresError/Code/poolExhausted`` if no connection became free in time.
     @discardableResult
     package nonisolated(nonsending) func withConnection<T: Sendable>(_ body: (Connection) async throws -> T) async throws -> T {
-        let connection = try await acquire()
+        let connection = try await lease()
         defer { release(connection) }
         try await connection.sendOpening()
         try await configuration.check(connection)
         return try await body(connection)
     }
 
-    /// Lends a transaction on a connection of the pool; see ``Connection/withTransaction(_:)``.
+    /// Leases a connection for a transaction; see ``Connection/withTransaction(_:)``.
     @discardableResult
     package nonisolated(nonsending) func withTransaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
         try await withConnection { connection in try await connection.withTransaction(body) }
     }
 
-    /// Refuses new callers and closes idle connections. Returns when all lent connections are returned and no attempt to open one is left.
+    /// Refuses new callers and closes idle connections. Returns when all leased connections are released and no attempt to open one is left.
     package func close() async {
         let (unused, waiters) = state.withLock { $0.close() }
         for waiter in waiters { waiter.resume(throwing: PostgresError.poolClosed) }
@@ -86,39 +95,70 @@ package final class ConnectionPool: Service {
 }
 
 extension ConnectionPool {
-    private func acquire() async throws -> Connection {
-        while let connection = state.withLock({ $0.acquire() }) {
+    private func lease() async throws -> Connection {
+        let deadline = ContinuousClock.now + configuration.acquireTimeout
+        while true {
+            let connection =
+                if let idle = state.withLock({ $0.lease() }) { idle } else { try await waitForConnection(until: deadline) }
             if connection.isReusable { return connection }
             logger.notice("connection died while idle")
             discard(connection)
         }
-        return try await withAcquireTimeout {
-            while true {
-                let connection = try await self.waitForConnection(CancellationFlag())
-                if connection.isReusable { return connection }
-                self.discard(connection)
-            }
-        }
     }
 
-    /// Waits in the queue for a connection that is returned or opened.
-    private func waitForConnection(_ cancellation: CancellationFlag) async throws -> Connection {
-        try await withTaskCancellationHandler {
+    /// Waits for a connection that is released or opened.
+    private func waitForConnection(until deadline: ContinuousClock.Instant) async throws -> Connection {
+        let cancellation = CancellationFlag()
+        let timeout = try ticker.add {
+            guard ContinuousClock.now >= deadline else { return true }
+            self.refuse(cancellation, self.timeoutError)
+            return false
+        }
+        defer { ticker.remove(timeout) }
+        return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                switch state.withLock({ $0.wait(continuation, cancellation) }) {
-                case .granted(let connection): continuation.resume(returning: connection)
-                case .waiting(let opens): if opens { open() }
+                switch state.withLock({ $0.wait(continuation, cancellation, at: .now) }) {
+                case .leased(let connection): continuation.resume(returning: connection)
+                case .waiting(let demand): meet(demand)
                 case .cancelled: continuation.resume(throwing: CancellationError())
                 case .closed: continuation.resume(throwing: PostgresError.poolClosed)
                 }
             }
         } onCancel: {
             cancellation.cancel()
-            state.withLock { $0.withdraw(cancellation) }?.resume(throwing: CancellationError())
+            refuse(cancellation, CancellationError())
         }
     }
 
-    /// Starts opening a connection in a reserved slot. The attempt continues when the waiter that caused it times out.
+    private func refuse(_ waiter: CancellationFlag, _ error: any Error) {
+        state.withLock { $0.withdraw(waiter) }?.resume(throwing: error)
+    }
+
+    /// The error of a task that has waited for the acquire timeout.
+    private var timeoutError: PostgresError {
+        let (phase, openings) = state.withLock { ($0.phase, $0.openings) }
+        let what = "no connection within \(configuration.acquireTimeout)"
+        if case .failing(let error, _) = phase { return error.located(what) }
+        if openings > 0 { return PostgresError(.connectionFailed, "\(what): the server has not answered") }
+        return PostgresError(.poolExhausted, "\(what): all \(configuration.maxConnections) are in use")
+    }
+
+    /// Opens connections in reserved slots, now or after a pause. An attempt continues when the waiter that caused it times out.
+    private func meet(_ demand: State.Demand) {
+        for _ in 0..<demand.openings { open() }
+        guard let retryAt = demand.retryAt else { return }
+        do throws(PostgresError) {
+            _ = try ticker.add { [weak self] in
+                guard ContinuousClock.now >= retryAt else { return true }
+                if let self { meet(state.withLock { $0.retry(at: .now) }) }
+                return false
+            }
+        } catch {
+            // Without a thread no connection can be opened either, and the waiters get that error.
+            meet(state.withLock { $0.retry(at: retryAt) })
+        }
+    }
+
     private func open() {
         do throws(PostgresError) {
             let connection = try Connection.start(options, logger: logger)
@@ -135,36 +175,20 @@ extension ConnectionPool {
 
     private func opened(_ connection: Connection) {
         tally.withLock { $0.opened += 1 }
-        perform(state.withLock { $0.opened(connection, at: .now) }, on: connection)
+        let (action, demand) = state.withLock { $0.opened(connection, at: .now) }
+        perform(action, on: connection)
+        meet(demand)
     }
 
     private func openingFailed(_ error: any Error) {
         tally.withLock { $0.failed += 1 }
-        let action = state.withLock { $0.openingFailed() }
-        if let waiter = action.refused {
-            waiter.resume(throwing: error)
-        } else {
-            // No waiter gets the error: each has another attempt, or none is left.
-            logger.warning("connection could not be opened", metadata: [LogKey.error: "\(error)"])
-        }
-        perform(action)
-    }
-
-    /// Races `acquire` against the acquire timeout.
-    private func withAcquireTimeout(_ acquire: @escaping @Sendable () async throws -> Connection) async throws -> Connection {
-        let timeout = configuration.acquireTimeout
-        let outcomes = await withTaskGroup(of: Result<Connection?, any Error>.self) { group in
-            group.addTask { await Result { try await acquire() } }
-            group.addTask { await Result { try await Task.sleep(for: timeout) }.map { nil } }
-            let first = await group.next()
-            group.cancelAll()
-            return [first, await group.next()].compactMap(\.self)
-        }
-        // A connection may arrive together with the timeout or a cancellation; it must not be lost.
-        for case .success(let connection?) in outcomes { return connection }
-        if case .failure(let error) = outcomes.first { throw error }
-        let code: PostgresError.Code = state.withLock { $0.openings > 0 } ? .connectionFailed : .poolExhausted
-        throw PostgresError(code, "no connection within \(timeout); the limit is \(configuration.maxConnections)")
+        var generator = SystemRandomNumberGenerator()
+        let reason = error as? PostgresError ?? .poolClosed
+        let waiters = state.withLock { $0.openingFailed(reason, at: .now, using: &generator) }
+        // Otherwise the callers report it.
+        if waiters.isEmpty { logger.warning("connection could not be opened", metadata: [LogKey.error: "\(error)"]) }
+        for waiter in waiters { waiter.resume(throwing: error) }
+        resumeDrainWaiters()
     }
 
     private func release(_ connection: Connection) {
@@ -178,12 +202,14 @@ extension ConnectionPool {
             logger.warning("COMMIT was not answered; its connection keeps its slot until the answer arrives")
             connection.whenEnded { [weak self] in
                 guard let self else { return }
-                perform(state.withLock { $0.ended(retirement) })
+                meet(state.withLock { $0.ended(retirement, at: .now) })
+                resumeDrainWaiters()
             }
             return
         }
         connection.abandon()
-        perform(state.withLock { $0.lost() })
+        meet(state.withLock { $0.lost(at: .now) })
+        resumeDrainWaiters()
     }
 
     private func perform(_ action: State.ReturnAction, on connection: Connection) {
@@ -195,11 +221,6 @@ extension ConnectionPool {
         resumeDrainWaiters()
     }
 
-    private func perform(_ action: State.SlotAction) {
-        if action.opens { open() }
-        resumeDrainWaiters()
-    }
-
     private func resumeDrainWaiters() {
         for continuation in state.withLock({ $0.takeDrained() }) { continuation.resume() }
     }
@@ -207,14 +228,4 @@ extension ConnectionPool {
 
 extension PostgresError {
     fileprivate static var poolClosed: PostgresError { PostgresError(.closed, "the connection pool is closed") }
-}
-
-extension Result where Failure == any Error {
-    fileprivate init(catching body: () async throws -> Success) async {
-        do {
-            self = .success(try await body())
-        } catch {
-            self = .failure(error)
-        }
-    }
 }

@@ -1,8 +1,20 @@
 /// The state of a connection pool, as a value: each change returns what to do after the lock is released.
 ///
-/// Each connection occupies one slot, while it is idle, lent, being opened, or retired. A retired connection is unusable, but its server
+/// Each connection occupies one slot, while it is idle, leased, being opened, or retired. A retired connection is unusable, but its server
 /// still works on a COMMIT.
 struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    enum Phase: Sendable {
+        /// Opens a connection for each waiter while there are slots. Can transition to: failing, closed.
+        case running
+        /// The last attempt to open a connection failed with this error. Opens one connection at a time, not before `retryAt`, and only for
+        /// waiters; attempts that were in flight continue. Can transition to: running, closed.
+        case failing(PostgresError, retryAt: Instant)
+        /// Refuses new waiters. Final.
+        case closed
+    }
+
     private struct Waiter: Sendable {
         let cancellation: CancellationFlag
         let continuation: Continuation
@@ -10,19 +22,22 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
 
     private struct Idle: Sendable {
         let resource: Resource
-        let since: ContinuousClock.Instant
+        let since: Instant
     }
 
     private let limit: Int
-    /// The most recently used connection is last and is lent first, so that surplus connections expire.
+    private(set) var phase = Phase.running
+    /// The most recently used connection is last and is leased first, so that surplus connections expire.
     private var idle: [Idle] = []
-    private(set) var lent = 0
+    private(set) var leased = 0
     /// Connection attempts in flight. The result goes to the first waiter, or becomes idle.
     private(set) var openings = 0
     private var retired: [Int: Resource] = [:]
     private var retirements = 0
     private var waiters: [Waiter] = []
-    private(set) var isClosed = false
+    /// The delays between attempts that fail.
+    private var backoff = Backoff(base: .milliseconds(100), cap: .seconds(1), jitter: 0.5)
+    private var isRetryScheduled = false
     private var drainWaiters: [CheckedContinuation<Void, Never>] = []
 
     init(limit: Int) {
@@ -30,42 +45,67 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
     }
 
     var slots: ConnectionPool.Slots {
-        ConnectionPool.Slots(idle: idle.count, lent: lent, opening: openings, unanswered: retired.count)
+        ConnectionPool.Slots(idle: idle.count, leased: leased, opening: openings, unanswered: retired.count)
     }
 
-    /// Takes an idle connection; nil when the task has to wait.
-    mutating func acquire() -> Resource? {
-        guard !isClosed, waiters.isEmpty else { return nil }
-        return takeIdle()
+    private var freeSlots: Int { limit - idle.count - leased - openings - retired.count }
+
+    private var isClosed: Bool {
+        if case .closed = phase { true } else { false }
     }
 
-    private mutating func takeIdle() -> Resource? {
-        guard let last = idle.popLast() else { return nil }
-        lent += 1
+    /// Leases an idle connection; nil when the task has to wait.
+    mutating func lease() -> Resource? {
+        guard !isClosed, waiters.isEmpty, let last = idle.popLast() else { return nil }
+        leased += 1
         return last.resource
     }
 
+    /// Connections to open for the waiters.
+    struct Demand: Equatable {
+        /// How many to open now, in slots that are reserved.
+        var openings = 0
+        /// When to call ``retry(at:)``; nil for never.
+        var retryAt: Instant?
+    }
+
     enum Admission {
-        case granted(Resource)
-        /// The task waits; `opens` tells the caller to open a connection in a free slot.
-        case waiting(opens: Bool)
+        case leased(Resource)
+        case waiting(Demand)
         case cancelled
         case closed
     }
 
-    /// Adds a waiter, and reserves a slot for a new connection if one is free: earlier attempts may take long.
-    mutating func wait(_ continuation: Continuation, _ cancellation: CancellationFlag) -> Admission {
+    /// Leases a connection or adds a waiter.
+    mutating func wait(_ continuation: Continuation, _ cancellation: CancellationFlag, at now: Instant) -> Admission {
         if isClosed { return .closed }
         if cancellation.isCancelled { return .cancelled }
-        if waiters.isEmpty, let resource = takeIdle() { return .granted(resource) }
+        if let resource = lease() { return .leased(resource) }
         waiters.append(Waiter(cancellation: cancellation, continuation: continuation))
-        return .waiting(opens: beginOpening())
+        guard case .running = phase else { return .waiting(demand(at: now)) }
+        // Also when earlier attempts may serve it: they may take long.
+        guard freeSlots > 0 else { return .waiting(Demand()) }
+        openings += 1
+        return .waiting(Demand(openings: 1))
     }
 
-    private mutating func beginOpening() -> Bool {
-        guard idle.count + lent + openings + retired.count < limit else { return false }
-        openings += 1
-        return true
+    /// Reserves slots for the connections that the waiters need.
+    private mutating func demand(at now: Instant) -> Demand {
+        var missing = min(waiters.count - openings, freeSlots)
+        guard missing > 0 else { return Demand() }
+        switch phase {
+        case .running: break
+        case .closed: return Demand()
+        case .failing(_, let retryAt):
+            guard openings == 0 else { return Demand() }
+            guard now >= retryAt else {
+                defer { isRetryScheduled = true }
+                return Demand(retryAt: isRetryScheduled ? nil : retryAt)
+            }
+            missing = 1
+        }
+        openings += missing
+        return Demand(openings: missing)
     }
 
     /// Removes a waiter. Its connection attempt continues: with a dead host in the list, attempts outlive most waiters.
@@ -74,7 +114,7 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
         return waiters.remove(at: index).continuation
     }
 
-    /// What to do with a connection that was returned or opened.
+    /// What to do with a connection that was released or opened.
     enum ReturnAction {
         case keep
         case discard
@@ -82,73 +122,80 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
         case pass(Continuation)
     }
 
-    /// Takes back a connection that can be lent again.
-    mutating func release(_ resource: Resource, at now: ContinuousClock.Instant) -> ReturnAction {
-        lent -= 1
-        return lendOrKeep(resource, at: now)
+    /// Takes back a connection that can be leased again.
+    mutating func release(_ resource: Resource, at now: Instant) -> ReturnAction {
+        leased -= 1
+        return leaseOrKeep(resource, at: now)
     }
 
     /// Takes a connection that has been opened.
-    mutating func opened(_ resource: Resource, at now: ContinuousClock.Instant) -> ReturnAction {
+    mutating func opened(_ resource: Resource, at now: Instant) -> (action: ReturnAction, demand: Demand) {
         openings -= 1
-        return lendOrKeep(resource, at: now)
+        if case .failing = phase { phase = .running }
+        backoff.reset()
+        return (leaseOrKeep(resource, at: now), demand(at: now))
     }
 
-    private mutating func lendOrKeep(_ resource: Resource, at now: ContinuousClock.Instant) -> ReturnAction {
+    private mutating func leaseOrKeep(_ resource: Resource, at now: Instant) -> ReturnAction {
         guard !isClosed else { return .discard }
         // The first waiter gets it directly; otherwise a new caller could overtake it.
         guard waiters.isEmpty else {
-            lent += 1
+            leased += 1
             return .pass(waiters.removeFirst().continuation)
         }
         idle.append(Idle(resource: resource, since: now))
         return .keep
     }
 
-    /// What to do after a slot became free.
-    struct SlotAction {
-        /// The waiter that gets the error of the failed attempt.
-        var refused: Continuation?
-        /// Whether to open a connection for the waiters.
-        var opens = false
+    /// Frees the slot of a failed attempt. Returns the waiters that get its error: all of them, unless another attempt is in flight.
+    mutating func openingFailed(
+        _ error: PostgresError,
+        at now: Instant,
+        using generator: inout some RandomNumberGenerator
+    ) -> [Continuation] {
+        openings -= 1
+        guard !isClosed else { return [] }
+        guard openings == 0 else {
+            phase = .failing(error, retryAt: now)
+            return []
+        }
+        phase = .failing(error, retryAt: now + backoff.next(using: &generator))
+        defer { waiters.removeAll() }
+        return waiters.map(\.continuation)
     }
 
-    /// Frees the slot of a lent connection that was lost.
-    mutating func lost() -> SlotAction {
-        lent -= 1
-        return SlotAction(opens: needsConnection && beginOpening())
+    /// The pause after a failed attempt is over.
+    mutating func retry(at now: Instant) -> Demand {
+        isRetryScheduled = false
+        return demand(at: now)
     }
 
-    /// Keeps the slot of an unusable lent connection until it has ended.
+    /// Frees the slot of a leased connection that was lost.
+    mutating func lost(at now: Instant) -> Demand {
+        leased -= 1
+        return demand(at: now)
+    }
+
+    /// Keeps the slot of an unusable leased connection until it has ended.
     ///
-    /// - Returns: A number for ``ended(_:)``. Nil, without a change, if the pool is closed or all other slots are retired: without a
+    /// - Returns: A number for ``ended(_:at:)``. Nil, without a change, if the pool is closed or all other slots are retired: without a
     ///   usable slot the pool could not connect to another server.
     mutating func retire(_ resource: Resource) -> Int? {
         guard !isClosed, retired.count < limit - 1 else { return nil }
-        lent -= 1
+        leased -= 1
         retirements += 1
         retired[retirements] = resource
         return retirements
     }
 
     /// Frees the slot of a retired connection that has ended.
-    mutating func ended(_ retirement: Int) -> SlotAction {
+    mutating func ended(_ retirement: Int, at now: Instant) -> Demand {
         retired[retirement] = nil
-        return SlotAction(opens: needsConnection && beginOpening())
+        return demand(at: now)
     }
-
-    /// Frees the slot of a failed connection attempt. The first waiter gets the error, unless each waiter has an attempt in flight.
-    mutating func openingFailed() -> SlotAction {
-        openings -= 1
-        let refused = needsConnection ? waiters.removeFirst().continuation : nil
-        return SlotAction(refused: refused, opens: needsConnection && beginOpening())
-    }
-
-    /// Whether there are more waiters than connection attempts in flight.
-    private var needsConnection: Bool { openings < waiters.count }
 
     /// Removes the connections that have been idle since before `limit`.
-    mutating func expire(before limit: ContinuousClock.Instant) -> [Resource] {
+    mutating func expire(before limit: Instant) -> [Resource] {
         let count = idle.prefix { $0.since < limit }.count
         defer { idle.removeFirst(count) }
         return idle.prefix(count).map(\.resource)
@@ -156,7 +203,7 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
 
     /// Closes the pool; returns the idle and retired connections to close, and the waiters to refuse.
     mutating func close() -> (unused: [Resource], waiters: [Continuation]) {
-        isClosed = true
+        phase = .closed
         defer {
             idle.removeAll()
             retired.removeAll()
@@ -165,7 +212,7 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
         return (idle.map(\.resource) + retired.values, waiters.map(\.continuation))
     }
 
-    /// Stores `continuation` until all connections are returned; returns false if none is lent or being opened.
+    /// Stores `continuation` until all connections are released; returns false if none is leased or being opened.
     mutating func awaitDrain(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
         guard !isDrained else { return false }
         drainWaiters.append(continuation)
@@ -179,5 +226,5 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
         return drainWaiters
     }
 
-    private var isDrained: Bool { lent == 0 && openings == 0 }
+    private var isDrained: Bool { leased == 0 && openings == 0 }
 }

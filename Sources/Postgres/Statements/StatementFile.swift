@@ -29,6 +29,12 @@ extension Statement {
     ///
     /// After a missing, unknown or repeated name, sending the statement throws ``PostgresError/Code/invalidBind``.
     package init(_ file: StatementFile, _ values: KeyValuePairs<String, any PostgresEncodable> = [:]) {
+        self.init(file, binding: values)
+    }
+
+    /// The same, for names that are listed elsewhere.
+    package init(_ file: StatementFile, binding values: some RandomAccessCollection<(key: String, value: any PostgresEncodable)>) {
+        let values = Array(values)
         var binds = Binds()
         for (index, parameter) in file.parameters.enumerated() {
             // Callers usually name the binds in the order of the file.
@@ -44,7 +50,7 @@ extension Statement {
         name = file.name
     }
 
-    private static func surplus(in values: KeyValuePairs<String, any PostgresEncodable>, of file: StatementFile) -> PostgresError {
+    private static func surplus(in values: [(key: String, value: any PostgresEncodable)], of file: StatementFile) -> PostgresError {
         guard let unknown = values.first(where: { !file.parameters.contains($0.key) })?.key else {
             return PostgresError(.invalidBind, "a bind has two values")
         }

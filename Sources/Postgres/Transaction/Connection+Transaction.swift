@@ -1,9 +1,9 @@
 extension Connection {
-    /// Lends a transaction that is committed when `body` returns and rolled back when it throws.
+    /// Runs `body` in a transaction that is committed when it returns, and rolled back when it throws or its task was cancelled.
     ///
     /// BEGIN is sent with the first statement; a transaction without statements sends nothing.
     ///
-    /// - Throws: What `body` throws, or the error of COMMIT: ``PostgresError/Code/sql`` if it was refused, such as by a deferred
+    /// - Throws: What `body` throws, `CancellationError`, or the error of COMMIT: ``PostgresError/Code/sql`` if it was refused, such as by a deferred
     ///   constraint, ``PostgresError/Code/rolledBack`` if `body` swallowed an error, ``PostgresError/Code/commitUncertain`` if
     ///   its outcome is unknown.
     @discardableResult
@@ -12,6 +12,7 @@ extension Connection {
         let value: T
         do {
             value = try await body(Transaction(connection: self, token: token))
+            try Task.checkCancellation()
         } catch {
             await rollBack(token)
             throw error

@@ -75,7 +75,7 @@ extension EndToEndInterfaces {
             #expect(try #require(worker.value("appstore_inbox_statistics_age_seconds")) < 60)
             #expect(worker.value("appstore_inbox_database_connections_opened_total", ["pool": "markers"]) == 1)
             let slots = { state in worker.value("appstore_inbox_database_connections", ["pool": "worker", "state": state]) ?? .nan }
-            #expect(slots("idle") + slots("lent") >= 1 && slots("unanswered") == 0)
+            #expect(slots("idle") + slots("leased") >= 1 && slots("unanswered") == 0)
             let known = try #require(worker.value("appstore_inbox_worker_chain_cache_hits_total"))
             let unknown = try #require(worker.value("appstore_inbox_worker_chain_cache_misses_total"))
             #expect(known + unknown >= 10 && unknown >= 1)

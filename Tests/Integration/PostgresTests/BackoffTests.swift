@@ -23,4 +23,14 @@ import Testing
         backoff.reset()
         #expect(backoff.next(using: &generator) <= .milliseconds(1))
     }
+
+    @Test func `the random share of a delay can be a part of it`() {
+        var generator = SeededGenerator(seed: 3)
+        let backoff = Backoff(base: .seconds(1), cap: .seconds(5), jitter: 0.25)
+        for (failures, bound) in [(1, 1), (2, 2), (3, 4), (4, 5), (1_000_000, 5)] {
+            let delays = (0..<200).map { _ in backoff.delay(afterFailures: failures, using: &generator) }
+            #expect(delays.allSatisfy { (.seconds(bound) * 3 / 4 ... .seconds(bound)).contains($0) })
+            #expect(Set(delays).count > 100)
+        }
+    }
 }

@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that died while idle is not lent`() async throws {
+    @Test func `a connection that died while idle is not leased`() async throws {
         try await withPool(ConnectionPool.Configuration(maxConnections: 2)) { pool, database in
             let admin = try await connect(database)
             for _ in 0..<5 {
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `a broken connection, or one left in a transaction, is not lent again`() async throws {
+    @Test func `a broken connection, or one left in a transaction, is not leased again`() async throws {
         try await withPool(ConnectionPool.Configuration(maxConnections: 1)) { pool, _ in
             let first = try await pool.withConnection { connection in
                 try await connection.execute("BEGIN")
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a connection to a server that has become read-only is not lent again`() async throws {
+    @Test func `a connection to a server that has become read-only is not leased again`() async throws {
         try await withPool(ConnectionPool.Configuration(maxConnections: 1)) { pool, _ in
             let first = try await pool.withConnection { connection in
                 try await connection.execute("SET default_transaction_read_only = on")
@@ -148,6 +148,50 @@ import Testing
         await pool.close()
     }
 
+    @Test func `tasks that find no server share its attempts, and each gets the reason`() async throws {
+        let options = try ConnectionOptions("host=127.0.0.1 port=\(FreePort.find()) user=nobody")
+        let limits = ConnectionPool.Configuration(maxConnections: 4, acquireTimeout: .milliseconds(300))
+        let pool = ConnectionPool(options: options, configuration: limits, logger: .silent)
+        let errors = await withTaskGroup(of: PostgresError?.self) { group in
+            for _ in 0..<40 {
+                group.addTask { try? await postgresError { try await pool.withConnection { try await $0.backend() } } }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(errors.allSatisfy { $0?.code == .connectionFailed && $0?.message.contains("refused") == true })
+        #expect(pool.counts.failed <= 8)
+        // In the end the pause is longer than a task waits, which then gets the last reason.
+        var last: PostgresError?
+        for _ in 0..<20 where last?.message.hasPrefix("no connection within") != true {
+            last = try await postgresError { try await pool.withConnection { try await $0.backend() } }
+        }
+        #expect(last?.message.hasPrefix("no connection within") == true)
+        #expect(last?.code == .connectionFailed && last?.message.contains("refused") == true)
+        await pool.close()
+    }
+
+    @Test func `a wait for a connection leaves no timer behind`() async throws {
+        try await TestCluster.shared.withDatabase { database in
+            let ticker = Ticker()
+            let limits = ConnectionPool.Configuration(maxConnections: 1)
+            let pool = ConnectionPool(
+                options: try ConnectionOptions(database.url()),
+                configuration: limits,
+                logger: .silent,
+                ticker: ticker
+            )
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await pool.withConnection { _ in
+                    for _ in 0..<100 { group.addTask { try await pool.withConnection { _ in } } }
+                    while ticker.count < 100 { await Task.yield() }
+                }
+                try await group.waitForAll()
+            }
+            #expect(ticker.count == 0)
+            await pool.close()
+        }
+    }
+
     @Test func `no task waits for a silent host longer than the acquire timeout`() async throws {
         let silent = SilentServer()
         let options = try ConnectionOptions("host=127.0.0.1 port=\(silent.port) user=nobody sslmode=disable connect_timeout=4")
@@ -160,7 +204,7 @@ import Testing
         await pool.close()
     }
 
-    @Test func `graceful shutdown waits for lent connections and refuses new callers`() async throws {
+    @Test func `graceful shutdown waits for leased connections and refuses new callers`() async throws {
         let database = try await TestCluster.shared.makeDatabase()
         let pool = ConnectionPool(options: try ConnectionOptions(database.url()), logger: .silent)
         let group = ServiceGroup(configuration: .init(services: [.init(service: pool)], logger: .silent))

@@ -50,11 +50,6 @@ import Testing
                 while transaction.exchanges != nil { await Task.yield() }
                 _ = try await slow
                 #expect(transaction.exchanges == before + 2)
-                await #expect(throws: PostgresError.self) {
-                    try await transaction.savepoint("one") { try await $0.execute("SELECT 1 / 0") }
-                }
-                // The statement and the rollback.
-                #expect(transaction.exchanges == before + 4)
             }
         }
     }
@@ -70,88 +65,6 @@ import Testing
             let outside: Int64 = try await connection.query(states)[0].decode(0)
             #expect(inside[0] == inside[1])
             #expect(outside != inside[0])
-        }
-    }
-
-    @Test func `a savepoint rolls back only its own statements`() async throws {
-        try await withTable { connection in
-            try await connection.withTransaction { transaction in
-                try await transaction.execute("INSERT INTO t VALUES (\(1))")
-                for id in [2, 1, 3, 1] {
-                    do {
-                        try await transaction.savepoint("one") { try await $0.execute("INSERT INTO t VALUES (\(id))") }
-                    } catch let error as PostgresError {
-                        #expect(error.sqlState == .uniqueViolation)
-                    }
-                }
-                await #expect(throws: Refusal.self) {
-                    try await transaction.savepoint("outer") { transaction in
-                        try await transaction.execute("INSERT INTO t VALUES (\(4))")
-                        try await transaction.savepoint("inner") { try await $0.execute("INSERT INTO t VALUES (\(5))") }
-                        throw Refusal()
-                    }
-                }
-                await #expect(throws: Refusal.self) { try await transaction.savepoint("empty") { _ in throw Refusal() } }
-                try await transaction.savepoint("kept") { transaction in
-                    try await transaction.savepoint("kept") { try await $0.execute("INSERT INTO t VALUES (\(6))") }
-                }
-            }
-            #expect(try await ids(connection) == [1, 2, 3, 6])
-        }
-    }
-
-    @Test func `a savepoint is not rolled back when its release fails together with the next savepoint`() async throws {
-        try await withTable { connection in
-            await #expect(throws: PostgresError.self) {
-                try await connection.withTransaction { transaction in
-                    // The body ignores the error, so the server refuses the RELEASE.
-                    try await transaction.savepoint("part") { part in
-                        try await part.execute("INSERT INTO t VALUES (1)")
-                        await Self.ignore { try await part.execute("SELECT 1 / 0") }
-                    }
-                    await Self.ignore {
-                        try await transaction.savepoint("part") { try await $0.execute("INSERT INTO t VALUES (2)") }
-                    }
-                }
-            }
-            // Nothing was committed without the first part.
-            #expect(!connection.isReusable)
-        }
-    }
-
-    private static func ignore(_ body: () async throws -> Int) async {
-        let error = await #expect(throws: PostgresError.self) { _ = try await body() }
-        #expect(error != nil)
-    }
-
-    @Test func `the first and the last statement of a transaction can be in savepoints`() async throws {
-        try await withTable { connection in
-            try await connection.withTransaction { transaction in
-                await #expect(throws: PostgresError.self) {
-                    try await transaction.savepoint("first") { try await $0.execute("INSERT INTO t VALUES (1 / \(0))") }
-                }
-                try await transaction.savepoint("last") { try await $0.execute("INSERT INTO t VALUES (\(1))") }
-            }
-            #expect(try await ids(connection) == [1])
-        }
-    }
-
-    @Test func `the rollback to a savepoint completes even when the task is cancelled`() async throws {
-        try await withTable { connection in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    try await connection.withTransaction { transaction in
-                        try await transaction.execute("INSERT INTO t VALUES (\(1))")
-                        try? await transaction.savepoint("one") { transaction in
-                            try await transaction.execute("INSERT INTO t VALUES (\(2))")
-                            withUnsafeCurrentTask { $0?.cancel() }
-                            try Task.checkCancellation()
-                        }
-                    }
-                }
-                try await group.waitForAll()
-            }
-            #expect(try await ids(connection) == [1])
         }
     }
 

@@ -3,6 +3,7 @@ import ServiceLifecycle
 import Testing
 
 @testable import GroupCommit
+@testable import Postgres
 
 @Suite(.timeLimit(.minutes(1)))
 struct GroupCommitterTests {
@@ -138,6 +139,24 @@ struct GroupCommitterTests {
             await #expect(throws: GroupCommitError.self) { try await committer.checkReadiness() }
             tasks.cancelAll()
         }
+    }
+
+    @Test func `a commit has one timer, and leaves none behind`() async throws {
+        let ticker = Ticker()
+        let committer = GroupCommitter(logger: logger, ticker: ticker) { [database] in try await database.receive($0, $1) }
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await committer.run() }
+            for index in 0..<100 {
+                async let id = committer.submit([UInt8(index)], source: "notification_v2")
+                let call = try await database.nextCall()
+                while ticker.count == 0 { await Task.yield() }
+                #expect(ticker.count == 1)
+                call.commit()
+                _ = try await id
+            }
+            tasks.cancelAll()
+        }
+        #expect(ticker.count == 0)
     }
 
     @Test func `shutdown commits the accepted bodies and refuses new ones`() async throws {

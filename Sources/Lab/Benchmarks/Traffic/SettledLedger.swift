@@ -7,7 +7,7 @@ import Postgres
 enum SettledLedger {
     /// The tables that grow with settled events, without the inbox.
     static let tables = [
-        "outcomes", "seen_notifications", "transactions", "orders", "contracts", "ownership_claims", "effects",
+        "outcomes", "seen_notifications", "transactions", "orders", "contracts", "ownership_claims", "effect_log",
     ]
     .map { "appstore.\($0)" }
 
