@@ -72,16 +72,16 @@ let package = Package(
         .target(name: "LedgerStore", dependencies: ["AppStore", "StrictJSON", "Ledger", "Postgres", "SQL"]),
         .target(name: "Interpretation", dependencies: ["AppStore", "StrictJSON", "AppStoreVerification", "Ledger"]),
 
-        // Counters in Prometheus' text format.
+        // Counters in Prometheus' text format; what systemd is told of a service.
         .target(name: "Prometheus", dependencies: [metrics]),
+        .target(name: "Systemd", dependencies: [logging]),
 
         // Calls to others that the books ask for, made outside their transactions.
         .target(
             name: "Outbox",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "SQL", asyncHTTPClient, logging, metrics, nioCore, nioHTTP1,
-                nioSSL,
-                serviceLifecycle,
+                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "SQL", "Systemd", asyncHTTPClient, logging, metrics, nioCore,
+                nioHTTP1, nioSSL, serviceLifecycle,
             ]
         ),
 
@@ -114,10 +114,10 @@ let package = Package(
         .target(
             name: "Worker",
             dependencies: [
-                "AppStore", "Interpretation", "InboxQueue", "Ledger", "LedgerStore", "Postgres", logging, metrics, serviceLifecycle,
+                "AppStore", "Interpretation", "InboxQueue", "Ledger", "LedgerStore", "Postgres", "Systemd", logging, metrics,
+                serviceLifecycle,
             ]
         ),
-        .target(name: "Systemd", dependencies: [logging]),
 
         // The commands and the composition root of the program that runs in production.
         .target(
@@ -133,7 +133,7 @@ let package = Package(
 
         // For developers, and operators who try things: a simulated App Store, temporary PostgreSQL clusters, benchmarks. Nothing above
         // depends on it.
-        .target(name: "TemporaryPostgres", path: "Sources/Lab/TemporaryPostgres"),
+        .target(name: "TemporaryPostgres", dependencies: ["Postgres"], path: "Sources/Lab/TemporaryPostgres"),
         .target(name: "Randomness", path: "Sources/Lab/Randomness"),
         .target(
             name: "StoreSimulator",
@@ -385,7 +385,7 @@ let package = Package(
                 "AppStore", "AppStoreVerification", "StrictJSON", "InboxTesting", "Ledger", "LedgerStore", "OpenSSL", "Outbox", "Postgres",
                 "PostgresTesting",
                 "Prometheus",
-                "PrometheusTesting", "StoreSimulator", "StoreSimulatorServer", logging, nioCore, nioSSL, serviceLifecycle,
+                "PrometheusTesting", "StoreSimulator", "StoreSimulatorServer", "Systemd", logging, nioCore, nioSSL, serviceLifecycle,
             ],
             path: "Tests/Integration/OutboxTests"
         ),
@@ -395,7 +395,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "Interpretation", "InboxQueue", "InboxTesting", "Ledger", "Postgres", "PostgresTesting",
                 "Randomness", "SignedTesting",
-                "StoreSimulator", "Worker", logging,
+                "StoreSimulator", "Systemd", "Worker", logging,
             ],
             path: "Tests/Integration/WorkerTests"
         ),

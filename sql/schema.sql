@@ -3096,8 +3096,8 @@ BEGIN
             CONTINUE;
         END IF;
         IF coalesce(v_now - v_marker.lost_at, interval '0') < (CASE WHEN v_marker.is_alone THEN p_isolated_grace ELSE p_grace END) THEN
+            -- Not lost yet: its worker may be about to begin it, or to report that it failed.
             UPDATE appstore.batch_markers AS m SET lost_at = v_now WHERE m.lane = v_lane;
-            lost := lost + 1;
             CONTINUE;
         END IF;
         IF v_marker.is_alone THEN
@@ -3120,7 +3120,7 @@ BEGIN
             GET DIAGNOSTICS v_count = ROW_COUNT;
             isolated := isolated + v_count;
         END IF;
-        lost := lost + (v_marker.lost_at IS NULL)::integer;
+        lost := lost + 1;
         -- Two workers may have reserved one isolated event at the same time: it died once.
         DELETE FROM appstore.batch_markers AS m
         WHERE m.lane = v_lane OR v_marker.is_alone AND m.is_alone AND m.event_ids = v_marker.event_ids;

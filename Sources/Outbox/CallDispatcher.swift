@@ -1,6 +1,7 @@
 import Logging
 import Postgres
 import ServiceLifecycle
+import Systemd
 
 /// Makes the calls of one kind, as many at once as the kind has slots. One statement leases calls for all free slots.
 struct CallDispatcher: Sendable {
@@ -9,7 +10,7 @@ struct CallDispatcher: Sendable {
     let configuration: OutboxService.Configuration
     let logger: Logger
     let metrics: OutboxMetrics
-    let heartbeat: @Sendable () -> OutboxService.Heartbeat
+    let heartbeat: @Sendable () -> LoopHeartbeat
     /// Shared by all kinds, which use the same database.
     let outage: EdgeTrigger
 
@@ -17,8 +18,8 @@ struct CallDispatcher: Sendable {
     func run(_ exchange: Exchange) async {
         let slots = CallSlots(handler.slots)
         await withDiscardingTaskGroup { group in
-            var rest = Backoff(base: configuration.minimumRest, cap: configuration.maximumRest)
-            var wait = Backoff(base: configuration.minimumOutage, cap: configuration.maximumOutage)
+            var rest = configuration.rest
+            var wait = configuration.outage
             while let view = await waitForFreeSlot(slots) {
                 let heartbeat = heartbeat()
                 defer { heartbeat.finish() }
@@ -78,7 +79,7 @@ struct CallDispatcher: Sendable {
         }
     }
 
-    private func settle(_ call: LeasedCall, _ verdict: CallRules.Verdict, _ heartbeat: OutboxService.Heartbeat) async throws {
+    private func settle(_ call: LeasedCall, _ verdict: CallRules.Verdict, _ heartbeat: LoopHeartbeat) async throws {
         do {
             let isSettled = try await store.settle(call, verdict)
             metrics.count(isSettled ? OutboxMetrics.Result(verdict) : .late, kind: call.kind)
@@ -96,7 +97,7 @@ struct CallDispatcher: Sendable {
         of attempt: any CallAttempt,
         _ exchange: Exchange,
         since start: ContinuousClock.Instant,
-        _ heartbeat: OutboxService.Heartbeat
+        _ heartbeat: LoopHeartbeat
     ) async -> CallResult? {
         var attempt = attempt
         var outcome: ExchangeOutcome?
@@ -150,14 +151,7 @@ struct CallDispatcher: Sendable {
 
     private func pause(_ backoff: inout Backoff) async {
         var generator = SystemRandomNumberGenerator()
-        let delay = backoff.next(using: &generator)
-        await cancelWhenGracefulShutdown {
-            do {
-                try await Task.sleep(for: delay)
-            } catch {
-                // The shutdown ends the pause; the loop checks for it next.
-            }
-        }
+        await Task.rest(for: backoff.next(using: &generator))
     }
 }
 

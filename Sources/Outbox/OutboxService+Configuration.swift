@@ -1,3 +1,5 @@
+package import Postgres
+
 extension OutboxService {
     /// How calls are made.
     package struct Configuration: Sendable {
@@ -7,12 +9,10 @@ extension OutboxService {
         package var attemptTimeout: Duration = .seconds(75)
         /// The timeout of one request.
         package var requestTimeout: Duration = .seconds(30)
-        /// The first and the longest pause while no call of a kind is due; each pause is a random part of the current bound.
-        package var minimumRest: Duration = .milliseconds(50)
-        package var maximumRest: Duration = .seconds(1)
-        /// The first and the longest pause while the database is unavailable.
-        package var minimumOutage: Duration = .milliseconds(200)
-        package var maximumOutage: Duration = .seconds(10)
+        /// The pauses while no call of a kind is due.
+        package var rest = Backoff(base: .milliseconds(50), cap: .seconds(1))
+        /// The pauses while the database is unavailable.
+        package var outage = Backoff(base: .milliseconds(200), cap: .seconds(10))
         package var rules = CallRules()
         package var exchange = Exchange.Configuration()
 

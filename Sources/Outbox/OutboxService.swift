@@ -2,6 +2,7 @@ package import Logging
 package import Metrics
 package import Postgres
 import ServiceLifecycle
+package import Systemd
 
 /// Makes the calls in the outbox, a few of each kind at once: leases a call, makes it, and settles it. No transaction is open during a call.
 ///
@@ -14,7 +15,8 @@ package struct OutboxService: Service {
     /// - Parameters:
     ///   - pool: lends a connection for each statement; none is held during a call.
     ///   - handlers: one for each kind of call that this process makes.
-    ///   - heartbeat: begins a heartbeat for each attempt and each poll.
+    ///   - heartbeat: begins a heartbeat for each attempt and each poll. It beats after each step, none of which takes longer than the timeout
+    ///     of a request or a statement.
     ///   - exchange: for tests; nil sends requests by HTTP.
     package init(
         pool: ConnectionPool,
@@ -22,7 +24,7 @@ package struct OutboxService: Service {
         configuration: Configuration = Configuration(),
         logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory,
-        heartbeat: @escaping @Sendable () -> Heartbeat = { Heartbeat(beat: {}, finish: {}) },
+        heartbeat: @escaping @Sendable () -> LoopHeartbeat = { .none },
         exchange: Exchange? = nil
     ) {
         let store = OutboxStore(pool: pool)

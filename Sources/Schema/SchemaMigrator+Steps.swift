@@ -47,6 +47,6 @@ extension SchemaMigrator {
             let text = try statement.decode(0, as: String.self)
             try await naming(file) { try await connection.runScript(text) }
         }
-        try await connection.runScript("SET lock_timeout = \(lockTimeout.wholeMilliseconds)")
+        try await connection.runScript("SET lock_timeout = \(lockTimeout.milliseconds)")
     }
 }

@@ -60,7 +60,7 @@ extension SchemaMigrator {
                              'since ' || date_trunc('second', a.xact_start)) AS holder
             FROM pg_catalog.pg_stat_activity AS a
             WHERE a.pid <> pg_backend_pid() AND a.datname = current_database()
-              AND (a.xact_start < clock_timestamp() - \(lockTimeout.wholeMilliseconds) * interval '1 ms') IS NOT FALSE
+              AND (a.xact_start < clock_timestamp() - \(lockTimeout.milliseconds) * interval '1 ms') IS NOT FALSE
               AND EXISTS (SELECT FROM pg_catalog.pg_locks AS l JOIN pg_catalog.pg_class AS c ON c.oid = l.relation
                           WHERE l.pid = a.pid AND l.granted AND c.relnamespace = 'appstore'::regnamespace)
             ORDER BY a.xact_start

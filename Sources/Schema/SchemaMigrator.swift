@@ -119,7 +119,7 @@ package struct SchemaMigrator: Sendable {
     /// ALTER ROLE settings apply to logins, not to SET ROLE, so the session sets them. An empty search_path makes each file qualify names.
     private var sessionSettings: String {
         """
-        SET ROLE appstore_owner; SET search_path = ''; SET TimeZone = 'UTC'; SET lock_timeout = \(lockTimeout.wholeMilliseconds);
+        SET ROLE appstore_owner; SET search_path = ''; SET TimeZone = 'UTC'; SET lock_timeout = \(lockTimeout.milliseconds);
         SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
         """
     }
@@ -129,8 +129,4 @@ package struct SchemaMigrator: Sendable {
     ]
     /// An arbitrary number, the same for every run.
     private static let lockKey: Int64 = 0x6170_7073_746f_7265
-}
-
-extension Duration {
-    var wholeMilliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -19,33 +19,25 @@ package final class LoopMonitor: Sendable {
     }
 
     /// Registers a loop, whose first beat is due within the limit.
-    package func loop() -> Loop {
+    package func loop() -> LoopHeartbeat {
         let instant = now()
-        return state.withLock { state in
+        let id = state.withLock { state in
             defer { state.nextID += 1 }
             state.beats[state.nextID] = instant
-            return Loop(monitor: self, id: state.nextID)
+            return state.nextID
         }
+        return LoopHeartbeat(
+            beat: {
+                let instant = self.now()
+                self.state.withLock { $0.beats[id] = instant }
+            },
+            finish: { self.state.withLock { _ = $0.beats.removeValue(forKey: id) } }
+        )
     }
 
     /// Whether a loop has not beaten for longer than the limit.
     package var isStuck: Bool {
         let instant = now()
         return state.withLock { $0.beats.values.contains { instant - $0 > limit } }
-    }
-
-    /// A registered loop of the service.
-    package struct Loop: Sendable {
-        fileprivate let monitor: LoopMonitor
-        fileprivate let id: Int
-
-        /// Reports an iteration of the loop; cheap enough for every iteration.
-        package func beat() {
-            let instant = monitor.now()
-            monitor.state.withLock { $0.beats[id] = instant }
-        }
-
-        /// Reports that the loop has ended or is idle. Its next beat registers it again.
-        package func finish() { monitor.state.withLock { _ = $0.beats.removeValue(forKey: id) } }
     }
 }

@@ -1,7 +1,8 @@
 package import InboxQueue
 package import Logging
-import Postgres
+package import Postgres
 import ServiceLifecycle
+package import Systemd
 
 /// The worker's loops. Each takes batches on a connection of its own; how many do at a time, ``LeaderFollowers`` decides. Beside them one loop
 /// looks for batches of processes that died, and runs isolated events one by one.
@@ -12,16 +13,13 @@ package struct WorkerService: Service {
     package struct Configuration: Sendable {
         /// Batches in flight, at least 1.
         package var concurrency: Int
-        /// How long the leader rests at first, and at most, while nothing is due; see ``PollPause``.
-        package var minimumRest: Duration = .milliseconds(5)
-        package var maximumRest: Duration = .milliseconds(250)
+        /// The leader's rests while nothing is due. A quarter of each is random: enough for workers not to poll together, with few polls.
+        package var rest = Backoff(base: .milliseconds(5), cap: .milliseconds(250), jitter: 0.25)
         /// A batch with fewer events than this is small: the leader pauses before its next claim, so that events which arrive one by one share a
         /// batch. Most of what a small batch costs is the same for a larger one.
         package var smallBatch = 8
         /// The bounds of that pause; it is random.
         package var smallBatchPause: ClosedRange<Duration> = .milliseconds(5) ... .milliseconds(8)
-        /// After how long a follower takes over from a leader whose batch is not settled. Longer than a small batch and its pause.
-        package var helpDelay: Duration = .milliseconds(25)
         /// How often lost batches are looked for.
         package var recoveryPause: Duration = .seconds(1)
 
@@ -30,37 +28,30 @@ package struct WorkerService: Service {
         }
 
         /// The pause after a recovery that took so long. A snapshot that is held for long makes it slow; it is to cost at most a hundredth of a core,
-        /// and lost batches are to be found within five seconds. One that failed has only waited.
-        func rest(afterRecoveryOf duration: Duration, hasFailed: Bool) -> Duration {
-            hasFailed ? recoveryPause : max(recoveryPause, min(duration * 100, .seconds(5)))
+        /// and lost batches are to be found within five seconds.
+        func rest(afterRecoveryOf duration: Duration) -> Duration {
+            max(recoveryPause, min(duration * 100, .seconds(5)))
         }
     }
+
+    /// After how long a follower takes over from a leader whose batch is not settled. Longer than a small batch and its pause.
+    private static var helpDelay: Duration { .milliseconds(25) }
+    /// The same for a leader that has no answer about what is due: its connection may be dead.
+    private static var longestClaim: Duration { .seconds(1) }
 
     private let queue: EventQueue<EventProcessor.Prepared>
     private let configuration: Configuration
-    private let heartbeat: Heartbeat
+    private let heartbeat: @Sendable () -> LoopHeartbeat
     private let logger: Logger
     private let loops = LeaderFollowers()
 
-    /// How the loops report that they go round.
-    package struct Heartbeat: Sendable {
-        let beat: @Sendable (_ loop: Int) -> Void
-        let finish: @Sendable (_ loop: Int) -> Void
-
-        /// - Parameters:
-        ///   - beat: called by each loop, counted from 0, each time it goes round, also while the database is away.
-        ///   - finish: called when a loop ends, or waits to become the leader: it need not beat until it has beaten again.
-        package init(beat: @escaping @Sendable (Int) -> Void, finish: @escaping @Sendable (Int) -> Void) {
-            self.beat = beat
-            self.finish = finish
-        }
-    }
-
+    /// - Parameter heartbeat: begins the heartbeat of a loop. It beats each time that the loop goes round, also while the database is away, and is
+    ///   finished while the loop waits to become the leader.
     package init(
         queue: EventQueue<EventProcessor.Prepared>,
         configuration: Configuration,
         logger: Logger,
-        heartbeat: Heartbeat
+        heartbeat: @escaping @Sendable () -> LoopHeartbeat = { .none }
     ) {
         self.queue = queue
         self.configuration = configuration
@@ -70,23 +61,23 @@ package struct WorkerService: Service {
 
     /// Runs until graceful shutdown, then ends after the batches in flight.
     package func run() async throws {
-        var failures = 0
+        var recovery = Recovery()
         // First of all: the process before this one may have died of an event that would kill this one, too.
-        await recover(isFirst: true, &failures)
-        await withTaskGroup { [failures] group in
-            group.addTask { await recoveryLoop(failures) }
+        _ = await recover(&recovery)
+        await withTaskGroup { [recovery] group in
+            group.addTask { await recoveryLoop(recovery) }
             for index in 0..<configuration.concurrency {
                 group.addTask { await loop(index) }
             }
         }
         // Only this process can report that no event is the cause of the batches that it lost.
-        failures = 0
-        await recover(&failures)
+        recovery = Recovery(isFirst: false)
+        _ = await recover(&recovery)
     }
 
     /// What one loop remembers.
     private struct Delays {
-        var rest: PollPause
+        var rest: Backoff
         var outage = Backoff(base: .milliseconds(100), cap: .seconds(5))
         var failures = 0
         /// Whether the last claim of the loop found nothing.
@@ -94,13 +85,14 @@ package struct WorkerService: Service {
     }
 
     private func loop(_ index: Int) async {
-        defer { heartbeat.finish(index) }
-        var delays = Delays(rest: PollPause(minimum: configuration.minimumRest, maximum: configuration.maximumRest))
+        let heartbeat = heartbeat()
+        defer { heartbeat.finish() }
+        var delays = Delays(rest: configuration.rest)
         while !isEnding {
-            heartbeat.finish(index)
+            heartbeat.finish()
             guard let lead = await cancelWhenGracefulShutdown({ await loops.becomeLeader() }) else { continue }
             while lead.isHeld, !isEnding {
-                heartbeat.beat(index)
+                heartbeat.beat()
                 await step(index, lead, &delays)
             }
             lead.release()
@@ -111,14 +103,10 @@ package struct WorkerService: Service {
 
     /// Takes a batch, or rests while nothing is due. Backs off when the database cannot be asked, or has not committed.
     private func step(_ index: Int, _ lead: Lead, _ delays: inout Delays) async {
+        var generator = SystemRandomNumberGenerator()
+        if delays.isIdle { await pauseBriefly(for: delays.rest.next(using: &generator)) }
         do {
-            if delays.isIdle {
-                var generator = SystemRandomNumberGenerator()
-                await pauseBriefly(for: delays.rest.next(using: &generator))
-                // A poll costs the database a fraction of a claim, which may still find that another transaction holds what is due.
-                guard try await queue.hasDueEvents() else { return }
-            }
-            let report = try await takeBatch(lead)
+            let report = try await takeBatch(lead, isIdle: delays.isIdle)
             if delays.failures > 0 {
                 logger.notice("batches are committed again", metadata: ["worker.failures": "\(delays.failures)"])
             }
@@ -138,18 +126,25 @@ package struct WorkerService: Service {
                 "batch was not committed, its events stay in the inbox",
                 metadata: ["error": "\(error)", "worker.loop": "\(index)"]
             )
-            await pause(&delays.outage)
+            await Task.rest(for: delays.outage.next(using: &generator))
         }
     }
 
-    /// Takes a batch, and lets a follower lead if the batch is full or is not settled soon.
-    private func takeBatch(_ lead: Lead) async throws -> BatchReport {
+    /// Takes a batch. Lets a follower lead if the batch is full or is not settled soon, or if nothing is known about what is due.
+    ///
+    /// - Parameter isIdle: polls first, which costs the database a fraction of a claim; the report is empty when nothing is due.
+    private func takeBatch(_ lead: Lead, isIdle: Bool) async throws -> BatchReport {
         lead.begin()
         return try await withThrowingTaskGroup(of: BatchReport?.self) { group in
-            group.addTask { try await queue.takeBatch { lead.claimed(isFull: $0) } }
             group.addTask {
+                // The claim may still find that another transaction holds what is due.
+                if isIdle, try await !queue.hasDueEvents() { return BatchReport() }
+                return try await queue.takeBatch { lead.claimed(isFull: $0) }
+            }
+            group.addTask {
+                let end = ContinuousClock.now + Self.longestClaim
                 do {
-                    repeat { try await Task.sleep(for: configuration.helpDelay) } while !lead.hasClaimed
+                    repeat { try await Task.sleep(for: Self.helpDelay) } while !lead.hasClaimed && .now < end
                     lead.release()
                 } catch {
                     // The batch is settled.
@@ -171,43 +166,6 @@ package struct WorkerService: Service {
         await pauseBriefly(for: bounds.lowerBound + (bounds.upperBound - bounds.lowerBound) * Double.random(in: 0...1))
     }
 
-    private func recoveryLoop(_ earlierFailures: Int) async {
-        var failures = earlierFailures
-        while !isEnding {
-            let start = ContinuousClock.now
-            await recover(&failures)
-            let rest = configuration.rest(afterRecoveryOf: .now - start, hasFailed: failures > 0)
-            await pause(for: rest * Double.random(in: 0.8...1.2))
-        }
-    }
-
-    /// Looks for lost batches, then runs isolated events that are due for about a second.
-    private func recover(isFirst: Bool = false, _ failures: inout Int) async {
-        do {
-            let report = try await queue.recoverLostBatches(isFirst: isFirst)
-            if failures > 0 { logger.notice("lost batches are looked for again", metadata: ["worker.failures": "\(failures)"]) }
-            failures = 0
-            let end = ContinuousClock.now + .seconds(1)
-            while report.isolatedAreDue, !isFirst, !isEnding, .now < end, try await queue.takeIsolated() != nil {}
-        } catch is CancellationError where Task.isCancelled {
-            return
-        } catch {
-            failures += 1
-            // Once in an outage, not at each attempt.
-            logger.log(
-                level: failures == 1 ? .warning : .debug,
-                "lost batches could not be looked for, or an isolated event not be committed",
-                metadata: ["error": "\(error)"]
-            )
-        }
-    }
-
-    /// Waits for the back-off's next delay, or until the service is to shut down.
-    private func pause(_ backoff: inout Backoff) async {
-        var generator = SystemRandomNumberGenerator()
-        await pause(for: backoff.next(using: &generator))
-    }
-
     /// Waits for a fraction of a second, also when the service is to shut down: to be woken by that costs several times as much as the wait.
     private func pauseBriefly(for delay: Duration) async {
         do {
@@ -216,14 +174,54 @@ package struct WorkerService: Service {
             // Cut short by a cancellation, which the loop looks at next.
         }
     }
+}
 
-    private func pause(for delay: Duration) async {
-        await cancelWhenGracefulShutdown {
-            do {
-                try await Task.sleep(for: delay)
-            } catch {
-                // Cut short by the shutdown, which the loop looks at next.
+extension WorkerService {
+    /// What the search for lost batches remembers.
+    private struct Recovery {
+        /// Whether lost batches have not been looked for yet.
+        var isFirst = true
+        var failures = 0
+    }
+
+    private func recoveryLoop(_ earlier: Recovery) async {
+        var recovery = earlier
+        while !isEnding {
+            let pause = await recover(&recovery)
+            await Task.rest(for: pause * Double.random(in: 0.8...1.2))
+        }
+    }
+
+    /// Looks for lost batches, then runs isolated events that are due for about a second. Returns the pause before the next time.
+    private func recover(_ recovery: inout Recovery) async -> Duration {
+        let start = ContinuousClock.now
+        do {
+            let report = try await queue.recoverLostBatches(isFirst: recovery.isFirst)
+            if recovery.failures > 0 {
+                logger.notice("lost batches are looked for again", metadata: ["worker.failures": "\(recovery.failures)"])
             }
+            let pause = configuration.rest(afterRecoveryOf: .now - start)
+            let wasFirst = recovery.isFirst
+            recovery = Recovery(isFirst: false)
+            guard report.isolatedAreDue, !wasFirst else { return pause }
+            let end = ContinuousClock.now + .seconds(1)
+            while !isEnding, .now < end {
+                guard try await queue.takeIsolated() != nil else { return pause }
+            }
+            // More of them may be due.
+            return .zero
+        } catch is CancellationError where Task.isCancelled {
+            return .zero
+        } catch {
+            recovery.failures += 1
+            // Once in an outage, not at each attempt.
+            logger.log(
+                level: recovery.failures == 1 ? .warning : .debug,
+                "lost batches could not be looked for, or an isolated event not be committed",
+                metadata: ["error": "\(error)"]
+            )
+            // It has only waited.
+            return configuration.recoveryPause
         }
     }
 }

@@ -1,4 +1,5 @@
 import InboxQueue
+import Postgres
 import Prometheus
 
 extension MetricCatalogue {
@@ -41,16 +42,16 @@ extension MetricCatalogue {
         },
         Gauge("failed_events", "Dead letters: events that failed for good and wait for an operator. \(counted)") { Double($0.failed) },
         Gauge("overdue_seconds", "For how long the first ready event has been due; 0 when none is. Exact.") {
-            $0.overdue?.inSeconds ?? 0
+            $0.overdue.map { $0 / .seconds(1) } ?? 0
         },
         Gauge("oldest_unsettled_age_seconds", "Time since the oldest event without outcome arrived; 0 when there is none. Exact.") {
-            $0.oldestUnsettled?.inSeconds ?? 0
+            $0.oldestUnsettled.map { $0 / .seconds(1) } ?? 0
         },
         Gauge(
             "last_notification_age_seconds",
             "Time since the last genuine notification that was settled arrived; absent before the first. Exact, or a lower bound where "
                 + "none is among the newest \(InboxStatistics.countedTo) outcomes."
-        ) { $0.silence?.inSeconds },
+        ) { $0.silence.map { $0 / .seconds(1) } },
         Gauge("lost_batches", "Batches whose process died and whose events are not yet back in the queue. Exact.") {
             Double($0.lostBatches)
         },
@@ -59,7 +60,7 @@ extension MetricCatalogue {
             "oldest_snapshot_age_seconds",
             "Age of the oldest snapshot of a session or prepared transaction, which keeps vacuum from removing dead rows. Exact for the "
                 + "sessions that this role may see: see snapshots_complete."
-        ) { $0.snapshotAge?.inSeconds ?? 0 },
+        ) { $0.snapshotAge.map { $0 / .seconds(1) } ?? 0 },
         Gauge("oldest_snapshot_age_transactions", "The xmin age of the oldest snapshot in transactions, including replication slots.") {
             Double($0.snapshotTransactions)
         },
@@ -69,15 +70,11 @@ extension MetricCatalogue {
     ]
 
     /// Exposes the latest statistics of a collector.
-    static func expose(_ collector: StatisticsCollector, in registry: MetricRegistry) {
+    static func expose(_ collector: StatisticsCollector<InboxStatistics>, in registry: MetricRegistry) {
         registry.observe(up.name) { collector.latest == nil ? 0 : 1 }
-        registry.observe(age.name) { collector.age?.inSeconds }
+        registry.observe(age.name) { collector.age.map { $0 / .seconds(1) } }
         for gauge in gauges {
             registry.observe(gauge.description.name) { collector.latest.flatMap(gauge.value) }
         }
     }
-}
-
-extension Duration {
-    fileprivate var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

@@ -1,4 +1,5 @@
 import Outbox
+import Postgres
 import Prometheus
 
 extension MetricCatalogue {
@@ -38,11 +39,11 @@ extension MetricCatalogue {
                 .gauge,
                 "Time since the oldest open call was requested; 0 when there is none."
             )
-        ) { $0.oldest.map { Double($0.components.seconds) + Double($0.components.attoseconds) / 1e18 } ?? 0 },
+        ) { $0.oldest.map { $0 / .seconds(1) } ?? 0 },
     ]
 
     /// Exposes the latest statistics of a collector; they are absent until the database has answered.
-    static func expose(_ collector: OutboxCollector, in registry: MetricRegistry) {
+    static func expose(_ collector: StatisticsCollector<OutboxStatistics>, in registry: MetricRegistry) {
         for number in numbers {
             registry.observe(number.description.name) { collector.latest.map(number.value) }
         }

@@ -147,7 +147,7 @@ enum Settings {
     static let maximumAttempts = Setting(
         "max-attempts",
         value: "1…100",
-        default: "\(RetryPolicy().maximumAttempts)",
+        default: "\(QueueConfiguration().maximumAttempts)",
         summary: "the attempts after which an event is failed",
         parse: SettingValue.integer(in: 1...100)
     )

@@ -2,6 +2,7 @@ import HTTPServing
 import InboxQueue
 import Logging
 import NIOPosix
+import Postgres
 import Prometheus
 import Schema
 import ServiceLifecycle
@@ -13,7 +14,7 @@ extension WorkerCommand {
     static func admin(
         _ settings: WorkerSettings,
         registry: MetricRegistry,
-        collector: StatisticsCollector,
+        collector: StatisticsCollector<InboxStatistics>,
         gate: SchemaGate,
         logger: Logger,
         announce: @escaping @Sendable () -> Void

@@ -40,10 +40,7 @@ extension WorkerCommand {
             configuration: configuration,
             logger: logger,
             metrics: registry,
-            heartbeat: {
-                let loop = monitor?.loop()
-                return OutboxService.Heartbeat(beat: { loop?.beat() }, finish: { loop?.finish() })
-            }
+            heartbeat: { monitor?.loop() ?? .none }
         )
     }
 }

@@ -71,8 +71,8 @@ struct WorkerCommand: DaemonCommand {
             logger: logger
         )
         registry.observe(pool, as: "worker")
-        let collector = StatisticsCollector(pool: pool, logger: logger)
-        let outboxCollector = OutboxCollector(pool: pool, logger: logger)
+        let collector = StatisticsCollector<InboxStatistics>(pool: pool, logger: logger)
+        let outboxCollector = StatisticsCollector<OutboxStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(outboxCollector, in: registry)
         let announce: @Sendable () -> Void = {
             notifier.ready(status: status(settings))
@@ -95,7 +95,6 @@ struct WorkerCommand: DaemonCommand {
     ) throws -> [any Service] {
         // More than the longest step: a batch that runs again event by event. Waiting for the database is progress.
         let monitor = LoopMonitor(limit: .seconds(180))
-        let loops = (0..<settings.concurrency).map { _ in monitor.loop() }
         return [
             Heartbeat(
                 every: notifier.keepAlivePause,
@@ -108,7 +107,7 @@ struct WorkerCommand: DaemonCommand {
                 queue: queue(settings, parts.processor, pool: pool, registry: registry, logger: logger),
                 configuration: WorkerService.Configuration(concurrency: settings.concurrency),
                 logger: logger,
-                heartbeat: WorkerService.Heartbeat(beat: { loops[$0].beat() }, finish: { loops[$0].finish() })
+                heartbeat: { monitor.loop() }
             ),
         ]
     }
@@ -128,7 +127,7 @@ struct WorkerCommand: DaemonCommand {
     ) -> EventQueue<EventProcessor.Prepared> {
         var configuration = EventQueue<EventProcessor.Prepared>.Configuration()
         configuration.batchEvents = settings.batchSize
-        configuration.retry = RetryPolicy(maximumAttempts: settings.maximumAttempts)
+        configuration.maximumAttempts = settings.maximumAttempts
         let queue = EventQueue(
             pool: pool,
             configuration: configuration,

@@ -1,135 +1,150 @@
+import Foundation
 import Postgres
+import Synchronization
+
+/// A transaction's events, from the claim to the commit.
+struct Batch: Sendable {
+    enum Kind { case batch, single, isolated }
+
+    let kind: Kind
+    let lane = QueueStatements.Lane.random(in: .min ... .max)
+    /// How long each statement of the merge may take.
+    let timeout: Duration
+    /// How long its preparation or merge may compute without progress.
+    let computeTimeout: Duration
+    /// Whether it gets a crash marker. An isolated event has one already.
+    let isMarked: Bool
+    let start = ContinuousClock.now
+    var claimedAt = ContinuousClock.now
+    /// The claimed events, also when the batch failed.
+    var events: [Int64] = []
+    /// Those that another loop is running one by one, and released in between: they are left out.
+    var singles: Set<Int64> = []
+
+    init(_ kind: Kind, _ configuration: QueueConfiguration, areMarkersNeeded: Bool) {
+        self.kind = kind
+        isMarked = areMarkersNeeded && kind != .isolated
+        computeTimeout = kind == .isolated ? configuration.isolatedTimeout : configuration.computeTimeout
+        timeout =
+            switch kind {
+            case .batch: configuration.batchTimeout
+            case .single: configuration.singleTimeout
+            case .isolated: configuration.isolatedTimeout
+            }
+    }
+}
 
 extension EventQueue {
-    /// A transaction's events, from the claim to the commit.
-    struct Batch: Sendable {
-        let lane: QueueStatements.Lane
-        /// How long each statement of the merge may take.
-        let timeout: Duration
-        /// How long its preparation or merge may compute without progress.
-        let computeTimeout: Duration
-        /// Whether it gets a crash marker.
-        let isMarked: Bool
-        let start = ContinuousClock.now
-        var claimedAt = ContinuousClock.now
+    /// Claims due events and commits what becomes of them, in four round trips: claim, bodies, merge, outcomes with the commit.
+    func commit(_ batch: inout Batch, _ whenClaimed: @Sendable (_ isFull: Bool) -> Void) async throws -> BatchReport {
+        let limit = losses.withLock(\.limit)
+        let lane = batch.lane
+        var report = try await commit(&batch) { transaction in
+            let events = try await claim(limit, lane: lane, in: transaction)
+            if !events.isEmpty { whenClaimed(events.count >= limit) }
+            return events
+        }
+        report.isFull = batch.events.count >= limit
+        return report
     }
 
-    /// Claims due events and commits what becomes of them, in four round trips: claim, bodies, merge, outcomes with the commit.
-    ///
-    /// - Parameter claimed: the ids of the claimed events, also when an error is thrown.
-    func commitBatch(
-        claiming claimed: inout [Int64],
-        _ whenClaimed: @Sendable (_ isFull: Bool) -> Void
-    ) async throws -> BatchReport {
-        var batch = Batch(
-            lane: .random(in: .min ... .max),
-            timeout: configuration.batchTimeout,
-            computeTimeout: configuration.computeTimeout,
-            isMarked: markers.areNeeded
-        )
-        let limit = losses.batchLimit
-        // Events that another loop of this process is running one by one, and released in between: no batch may fail because of them again.
-        var singles: Set<Int64> = []
+    /// Commits what becomes of one event; the report is empty when another transaction holds it or it is no longer due.
+    func commit(_ batch: inout Batch, single event: Int64) async throws -> BatchReport {
+        let lane = batch.lane
+        return try await commit(&batch) { transaction in
+            try QueueStatements.events(await transaction.query(QueueStatements.claim(event, lane: lane)))
+        }
+    }
+
+    private func commit(_ batch: inout Batch, _ claim: (Transaction) async throws -> [ClaimedEvent]) async throws -> BatchReport {
         defer { inFlight.leave(batch.lane) }
         do {
             let plan = try await pool.withTransaction { transaction -> SettlementPlan? in
-                let events = try await claim(limit, lane: batch.lane, in: transaction)
+                let events = try await claim(transaction)
                 batch.claimedAt = .now
-                claimed = events.map(\.eventID)
+                batch.events = events.map(\.eventID)
                 guard !events.isEmpty else { return nil }
-                whenClaimed(events.count >= limit)
-                singles = losses.failedTogether(claimed)
+                if batch.kind == .batch { batch.singles = inFlight.failed(among: batch.events) }
                 do {
-                    return try await settle(events.filter { !singles.contains($0.eventID) }, of: batch, in: transaction)
-                } catch  where isWorthRunningSingly(error) {
+                    return try await settle(events.filter { !batch.singles.contains($0.eventID) }, of: batch, in: transaction)
+                } catch  where mayBeOfEvent(error) {
                     // Before the rollback releases them.
-                    losses.begin(singles: claimed)
+                    inFlight.failed(batch.events, in: batch.lane)
                     throw error
                 }
             }
             guard let plan else { return BatchReport() }
-            losses.committed(plan)
-            var report = report(plan, of: batch, isFull: claimed.count >= limit)
-            if !singles.isEmpty { report.add(try await commitSingly(singles.sorted())) }
-            return report
+            losses.withLock { $0.committed(batchOf: batch.kind == .isolated ? 0 : batch.events.count, plan.attempted) }
+            return report(plan, of: batch)
         } catch {
-            markers.forget(batch.lane)
+            if batch.isMarked { markers.forget(batch.lane) }
             throw error
         }
     }
 
     /// Reads, prepares and merges events that the transaction holds, and has their outcomes travel with the commit.
-    func settle(_ keys: [ClaimedEvent], of batch: Batch, in transaction: Transaction) async throws -> SettlementPlan {
-        let delays = losses.delays(of: keys.map(\.eventID))
-        let due = delays.isEmpty ? keys : keys.filter { delays[$0.eventID] == nil }
+    private func settle(_ keys: [ClaimedEvent], of batch: Batch, in transaction: Transaction) async throws -> SettlementPlan {
+        let delays = losses.withLock { $0.delays(of: keys.map(\.eventID)) }
         async let marked: Void = mark(keys, of: batch)
-        var events = try await read(due, timeout: batch.timeout, in: transaction)
+        var events = try await read(keys.filter { delays[$0.eventID] == nil }, of: batch, in: transaction)
         await marked
         var prepared = await prepareAll(events, of: batch)
-        events = events.map(\.withoutBody)
+        for index in events.indices { events[index].body = [] }
         release(contestedOf: &events, &prepared, lane: batch.lane)
-        var plan = SettlementPlan(
-            events: events,
-            settlements: try await mergeAll(prepared, of: batch, in: transaction),
-            retry: configuration.retry
-        )
+        var plan = SettlementPlan(events, try await mergeAll(prepared, of: batch, in: transaction), configuration)
         for key in keys {
             guard let delay = delays[key.eventID] else { continue }
             plan.postpone(key, for: delay, error: "its batch was lost each time that the event ran by itself")
         }
-        try transaction.append(toCommit: [QueueStatements.settle(plan.outcomes, lane: batch.lane)] + QueueStatements.postpone(plan.retries))
+        try transaction.append(toCommit: QueueStatements.record(plan, lane: batch.lane))
         return plan
     }
 
-    func report(_ plan: SettlementPlan, of batch: Batch, isFull: Bool = false) -> BatchReport {
+    func report(_ plan: SettlementPlan, of batch: Batch) -> BatchReport {
         let now = ContinuousClock.now
         metrics.committed(plan, after: now - batch.start, sinceClaim: now - batch.claimedAt)
-        var report = plan.report
-        report.isFull = isFull
-        return report
-    }
-
-    private func claim(_ limit: Int, lane: QueueStatements.Lane, in transaction: Transaction) async throws -> [ClaimedEvent] {
-        var start = cursor.next()
-        if let look = start.look, start.position == .start {
-            let begun = ContinuousClock.now
-            cursor.observe(try QueueStatements.probe(await transaction.query(QueueStatements.probe(look)), look), after: .now - begun)
-            start = cursor.afterLook()
-        }
-        let events = try await claim(limit, from: start, lane: lane, in: transaction)
-        guard events.isEmpty, start.isContinuation else { return events }
-        return try await claim(limit, from: cursor.mark, lane: lane, in: transaction)
-    }
-
-    private func claim(
-        _ limit: Int,
-        from start: ClaimCursor.Start,
-        lane: QueueStatements.Lane,
-        in transaction: Transaction
-    ) async throws -> [ClaimedEvent] {
-        let claim = QueueStatements.claim(limit: limit, bytes: configuration.batchBytes, from: start.position, lane: lane)
-        let rows: Rows
-        if let look = start.look {
-            let begun = ContinuousClock.now
-            // The probe needs the older snapshot of the two.
-            let answers = try await transaction.pipeline([QueueStatements.probe(look), claim])
-            cursor.observe(try QueueStatements.probe(answers[0], look), after: .now - begun)
-            rows = answers[1]
-        } else {
-            rows = try await transaction.query(claim)
-        }
-        cursor.claimed(rows.count, upTo: rows.count < limit ? nil : try QueueStatements.end(rows))
-        return try QueueStatements.events(rows)
+        return plan.report
     }
 
     private func mark(_ events: [ClaimedEvent], of batch: Batch) async {
-        if batch.isMarked { await markers.mark(events.map(\.eventID), lane: batch.lane) }
+        if batch.isMarked, !events.isEmpty { await markers.mark(events.map(\.eventID), lane: batch.lane) }
     }
 
-    private func read(_ keys: [ClaimedEvent], timeout: Duration, in transaction: Transaction) async throws -> [ClaimedEvent] {
+    private func read(_ keys: [ClaimedEvent], of batch: Batch, in transaction: Transaction) async throws -> [ClaimedEvent] {
         guard !keys.isEmpty else { return [] }
-        let rows = try await transaction.query(QueueStatements.bodies(of: keys.map(\.eventID), timeout: timeout))
+        let rows = try await transaction.query(QueueStatements.bodies(of: keys.map(\.eventID), timeout: batch.timeout))
         return try QueueStatements.events(keys, with: rows)
+    }
+
+    /// Prepares events on all cores; one value for each, in order.
+    private func prepareAll(_ events: [ClaimedEvent], of batch: Batch) async -> [Prepared] {
+        guard !events.isEmpty else { return [] }
+        let (begun, ended) = (Count(), Count())
+        return await ComputeWatchdog.watch(for: batch.computeTimeout, logger, progress: { ended.value }) {
+            await withTaskGroup(of: [(Int, Prepared)].self) { group in
+                for _ in 0..<min(events.count, ProcessInfo.processInfo.activeProcessorCount) {
+                    group.addTask { [prepare] in
+                        var done: [(Int, Prepared)] = []
+                        while true {
+                            let index = begun.next()
+                            guard index < events.count else { return done }
+                            done.append((index, await prepare(events[index])))
+                            _ = ended.next()
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0 += $1 }.sorted { $0.0 < $1.0 }.map(\.1)
+            }
+        }
+    }
+
+    /// Merges prepared events; one settlement for each, in order.
+    private func mergeAll(_ prepared: [Prepared], of batch: Batch, in transaction: Transaction) async throws -> [Settlement] {
+        guard !prepared.isEmpty else { return [] }
+        // While a statement is in flight its timeout counts.
+        return try await ComputeWatchdog.watch(for: batch.computeTimeout, logger, progress: { transaction.exchanges }) {
+            try await merge(prepared, transaction)
+        }
     }
 
     /// Events whose contract another batch of this process is merging are released with the end of this transaction.
@@ -140,4 +155,13 @@ extension EventQueue {
         let kept = events.indices.filter { !contested.contains(events[$0].eventID) }
         (events, prepared) = (kept.map { events[$0] }, kept.map { prepared[$0] })
     }
+}
+
+/// Numbers from 0, each taken once.
+private final class Count: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func next() -> Int { count.add(1, ordering: .relaxed).oldValue }
 }

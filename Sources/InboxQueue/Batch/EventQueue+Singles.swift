@@ -1,127 +1,106 @@
 import Logging
 import Postgres
+import Synchronization
 
 /// How events run by themselves, and what becomes of one that fails.
 extension EventQueue {
     /// How many events of a failed batch may be slow, or wait for what the server lacks. With more of them the server is the cause.
     private static var maximumBlocked: Int { 6 }
+    /// What the server has too little of for a day is what the event asks too much of.
+    private static var longestBlockade: Duration { .seconds(86_400) }
+    /// How long single events may take together, in timeouts of a batch. The others of the batch are claimed again, in a smaller one.
+    private static var longestRun: Int { 4 }
 
     /// Commits the events of a failed batch one by one, and isolates those that fail by themselves.
     ///
     /// - Throws: what the server lacks, when it lacks it for many events; no event has lost an attempt for that.
-    func commitSingly(_ events: [Int64]) async throws -> BatchReport {
+    func commitSingly(of batch: Batch) async throws -> BatchReport {
         var report = BatchReport()
         report.isFull = true
-        losses.begin(singles: events)
-        defer { losses.end(singles: events) }
-        var blocked: [(event: Int64, error: any Error)] = []
-        for event in events {
+        inFlight.failed(batch.singles.sorted(), in: batch.lane)
+        let end = ContinuousClock.now + configuration.batchTimeout * Self.longestRun
+        var blocked: [(single: Batch, error: any Error)] = []
+        for event in batch.singles.sorted() {
+            var single = Batch(.single, configuration, areMarkersNeeded: markers.areNeeded)
+            defer { inFlight.end(single.lane) }
             do {
-                report.add(try await commitSingle(event, lane: .random(in: .min ... .max), isIsolated: false))
-            } catch  where isWorthRunningSingly(error) {
+                report.add(try await commit(&single, single: event))
+            } catch  where mayBeOfEvent(error) {
                 guard error.isBlocked || error.isTimeout else {
-                    report.add(try await recordFailure(of: event, error, isIsolated: false))
+                    report.add(try await recordFailure(of: event, error, in: single))
                     continue
                 }
-                blocked.append((event, error))
+                single.events = [event]
+                blocked.append((single, error))
                 guard blocked.count < Self.maximumBlocked else {
-                    lost(events, error)
+                    lost(batch.events, batchOf: batch.events.count, error)
                     throw error
                 }
             } catch {
-                lost([event], error)
+                lost([event], batchOf: batch.events.count, error)
                 throw error
             }
+            guard ContinuousClock.now < end else {
+                losses.withLock { $0.lost(batchOf: batch.events.count) }
+                break
+            }
         }
-        for (event, error) in blocked { report.add(try await recordFailure(of: event, error, isIsolated: false)) }
+        for (single, error) in blocked { report.add(try await recordFailure(of: single.events[0], error, in: single)) }
         return report
     }
 
-    /// Commits what becomes of one event; the report is empty when another transaction holds it or it is no longer due.
-    func commitSingle(_ event: Int64, lane: QueueStatements.Lane, isIsolated: Bool) async throws -> BatchReport {
-        // An isolated event has its marker already.
-        let timeout = isIsolated ? configuration.isolatedTimeout : configuration.singleTimeout
-        var batch = Batch(
-            lane: lane,
-            timeout: timeout,
-            computeTimeout: isIsolated ? configuration.isolatedTimeout : configuration.computeTimeout,
-            isMarked: !isIsolated && markers.areNeeded
-        )
-        defer { inFlight.leave(lane) }
-        do {
-            let plan = try await pool.withTransaction { transaction -> SettlementPlan? in
-                let keys = try QueueStatements.events(await transaction.query(QueueStatements.claim(event, lane: lane)))
-                batch.claimedAt = .now
-                guard !keys.isEmpty else { return nil }
-                return try await settle(keys, of: batch, in: transaction)
-            }
-            guard let plan else { return BatchReport() }
-            losses.committed(plan)
-            return report(plan, of: batch)
-        } catch {
-            markers.forget(lane)
-            throw error
-        }
-    }
-
     /// Records that an event failed by itself, in a transaction of its own, and isolates it. Does nothing when another transaction holds it.
-    func recordFailure(of event: Int64, _ error: any Error, isIsolated: Bool) async throws -> BatchReport {
+    func recordFailure(of event: Int64, _ error: any Error, in batch: Batch) async throws -> BatchReport {
         logger.error("event failed, it runs by itself from now on", metadata: ["event.id": "\(event)", "error": "\(error)"])
         do {
-            return try await postpone(event) { plan(of: $0, after: error, isIsolated: isIsolated) }
-        } catch let refusal as PostgresError where isWorthRunningSingly(refusal) {
+            return try await record(event, in: batch) { plan(of: $0, after: error, in: batch) }
+        } catch let refusal as PostgresError where mayBeOfEvent(refusal) {
             // Not even its failure can be recorded: the outcome waits for a repair.
             logger.error("outcome could not be recorded", metadata: ["event.id": "\(event)", "error": "\(refusal)"])
-            return try await postpone(event) { failed in
-                var plan = SettlementPlan(events: [], settlements: [], retry: configuration.retry)
-                plan.postpone(failed, for: configuration.retry.maximumDelay, error: "the outcome could not be recorded: \(refusal)")
+            return try await record(event, in: batch) { failed in
+                var plan = SettlementPlan()
+                plan.postpone(failed, for: configuration.retry.cap, error: "the outcome could not be recorded: \(refusal)")
                 return plan
             }
         }
     }
 
-    /// What becomes of an event that failed by itself.
-    private func plan(of failed: ClaimedEvent, after error: any Error, isIsolated: Bool) -> SettlementPlan {
-        var plan = SettlementPlan(events: [], settlements: [], retry: configuration.retry)
+    private func plan(of failed: ClaimedEvent, after error: any Error, in batch: Batch) -> SettlementPlan {
+        var plan = SettlementPlan()
         if error.isBlocked, failed.age < Self.longestBlockade {
-            plan.postpone(failed, for: Self.delay(ofBlocked: failed), error: "\(error)")
-        } else if error.isTimeout, !isIsolated {
+            // The longer an event has waited, the longer it waits for a lock that another session may hold for any time.
+            let longest = min(max(.milliseconds(500), failed.age / 4), .seconds(30))
+            plan.postpone(failed, for: longest * Double.random(in: 0.5...1), error: "\(error)")
+        } else if error.isTimeout, batch.kind != .isolated {
             // It gets more time when it runs by itself.
             plan.postpone(failed, for: .zero, error: "\(error)")
         } else {
             let failure = Settlement.retry(reason: error.reason, error: "\(error)", labels: OutcomeLabels())
-            plan = SettlementPlan(events: [failed], settlements: [failure], retry: configuration.retry, isolates: true)
+            plan = SettlementPlan([failed], [failure], configuration, isolates: true)
         }
         return plan
     }
 
-    private func postpone(_ event: Int64, _ plan: @Sendable (ClaimedEvent) -> SettlementPlan) async throws -> BatchReport {
-        let batch = Batch(lane: .random(in: .min ... .max), timeout: .zero, computeTimeout: .zero, isMarked: false)
-        let settled = try await pool.withTransaction { transaction -> SettlementPlan? in
+    /// Records what a plan says of an event whose batch was rolled back, and removes the batch's marker.
+    private func record(_ event: Int64, in batch: Batch, _ plan: @Sendable (ClaimedEvent) -> SettlementPlan) async throws -> BatchReport {
+        let recorded = try await pool.withTransaction { transaction -> SettlementPlan? in
             let rows = try await transaction.query(QueueStatements.claim(event, lane: batch.lane))
-            guard let row = rows.first, let key = try QueueStatements.events(rows).first else { return nil }
-            let failed = key.with(source: try row.decode("source"), receivedAt: try row.decode("received_at"), body: [])
+            guard let row = rows.first, var failed = try QueueStatements.events(rows).first else { return nil }
+            failed.source = try row.decode("source")
+            failed.receivedAt = try row.decode("received_at")
             let plan = plan(failed)
-            try transaction.append(
-                toCommit: [QueueStatements.settle(plan.outcomes, lane: batch.lane)] + QueueStatements.postpone(plan.retries)
-            )
+            try transaction.append(toCommit: QueueStatements.record(plan, lane: batch.lane))
             return plan
         }
-        return settled.map { report($0, of: batch) } ?? BatchReport()
-    }
-
-    /// What the server has too little of for a day is what the event asks too much of.
-    private static var longestBlockade: Duration { .seconds(86_400) }
-
-    /// The longer an event has waited, the longer it waits for a lock that another session may hold for any time.
-    private static func delay(ofBlocked event: ClaimedEvent) -> Duration {
-        min(max(.milliseconds(500), event.age / 4), .seconds(30)) * Double.random(in: 0.5...1)
+        return recorded.map { report($0, of: batch) } ?? BatchReport()
     }
 
     /// Whether an error may be about one event of a batch: not about the connection, a server that shuts down, or a stale plan.
-    func isWorthRunningSingly(_ error: any Error) -> Bool {
+    func mayBeOfEvent(_ error: any Error) -> Bool {
         if error is CancellationError { return false }
         guard let error = error as? PostgresError else { return true }
+        // A value that cannot be sent or read is the event's.
+        if [.invalidBind, .decoding, .misuse, .rolledBack].contains(error.code) { return true }
         guard error.code == .sql, !error.isConnectionLoss, !error.isStalePlan, let state = error.sqlState else { return false }
         return !["08", "25", "26"].contains(state.conditionClass)
     }

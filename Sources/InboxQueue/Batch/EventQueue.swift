@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A batch that fails because of an event is run again at once, event by event, each in a transaction of its own. An event that fails by itself
 /// is isolated: it runs by itself from then on, and no batch fails because of it again.
-package struct EventQueue<Prepared: Sendable>: Sendable {
+package final class EventQueue<Prepared: Sendable>: Sendable {
     /// Work on a claimed event that touches nothing but a core; the events of a batch are prepared on all of them. What is wrong with an event is
     /// part of its value.
     package typealias Prepare = @Sendable (ClaimedEvent) async -> Prepared
@@ -26,8 +26,8 @@ package struct EventQueue<Prepared: Sendable>: Sendable {
     let logger: Logger
     let markers: CrashMarkers
     let cursor = ClaimCursor()
-    let losses: BatchLosses
-    let inFlight = InFlightKeys()
+    let losses: Mutex<BatchLosses>
+    let inFlight = InFlightBatches()
 
     /// - Parameter pool: lends a connection to each batch in flight. One more to the same database, for crash markers, is the queue's own.
     package init(
@@ -47,7 +47,7 @@ package struct EventQueue<Prepared: Sendable>: Sendable {
         self.merge = merge
         self.logger = logger
         markers = CrashMarkers(side: pool.side(timeout: .seconds(1)), configuration, logger: logger)
-        losses = BatchLosses(maximumEvents: configuration.batchEvents)
+        losses = Mutex(BatchLosses(maximum: configuration.batchEvents))
     }
 
     /// The connection for crash markers, which is beside the pool.
@@ -58,38 +58,47 @@ package struct EventQueue<Prepared: Sendable>: Sendable {
     /// - Parameter whenClaimed: called as soon as there are events, long before they are settled; with whether there may be more.
     /// - Throws: ``PostgresError`` when the database could not be asked or did not commit; the events then stay in the queue.
     package func takeBatch(whenClaimed: @escaping @Sendable (_ isFull: Bool) -> Void = { _ in }) async throws -> BatchReport {
-        var claimed: [Int64] = []
+        var batch = Batch(.batch, configuration, areMarkersNeeded: markers.areNeeded)
+        var report = BatchReport()
+        defer { inFlight.end(batch.lane) }
         do {
-            return try await commitBatch(claiming: &claimed, whenClaimed)
-        } catch  where isWorthRunningSingly(error) && claimed.count == 1 {
-            defer { losses.end(singles: claimed) }
-            return try await recordFailure(of: claimed[0], error, isIsolated: false)
-        } catch  where isWorthRunningSingly(error) && !claimed.isEmpty {
+            report = try await commit(&batch, whenClaimed)
+        } catch  where mayBeOfEvent(error) && batch.events.count == 1 {
+            return try await recordFailure(of: batch.events[0], error, in: batch)
+        } catch  where mayBeOfEvent(error) && !batch.events.isEmpty {
+            batch.singles = Set(batch.events)
             metrics.split()
-            logger.warning("batch failed, its events run one by one", metadata: ["batch.events": "\(claimed.count)", "error": "\(error)"])
-            return try await commitSingly(claimed)
+            logger.warning(
+                "batch failed, its events run one by one",
+                metadata: ["batch.events": "\(batch.events.count)", "error": "\(error)"]
+            )
         } catch {
-            lost(claimed, error)
+            lost(batch.events, batchOf: batch.events.count, error)
             throw error
         }
+        if !batch.singles.isEmpty { report.add(try await commitSingly(of: batch)) }
+        return report
     }
 
-    /// Takes one isolated event and reports how it went; nil when none is due. To be called by one task of a process at a time: where a process
-    /// dies, only the isolated event in flight is counted a death.
+    /// Runs one isolated event that is due and reports how it went; nil when none is due. To be called by one task of a process at a time: where a
+    /// process dies, only the isolated event in flight is counted a death.
     ///
     /// - Throws: as ``takeBatch(whenClaimed:)``.
     package func takeIsolated() async throws -> BatchReport? {
-        let lane = QueueStatements.Lane.random(in: .min ... .max)
-        let rows = try await pool.withConnection { try await $0.query(QueueStatements.reserveIsolated(lane: lane)) }
+        var batch = Batch(.isolated, configuration, areMarkersNeeded: markers.areNeeded)
+        // Also where the answer about its marker is lost. Settling removes it; where it did not, no event is the cause.
+        defer {
+            markers.forget(batch.lane)
+            inFlight.end(batch.lane)
+        }
+        let rows = try await pool.withConnection { try await $0.query(QueueStatements.reserveIsolated(lane: batch.lane)) }
         guard let event = try rows.first?.decode("event_id", as: Int64.self) else { return nil }
-        // Settling removes the marker; where it did not, no event is the cause.
-        defer { markers.forget(lane) }
         do {
-            return try await commitSingle(event, lane: lane, isIsolated: true)
-        } catch  where isWorthRunningSingly(error) {
-            return try await recordFailure(of: event, error, isIsolated: true)
+            return try await commit(&batch, single: event)
+        } catch  where mayBeOfEvent(error) {
+            return try await recordFailure(of: event, error, in: batch)
         } catch {
-            lost([event], error)
+            lost([event], batchOf: 0, error)
             throw error
         }
     }
@@ -114,12 +123,12 @@ package struct EventQueue<Prepared: Sendable>: Sendable {
 
     /// Looks for batches whose worker died, and isolates their events. To be called when a process starts and about once a second.
     ///
-    /// - Parameter isFirst: whether this process has just started. It takes no event before it knows which killed the process before it, and does
-    ///   not wait for other workers to report that they live.
+    /// - Parameter isFirst: whether this process has not looked yet. It takes no event before it knows which killed the process before it, and
+    ///   does not wait for other workers to report that they live.
     package func recoverLostBatches(isFirst: Bool = false) async throws -> RecoveryReport {
         let report = try await markers.recover(on: pool, grace: isFirst ? .zero : configuration.grace)
         metrics.recovered(report)
-        if report.lost + report.deaths > 0 {
+        if report.lost > 0 {
             logger.warning(
                 "batches were lost, their events run by themselves",
                 metadata: [
@@ -131,11 +140,16 @@ package struct EventQueue<Prepared: Sendable>: Sendable {
         return report
     }
 
-    /// Draws the conclusions from a batch that was not committed for a reason that is no event's.
-    func lost(_ events: [Int64], _ error: any Error) {
+    /// Draws the conclusions from events that were not committed for a reason that is no event's.
+    ///
+    /// - Parameter size: of their batch; 0 for an isolated event, which says nothing about batches.
+    func lost(_ events: [Int64], batchOf size: Int, _ error: any Error) {
         if error is CancellationError { return }
         metrics.batchLost()
         if (error as? PostgresError)?.isConnectionLoss == true { cursor.connectionWasLost() }
-        losses.lost(events)
+        losses.withLock { losses in
+            losses.lost(batchOf: size)
+            if events.count == 1 { losses.lost(alone: events[0]) }
+        }
     }
 }

@@ -1,3 +1,5 @@
+import Postgres
+
 /// Which events of a batch are done and which wait for another attempt.
 struct SettlementPlan: Sendable {
     private(set) var outcomes: [Settled] = []
@@ -24,23 +26,24 @@ struct SettlementPlan: Sendable {
         let isIsolated: Bool
     }
 
+    init() {}
+
     /// An event whose last attempt failed is done: its outcome is `failed`.
     ///
     /// - Parameter isolates: whether events that are retried run by themselves from then on.
-    init(events: some Sequence<ClaimedEvent>, settlements: [Settlement], retry: RetryPolicy, isolates: Bool = false) {
+    init(_ events: [ClaimedEvent], _ settlements: [Settlement], _ configuration: QueueConfiguration, isolates: Bool = false) {
         var generator = SystemRandomNumberGenerator()
         for (event, settlement) in zip(events, settlements) {
             let attempts = event.attempts + 1
             switch settlement {
             case .outcome(let outcome):
                 outcomes.append(Settled(event: event, attempts: attempts, outcome: outcome))
+            case .retry(_, let error, _) where attempts < configuration.maximumAttempts:
+                let delay = configuration.retry.delay(afterFailures: attempts, using: &generator)
+                retries.append(Retry(event: event, delay: delay, error: error, isAttempt: true, isIsolated: isolates))
             case .retry(let reason, let error, let labels):
-                if let delay = retry.delay(afterFailures: attempts, using: &generator) {
-                    retries.append(Retry(event: event, delay: delay, error: error, isAttempt: true, isIsolated: isolates))
-                } else {
-                    let failed = Outcome(.failed, reason: reason, labels: labels)
-                    outcomes.append(Settled(event: event, attempts: attempts, outcome: failed, error: error))
-                }
+                let failed = Outcome(.failed, reason: reason, labels: labels)
+                outcomes.append(Settled(event: event, attempts: attempts, outcome: failed, error: error))
             }
         }
     }
@@ -49,6 +52,9 @@ struct SettlementPlan: Sendable {
     mutating func postpone(_ event: ClaimedEvent, for delay: Duration, error: String) {
         retries.append(Retry(event: event, delay: delay, error: error, isAttempt: false, isIsolated: true))
     }
+
+    /// The events that have run.
+    var attempted: [Int64] { outcomes.map(\.event.eventID) + retries.filter(\.isAttempt).map(\.event.eventID) }
 
     var report: BatchReport {
         var report = BatchReport(retries: retries.count)

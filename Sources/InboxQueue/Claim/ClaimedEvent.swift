@@ -3,17 +3,17 @@ package import Postgres
 /// An event that this transaction holds: no other worker can claim it until the transaction ends.
 package struct ClaimedEvent: Sendable {
     package let eventID: Int64
-    /// Where it came in, such as `notification_v2`.
-    package let source: String
-    package let receivedAt: PostgresTimestamp
+    /// Where it came in, such as `notification_v2`; empty until its body has been read.
+    package internal(set) var source: String
+    package internal(set) var receivedAt: PostgresTimestamp
     /// When this attempt began, by the database's clock.
     package let claimedAt: PostgresTimestamp
     /// Attempts of this run that failed before.
     package let attempts: Int
-    /// Exactly as it was received.
-    package let body: [UInt8]
+    /// Exactly as it was received; empty before it has been read, and once it has been prepared.
+    package internal(set) var body: [UInt8]
     /// 1, and one more after each requeue.
-    var run: Int32 = 1
+    let run: Int32
 
     package init(
         eventID: Int64,
@@ -23,35 +23,19 @@ package struct ClaimedEvent: Sendable {
         attempts: Int,
         body: [UInt8]
     ) {
+        self.init(eventID: eventID, claimedAt: claimedAt, attempts: attempts, run: 1)
+        (self.source, self.receivedAt, self.body) = (source, receivedAt, body)
+    }
+
+    /// An event whose body has not been read.
+    init(eventID: Int64, claimedAt: PostgresTimestamp, attempts: Int, run: Int32) {
         self.eventID = eventID
-        self.source = source
-        self.receivedAt = receivedAt
+        source = ""
+        receivedAt = claimedAt
         self.claimedAt = claimedAt
         self.attempts = attempts
-        self.body = body
-    }
-
-    /// An event whose body has not been read: the queue knows neither its source nor when it was received.
-    init(eventID: Int64, claimedAt: PostgresTimestamp, attempts: Int, run: Int32) {
-        self.init(eventID: eventID, source: "", receivedAt: claimedAt, claimedAt: claimedAt, attempts: attempts, body: [])
+        body = []
         self.run = run
-    }
-
-    /// What has to be known of it once it has been prepared.
-    var withoutBody: ClaimedEvent { with(source: source, receivedAt: receivedAt, body: []) }
-
-    /// The same, with that of the inbox.
-    func with(source: String, receivedAt: PostgresTimestamp, body: [UInt8]) -> ClaimedEvent {
-        var event = ClaimedEvent(
-            eventID: eventID,
-            source: source,
-            receivedAt: receivedAt,
-            claimedAt: claimedAt,
-            attempts: attempts,
-            body: body
-        )
-        event.run = run
-        return event
     }
 
     /// How long ago it had been received when it was claimed, both by the database's clock.

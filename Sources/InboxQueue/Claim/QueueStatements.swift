@@ -38,7 +38,7 @@ enum QueueStatements {
         Statement(
             .readBodies,
             [
-                "statement_timeout": "\(timeout.wholeMilliseconds)", "lock_timeout": "\((timeout * 4 / 5).wholeMilliseconds)",
+                "statement_timeout": "\(timeout.milliseconds)", "lock_timeout": "\((timeout * 4 / 5).milliseconds)",
                 "event_ids": events, "first_event_id": events.min() ?? 0, "last_event_id": events.max() ?? 0,
             ]
         )
@@ -52,8 +52,14 @@ enum QueueStatements {
         )
     }
 
-    /// Records outcomes, takes their events out of the queue, and removes the crash marker of the lane.
-    static func settle(_ outcomes: [SettlementPlan.Settled], lane: Lane) -> Statement {
+    /// What a batch sends with its COMMIT: records outcomes, takes their events out of the queue, has the others wait, and removes the crash marker
+    /// of the lane.
+    static func record(_ plan: SettlementPlan, lane: Lane) -> [Statement] {
+        let settle = settle(plan.outcomes, lane: lane)
+        return plan.retries.isEmpty ? [settle] : [settle, postpone(plan.retries)]
+    }
+
+    private static func settle(_ outcomes: [SettlementPlan.Settled], lane: Lane) -> Statement {
         let events = outcomes.map(\.event)
         let labels = outcomes.map(\.outcome.labels)
         return Statement(
@@ -71,18 +77,14 @@ enum QueueStatements {
     }
 
     /// Sends events back to wait. The claim has locked their rows, so that two of these updates cannot deadlock.
-    static func postpone(_ retries: [SettlementPlan.Retry]) -> [Statement] {
-        guard !retries.isEmpty else { return [] }
-        return [
-            Statement(
-                .postponeEvents,
-                [
-                    "event_ids": retries.map(\.event.eventID), "are_attempts": retries.map(\.isAttempt),
-                    "are_isolated": retries.map(\.isIsolated), "delays": retries.map(\.delay.wholeMilliseconds),
-                    "errors": retries.map(\.error),
-                ]
-            )
-        ]
+    private static func postpone(_ retries: [SettlementPlan.Retry]) -> Statement {
+        Statement(
+            .postponeEvents,
+            [
+                "event_ids": retries.map(\.event.eventID), "are_attempts": retries.map(\.isAttempt),
+                "are_isolated": retries.map(\.isIsolated), "delays": retries.map(\.delay.milliseconds), "errors": retries.map(\.error),
+            ]
+        )
     }
 
     /// Writes the crash marker of a batch.
@@ -90,13 +92,16 @@ enum QueueStatements {
         Statement(.markBatch, ["lane": lane, "event_ids": events])
     }
 
+    /// How many deaths of its process make an event `failed`.
+    private static var maximumDeaths: Int32 { 3 }
+
     /// Removes the markers of those lanes, and judges batches that ended without a commit.
     static func recover(removing lanes: [Lane], _ configuration: QueueConfiguration, grace: Duration) -> Statement {
         Statement(
             .recoverBatches,
             [
-                "lanes": lanes, "grace": grace.wholeMilliseconds, "isolated_grace": configuration.isolatedGrace.wholeMilliseconds,
-                "maximum_deaths": Int32(configuration.maximumDeaths),
+                "lanes": lanes, "grace": grace.milliseconds, "isolated_grace": configuration.isolatedGrace.milliseconds,
+                "maximum_deaths": maximumDeaths,
             ]
         )
     }
@@ -120,7 +125,11 @@ enum QueueStatements {
         return try keys.compactMap { key in
             guard let index = indices[key.eventID] else { return nil }
             let row = bodies[index]
-            return key.with(source: try row.decode("source"), receivedAt: try row.decode("received_at"), body: try row.decode("body"))
+            var event = key
+            event.source = try row.decode("source")
+            event.receivedAt = try row.decode("received_at")
+            event.body = try row.decode("body")
+            return event
         }
     }
 
@@ -146,11 +155,5 @@ enum QueueStatements {
             probe.first = QueuePosition(runAt: runAt, eventID: try row.decode("event_id"))
         }
         return probe
-    }
-}
-
-extension Duration {
-    var wholeMilliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

@@ -1,3 +1,5 @@
+import Postgres
+
 /// Which task is next, and when: soon while it has work, and at longer and longer intervals while it has none.
 struct MaintenanceSchedule {
     /// How a step ended.
@@ -10,7 +12,9 @@ struct MaintenanceSchedule {
 
     private struct Entry {
         var next: ContinuousClock.Instant
-        var rest: Duration
+        var rest: Backoff
+        /// A lock may be held for hours, and an attempt may keep others waiting for a moment.
+        var blockade: Backoff
     }
 
     private var entries: [MaintenanceTask: Entry]
@@ -20,18 +24,18 @@ struct MaintenanceSchedule {
         entries = [:]
         for task in MaintenanceTask.allCases {
             let rest = min(task.longestRest, .seconds(5))
-            entries[task] = Entry(next: now + rest * Double.random(in: 0...1, using: &generator), rest: MaintenanceTask.pause)
+            entries[task] = Entry(
+                next: now + rest * Double.random(in: 0...1, using: &generator),
+                rest: Backoff(base: MaintenanceTask.pause * 2, cap: task.longestRest, jitter: 0.5),
+                blockade: Backoff(base: .seconds(5), cap: max(task.longestRest, .seconds(5)), jitter: 0.5)
+            )
         }
     }
 
     /// The task that is due first, and when.
     var next: (task: MaintenanceTask, at: ContinuousClock.Instant) {
-        var first: (task: MaintenanceTask, at: ContinuousClock.Instant)?
-        for task in MaintenanceTask.allCases {
-            guard let entry = entries[task], first.map({ entry.next < $0.at }) ?? true else { continue }
-            first = (task, entry.next)
-        }
-        return first ?? (.preparePartitions, .now)
+        let first = entries.min { ($0.value.next, $0.key.rawValue) < ($1.value.next, $1.key.rawValue) }
+        return first.map { ($0.key, $0.value.next) } ?? (.preparePartitions, .now)
     }
 
     /// Sets when a task comes again. Half of a rest is random.
@@ -41,17 +45,18 @@ struct MaintenanceSchedule {
         at now: ContinuousClock.Instant,
         using generator: inout some RandomNumberGenerator
     ) {
-        let rest: Duration
+        guard var entry = entries[task] else { return }
         switch ending {
         case .moreToDo:
-            entries[task] = Entry(next: now + MaintenanceTask.pause, rest: MaintenanceTask.pause)
-            return
+            entry.rest.reset()
+            entry.blockade.reset()
+            entry.next = now + MaintenanceTask.pause
         case .nothingToDo:
-            rest = min((entries[task]?.rest ?? MaintenanceTask.pause) * 2, task.longestRest)
+            entry.blockade.reset()
+            entry.next = now + entry.rest.next(using: &generator)
         case .inTheWay:
-            // The lock may be held for hours, and an attempt may keep others waiting for a moment.
-            rest = min(max((entries[task]?.rest ?? MaintenanceTask.pause) * 2, .seconds(5)), max(task.longestRest, .seconds(5)))
+            entry.next = now + entry.blockade.next(using: &generator)
         }
-        entries[task] = Entry(next: now + rest / 2 + rest / 2 * Double.random(in: 0...1, using: &generator), rest: rest)
+        entries[task] = entry
     }
 }

@@ -25,7 +25,7 @@ package struct MaintenanceService: Service {
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             let (task, instant) = schedule.next
             if instant > clock.now {
-                await rest(until: instant, clock)
+                await Task.rest(for: instant - clock.now)
                 continue
             }
             let ending = await step(task, &failing)
@@ -65,15 +65,5 @@ package struct MaintenanceService: Service {
 
     private func metadata(_ task: MaintenanceTask) -> Logger.Metadata {
         ["maintenance.task": "\(task.rawValue)"]
-    }
-
-    private func rest(until instant: ContinuousClock.Instant, _ clock: ContinuousClock) async {
-        await cancelWhenGracefulShutdown {
-            do {
-                try await Task.sleep(until: instant, clock: clock)
-            } catch {
-                // The shutdown ends the rest; the loop checks for it.
-            }
-        }
     }
 }

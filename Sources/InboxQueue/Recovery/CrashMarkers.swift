@@ -21,6 +21,9 @@ final class CrashMarkers: Sendable {
         var isAway = false
     }
 
+    /// How long processes mark their batches after lost ones were found.
+    private static var neededAfterLoss: Duration { .seconds(3600) }
+
     let side: ConnectionPool
     private let configuration: QueueConfiguration
     private let logger: Logger
@@ -42,8 +45,9 @@ final class CrashMarkers: Sendable {
             _ = try await side.withConnection { try await $0.query(QueueStatements.mark(events, lane: lane)) }
         } catch {
             // The marker may be there all the same: only its answer was lost.
+            forget(lane)
+            if error is CancellationError { return }
             let wasAway = state.withLock { state in
-                state.forgotten.insert(lane)
                 defer { state.isAway = true }
                 return state.isAway
             }
@@ -66,7 +70,7 @@ final class CrashMarkers: Sendable {
             let recover = QueueStatements.recover(removing: lanes.sorted(), configuration, grace: grace)
             let report = try RecoveryReport(await pool.withConnection { try await $0.query(recover) }[0])
             let wasAway = state.withLock { state in
-                if report.lost + report.deaths > 0 { state.neededUntil = max(state.neededUntil, .now + configuration.markersAfterLoss) }
+                if report.lost > 0 { state.neededUntil = max(state.neededUntil, .now + Self.neededAfterLoss) }
                 defer { state.isAway = false }
                 return state.isAway
             }

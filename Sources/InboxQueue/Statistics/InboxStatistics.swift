@@ -3,7 +3,7 @@ import SQL
 
 /// The inbox in numbers, all of one instant, as `appstore.inbox_statistics()` gives them: the one home of what metrics, readiness and
 /// `status` show. Counts stop at ``countedTo``. Durations are by the database's clock, and nil where nothing is that could be old.
-package struct InboxStatistics: Hashable, Sendable {
+package struct InboxStatistics: Hashable, Statistics {
     /// Events that are due.
     package let ready: Int64
     /// Events whose next attempt is later.

@@ -1,4 +1,5 @@
 package import Glibc
+import Postgres
 import Synchronization
 
 /// A child process whose output is read line by line.
@@ -40,7 +41,11 @@ package final class ChildProcess: Sendable {
         }
         let process = ChildProcess(command)
         let (reader, writer) = (pair[0], pair[1])
-        try DetachedThread.start { process.run(reader: reader, writer: writer) }
+        do throws(PostgresError) {
+            try DetachedThread.start(named: "child-process") { process.run(reader: reader, writer: writer) }
+        } catch {
+            throw ClusterError(.system, error.message)
+        }
         return process
     }
 

@@ -1,5 +1,6 @@
 package import FoundationEssentials
 import Glibc
+import Postgres
 import Synchronization
 
 /// A PostgreSQL cluster in a temporary folder, which is stopped and removed when this process ends.

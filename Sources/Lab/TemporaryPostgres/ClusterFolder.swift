@@ -1,5 +1,6 @@
 package import FoundationEssentials
 import Glibc
+import Postgres
 
 /// Temporary folders that are removed when the process exits, and the removal of those of killed processes.
 package enum ClusterFolder {

@@ -1,8 +1,9 @@
+package import Postgres
+
 /// Decides what happens to a call after an attempt. Pure: reads no clock.
 package struct CallRules: Sendable {
-    /// The delay after the first failure; it doubles with each.
-    package var baseDelay: Duration = .seconds(2)
-    package var maximumDelay: Duration = .seconds(3600)
+    /// The delays between attempts.
+    package var backoff = Backoff(base: .seconds(2), cap: .seconds(3600), jitter: 0.5)
 
     package init() {}
 
@@ -35,16 +36,11 @@ package struct CallRules: Sendable {
             if let atMost, inARow > atMost { return .refuse(reason: reason) }
             let timeLeft = call.timeLeft - elapsed
             guard timeLeft > .zero else { return .giveUp(reason: reason) }
-            let wanted = max(delay(afterFailures: call.attempts + 1, using: &generator), min(notBefore ?? .zero, maximumDelay))
+            let delay = backoff.delay(afterFailures: call.attempts + 1, using: &generator)
+            let wanted = max(delay, min(notBefore ?? .zero, backoff.cap))
             // The last attempt runs at the deadline.
             return .postpone(reason: reason, by: min(wanted, timeLeft))
         }
-    }
-
-    /// Exponential backoff with a random upper half, so that calls that failed together are not retried together.
-    private func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
-        let full = min(baseDelay * (1 << min(failures - 1, 30)), maximumDelay)
-        return full / 2 + full / 2 * Double.random(in: 0...1, using: &generator)
     }
 }
 

@@ -2,7 +2,7 @@ package import Postgres
 import SQL
 
 /// The statistics of open calls, from `appstore.outbox_statistics()`.
-package struct OutboxStatistics: Hashable, Sendable {
+package struct OutboxStatistics: Hashable, Statistics {
     /// The number of open calls; ``countedTo`` means as many or more.
     package let open: Int64
     /// The age of the oldest counted call, by the database's clock; nil when there is none.

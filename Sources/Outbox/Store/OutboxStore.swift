@@ -75,7 +75,3 @@ extension LeasedCall {
         )
     }
 }
-
-extension Duration {
-    fileprivate var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
-}

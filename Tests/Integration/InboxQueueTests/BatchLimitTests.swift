@@ -8,32 +8,67 @@ import Testing
 
 struct BatchLimitTests {
     @Test func `batches shrink by half with each loss, down to one event, and grow by a quarter with each full one`() {
-        var limit = BatchLimit(maximum: 200)
+        var losses = BatchLosses(maximum: 200)
         var sizes: [Int] = []
         for _ in 0..<9 {
-            sizes.append(limit.events)
-            limit.lost(limit.events)
+            sizes.append(losses.limit)
+            losses.lost(batchOf: losses.limit)
         }
         #expect(sizes == [200, 100, 50, 25, 12, 6, 3, 1, 1])
-        limit.committed(0)
-        #expect(limit.events == 1)
+        losses.committed(batchOf: 0, [])
+        #expect(losses.limit == 1)
         for size in [2, 3, 4, 5, 6] {
-            limit.committed(limit.events)
-            #expect(limit.events == size)
+            losses.committed(batchOf: losses.limit, [])
+            #expect(losses.limit == size)
         }
-        for _ in 0..<19 { limit.committed(limit.events) }
-        #expect(limit.events == 200)
+        for _ in 0..<19 { losses.committed(batchOf: losses.limit, []) }
+        #expect(losses.limit == 200)
     }
 
     @Test func `one fault that ends several batches at once counts once, and a batch that was not full says nothing`() {
-        var limit = BatchLimit(maximum: 200)
-        for _ in 0..<3 { limit.lost(200) }
-        #expect(limit.events == 100)
-        limit.committed(99)
-        #expect(limit.events == 100)
+        var losses = BatchLosses(maximum: 200)
+        for _ in 0..<3 { losses.lost(batchOf: 200) }
+        #expect(losses.limit == 100)
+        losses.committed(batchOf: 99, [])
+        #expect(losses.limit == 100)
         // Taken before the others were lost.
-        limit.committed(200)
-        #expect(limit.events == 125)
+        losses.committed(batchOf: 200, [])
+        #expect(losses.limit == 125)
+        // An isolated event is no batch.
+        losses.lost(batchOf: 0)
+        #expect(losses.limit == 125)
+    }
+
+    @Test func `batches grow again though each releases events that another one is merging`() async throws {
+        try await ScriptedQueue.with(Array(repeating: .apply, count: 12)) { database, pool, _ in
+            let (began, begin) = AsyncStream.makeStream(of: Void.self)
+            let (ended, end) = AsyncStream.makeStream(of: Void.self)
+            var configuration = QueueConfiguration()
+            configuration.batchEvents = 8
+            configuration.computeTimeout = .seconds(60)
+            let queue = EventQueue<Int64>(
+                pool: pool,
+                configuration: configuration,
+                logger: .silent,
+                prepare: { $0.eventID },
+                subjects: { $0 % 4 == 1 ? ["shared"] : [] },
+                merge: { ids, _ in
+                    if ids.contains(1) {
+                        begin.yield()
+                        for await _ in ended {}
+                    }
+                    return ids.map { _ in .outcome(Outcome(.applied)) }
+                }
+            )
+            queue.losses.withLock { $0.lost(batchOf: 8) }
+            async let first = queue.takeBatch()
+            for await _ in began { break }
+            #expect(try await queue.takeBatch().results == [.applied: 3], "event 5 is released")
+            #expect(queue.losses.withLock(\.limit) == 5, "it was full all the same")
+            end.finish()
+            #expect(try await first.results == [.applied: 4])
+            while try await queue.takeBatch().events > 0 {}
+        }
     }
 
     @Test func `where no large batch comes to its commit, smaller ones do`() async throws {

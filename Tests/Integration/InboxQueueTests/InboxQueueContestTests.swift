@@ -10,7 +10,7 @@ struct InboxQueueContestTests {
     private typealias Event = (eventID: Int64, names: [String])
 
     @Test func `an event whose contract another batch has is released, until that batch ends`() {
-        let inFlight = InFlightKeys()
+        let inFlight = InFlightBatches()
         let first: [Event] = [(1, ["a"]), (2, ["b", "c"]), (3, []), (4, ["a"])]
         #expect(inFlight.enter(1, with: first) == [])
         #expect(inFlight.enter(2, with: [(5, ["c"]), (6, ["d"]), (7, ["e"]), (8, [])]) == [5])
@@ -21,14 +21,14 @@ struct InboxQueueContestTests {
     }
 
     @Test func `a batch keeps its events when most of them would be released`() {
-        let inFlight = InFlightKeys()
+        let inFlight = InFlightBatches()
         #expect(inFlight.enter(1, with: [(1, ["a"]), (2, ["b"])]) == [])
         #expect(inFlight.enter(2, with: [(3, ["a"]), (4, ["b"]), (5, ["d"])]) == [])
         #expect(inFlight.enter(3, with: [(6, ["a"]), (7, ["b"]), (8, ["x"]), (9, ["y"])]) == [6, 7])
     }
 
     @Test func `an event is released a few times, then its batch waits for the contract`() {
-        let inFlight = InFlightKeys()
+        let inFlight = InFlightBatches()
         #expect(inFlight.enter(1, with: [(1, ["a"])]) == [])
         var releases = 0
         while releases < 1000, inFlight.enter(2, with: [(9, ["a"]), (2, [])]) == [9] { releases += 1 }

@@ -11,7 +11,8 @@ struct InboxQueueErrorTests {
         let database = try await InboxDatabase.make()
         let pool = try database.pool(user: "appstore_worker")
         var configuration = QueueConfiguration()
-        configuration.retry = RetryPolicy(maximumAttempts: attempts, baseDelay: .seconds(3600), maximumDelay: .seconds(3600))
+        configuration.maximumAttempts = attempts
+        configuration.retry.base = .seconds(3600)
         let queue = EventQueue<ClaimedEvent>(pool: pool, configuration: configuration, logger: .silent, prepare: { $0 }) {
             events,
             transaction in
@@ -38,7 +39,8 @@ struct InboxQueueErrorTests {
         let database = try await InboxDatabase.make()
         let pool = try database.pool(user: "appstore_worker")
         var configuration = QueueConfiguration()
-        configuration.retry = RetryPolicy(maximumAttempts: 2, baseDelay: .seconds(3600), maximumDelay: .seconds(3600))
+        configuration.maximumAttempts = 2
+        configuration.retry.base = .seconds(3600)
         let queue = EventQueue<ClaimedEvent>(pool: pool, configuration: configuration, logger: .silent, prepare: { $0 }) {
             events,
             transaction in
@@ -98,6 +100,29 @@ struct InboxQueueErrorTests {
             let waiting = try await database.lines("SELECT concat_ws('|', event_id, attempts, is_isolated) FROM appstore.inbox_queue")
             #expect(waiting == ["3|0|t"])
         }
+    }
+
+    @Test func `a value that cannot be sent is its event's failure, which is counted`() async throws {
+        let database = try await InboxDatabase.make()
+        let pool = try database.pool(user: "appstore_worker")
+        var configuration = QueueConfiguration()
+        configuration.maximumAttempts = 2
+        configuration.retry = Backoff(base: .zero, cap: .zero)
+        let queue = EventQueue<ClaimedEvent>(pool: pool, configuration: configuration, logger: .silent, prepare: { $0 }) {
+            events,
+            transaction in
+            // Text with NUL is refused before anything is sent.
+            for event in events { _ = try await transaction.query("SELECT \(String(decoding: event.body, as: UTF8.self))") }
+            return events.map { _ in .outcome(Outcome(.applied)) }
+        }
+        try await receive(["fine", "\0", "fine"], in: database)
+        let report = try await queue.takeBatch()
+        #expect(report.results == [.applied: 2])
+        #expect(report.retries == 1)
+        #expect(try await queue.takeIsolated()?.results == [.failed: 1])
+        let failed = try await database.lines("SELECT concat_ws('|', event_id, reason, attempts) FROM appstore.failed")
+        #expect(failed == ["2|merge_failed|2"])
+        await pool.close()
     }
 
     @Test func `an event whose statement is cancelled in company runs alone, where it counts`() async throws {

@@ -24,7 +24,8 @@ struct InboxQueueTests {
         var configuration = EventQueue<ClaimedEvent>.Configuration()
         configuration.batchEvents = batchEvents
         configuration.batchBytes = batchBytes
-        configuration.retry = RetryPolicy(maximumAttempts: maximumAttempts, baseDelay: .seconds(60))
+        configuration.maximumAttempts = maximumAttempts
+        configuration.retry.base = .seconds(60)
         let conflicts = Once()
         return EventQueue(pool: pool, configuration: configuration, logger: .silent, prepare: { $0 }) { events, transaction in
             for event in events {

@@ -1,9 +1,10 @@
-import InboxQueue
 import InboxTesting
 import Postgres
 import PostgresTesting
 import Synchronization
 import Testing
+
+@testable import InboxQueue
 
 /// A batch that fails is run again event by event, and an event that fails by itself runs by itself from then on.
 struct IsolationTests {
@@ -91,6 +92,44 @@ struct IsolationTests {
         }
     }
 
+    @Test func `events that another loop runs one by one join no batch, and fail none`() async throws {
+        try await ScriptedQueue.with(Array(repeating: .slowMerge, count: 6) + [.apply, .apply]) { database, pool, script in
+            let queue = script.queue(pool)
+            queue.inFlight.failed(Array(1...6), in: 99)
+            await #expect(throws: PostgresError.self) { try await queue.takeBatch() }
+            #expect(script.batches.withLock(\.self) == [[7, 8]] + (1...6).map { [$0] }, "each of them once")
+            let waiting = try await waiting(database)
+            #expect(waiting == (1...6).map { "\($0)|0|0|f" })
+        }
+    }
+
+    @Test func `a batch of which another loop runs all events one by one needs no marker`() async throws {
+        try await ScriptedQueue.with([.apply, .apply]) { database, pool, script in
+            let queue = script.queue(pool)
+            queue.inFlight.failed([1, 2], in: 99)
+            let report = try await queue.takeBatch()
+            #expect(report.results == [.applied: 2])
+            #expect(script.batches.withLock(\.self) == [[1], [2]])
+            #expect(queue.markers.areNeeded, "they could be written")
+        }
+    }
+
+    @Test func `events that run one by one have a time together, and the next batch is smaller`() async throws {
+        let slow = Array(repeating: ScriptedQueue.Instruction.slowApply, count: 30)
+        try await ScriptedQueue.with([.slowMerge] + slow) { database, pool, script in
+            let queue = script.queue(pool) {
+                ($0.batchTimeout, $0.singleTimeout) = (.seconds(1), .seconds(1))
+                ($0.batchEvents, $0.maximumAttempts) = (31, 1)
+            }
+            let report = try await queue.takeBatch()
+            #expect((2..<31).contains(report.events), "\(report.events)")
+            #expect(report.isFull)
+            #expect(queue.losses.withLock(\.limit) == 15)
+            try await script.finish(queue, database)
+            #expect(try await database.lines("SELECT DISTINCT attempts::text FROM appstore.outcomes WHERE event_id > 1") == ["1"])
+        }
+    }
+
     @Test func `an event that waits for the database is not taken for one that computes`() async throws {
         try await ScriptedQueue.with([.apply, .apply]) { _, pool, _ in
             var configuration = QueueConfiguration()
@@ -117,7 +156,7 @@ struct IsolationTests {
                     """
                 )
             }
-            let queue = script.queue(pool) { $0.retry.maximumAttempts = 1 }
+            let queue = script.queue(pool) { $0.maximumAttempts = 1 }
             #expect(try await queue.takeBatch().results == [.applied: 3])
             let waiting = try await database.lines(
                 """
@@ -166,7 +205,7 @@ struct IsolationTests {
                     """
                 )
             }
-            let queue = script.queue(pool) { $0.retry = RetryPolicy(maximumAttempts: 2, baseDelay: .zero, maximumDelay: .zero) }
+            let queue = script.queue(pool) { ($0.maximumAttempts, $0.retry) = (2, Backoff(base: .zero, cap: .zero)) }
             let report = try await queue.takeBatch()
             #expect(report.results == [.applied: 3])
             #expect(report.retries == 1)

@@ -8,34 +8,34 @@ import Testing
 
 /// An event that ends its connection each time, as one would that is too much for PostgreSQL.
 struct LossBackoffTests {
-    private func delay(of event: Int64, in losses: inout LossBackoff) -> Duration? {
+    private func delay(of event: Int64, in losses: inout BatchLosses) -> Duration? {
         losses.delays(of: [event])[event]
     }
 
     @Test func `two losses may be chance, and after each further one an event waits once, for longer`() throws {
-        var losses = LossBackoff()
+        var losses = BatchLosses(maximum: 200)
         for _ in 0..<2 {
-            losses.lost(7)
+            losses.lost(alone: 7)
             #expect(delay(of: 7, in: &losses) == nil)
         }
         for seconds in [5, 10, 20] {
-            losses.lost(7)
+            losses.lost(alone: 7)
             let delay = try #require(self.delay(of: 7, in: &losses))
             #expect((.seconds(seconds) / 2 ... .seconds(seconds)).contains(delay))
             #expect(self.delay(of: 7, in: &losses) == nil)
         }
-        for _ in 0..<100 { losses.lost(7) }
+        for _ in 0..<100 { losses.lost(alone: 7) }
         #expect(try #require(delay(of: 7, in: &losses)) <= .seconds(600))
         #expect(delay(of: 8, in: &losses) == nil)
     }
 
     @Test func `what was committed is forgotten, and so is everything when it is too much`() {
-        var losses = LossBackoff()
-        for _ in 0..<3 { losses.lost(7) }
-        losses.committed([6, 7])
+        var losses = BatchLosses(maximum: 200)
+        for _ in 0..<3 { losses.lost(alone: 7) }
+        losses.committed(batchOf: 2, [6, 7])
         #expect(delay(of: 7, in: &losses) == nil)
         for event in 1...2000 as ClosedRange<Int64> {
-            for _ in 0..<3 { losses.lost(event) }
+            for _ in 0..<3 { losses.lost(alone: event) }
         }
         #expect(delay(of: 2000, in: &losses) != nil)
         #expect(delay(of: 1000, in: &losses) == nil)
@@ -81,7 +81,9 @@ struct LossBackoffTests {
             // It is due: it runs once, by itself, and waits for longer.
             try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_queue SET run_at = clock_timestamp()") }
             #expect(try await queue.recoverLostBatches().isolatedAreDue)
+            let limit = queue.losses.withLock(\.limit)
             #expect(try await takeIsolated(queue, database) == nil)
+            #expect(queue.losses.withLock(\.limit) == limit, "an isolated event says nothing about batches")
             _ = try await queue.recoverLostBatches()
             #expect(try await takeIsolated(queue, database)?.retries == 1)
             #expect(script.batches.withLock { $0.count { $0 == [1] } } == 4)

@@ -15,8 +15,8 @@ final class ScriptedQueue: Sendable {
         case killConnection = 4
         /// Needs a row that another session may have locked.
         case touchRow = 5
-        /// Takes 0.8 s to fail.
-        case slowFailure = 6
+        /// Takes 0.2 s.
+        case slowApply = 6
     }
 
     /// Events in the order of their preparation.
@@ -47,7 +47,7 @@ final class ScriptedQueue: Sendable {
             switch event.body.first.flatMap(Instruction.init) {
             case .slowMerge: try await transaction.execute("SELECT pg_sleep(3600)")
             case .killConnection: try await transaction.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-            case .slowFailure: _ = try await transaction.pipeline(["SELECT pg_sleep(0.8)", "SELECT 1 / 0"])
+            case .slowApply: try await transaction.execute("SELECT pg_sleep(0.2)")
             case .touchRow: try await transaction.execute("SELECT FROM appstore.touched FOR UPDATE")
             case .apply, nil:
                 try await transaction.execute(

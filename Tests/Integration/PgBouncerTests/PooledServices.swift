@@ -66,8 +66,7 @@ struct PooledServices {
         return WorkerService(
             queue: queue,
             configuration: WorkerService.Configuration(concurrency: PgBouncer.poolSize - 1),
-            logger: .silent,
-            heartbeat: WorkerService.Heartbeat(beat: { _ in }, finish: { _ in })
+            logger: .silent
         )
     }
 

@@ -23,7 +23,7 @@ struct WorkerScene {
         )
         var configuration = EventQueue<EventProcessor.Prepared>.Configuration()
         // No event is retried during a test.
-        configuration.retry = RetryPolicy(baseDelay: .seconds(3600))
+        configuration.retry.base = .seconds(3600)
         let queue = EventQueue(
             pool: pool,
             configuration: configuration,

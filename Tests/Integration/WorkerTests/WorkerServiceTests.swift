@@ -5,6 +5,7 @@ import Postgres
 import PostgresTesting
 import ServiceLifecycle
 import Synchronization
+import Systemd
 import Testing
 
 @testable import Worker
@@ -38,6 +39,7 @@ struct WorkerServiceTests {
         let pool = try database.pool(user: "appstore_worker")
         var patient = QueueConfiguration()
         patient.computeTimeout = .seconds(60)
+        patient.grace = .seconds(3600)
         let queue = Queue(
             pool: pool,
             configuration: patient,
@@ -51,12 +53,11 @@ struct WorkerServiceTests {
                 return prepared.map { _ in .outcome(Outcome(.applied)) }
             }
         )
-        let service = WorkerService(
-            queue: queue,
-            configuration: configuration,
-            logger: logger,
-            heartbeat: WorkerService.Heartbeat(beat: beat, finish: { _ in })
-        )
+        let loops = Atomic(0)
+        let service = WorkerService(queue: queue, configuration: configuration, logger: logger) {
+            let loop = loops.add(1, ordering: .relaxed).oldValue
+            return LoopHeartbeat(beat: { beat(loop) }, finish: {})
+        }
         let group = ServiceGroup(services: [service], logger: .silent)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
@@ -103,6 +104,67 @@ struct WorkerServiceTests {
             }
         )
         #expect(beginnings.load(ordering: .relaxed) == 1, "its batch was not given up to make room for the other")
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a leader whose claim has no answer is replaced`() async throws {
+        let (leaders, lead) = AsyncStream.makeStream(of: Int.self)
+        try await receive("any")
+        let holder = try await Connection.open(ConnectionOptions(database.url()), logger: .silent)
+        try await holder.runScript("BEGIN; LOCK TABLE appstore.fence IN ACCESS EXCLUSIVE MODE")
+        try await run(
+            WorkerService.Configuration(concurrency: 2),
+            beat: { lead.yield($0) },
+            during: {
+                var seen: Set<Int> = []
+                for await loop in leaders {
+                    seen.insert(loop)
+                    if seen.count == 2 { break }
+                }
+                try await holder.runScript("COMMIT")
+                try await database.awaitOutcomes(1)
+            }
+        )
+        await holder.close()
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `isolated events run one after the other for as long as some are due`() async throws {
+        for number in 1...6 { try await receive("event \(number)") }
+        try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_queue SET is_isolated = true") }
+        var configuration = WorkerService.Configuration(concurrency: 1)
+        configuration.recoveryPause = .seconds(3600)
+        try await run(
+            configuration,
+            merge: { try await $0.execute("SELECT pg_sleep(0.3)") },
+            during: { try await database.awaitOutcomes(6) }
+        )
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `lost batches of the process before are judged at once, also where the database was away at the start`() async throws {
+        try await receive("any")
+        try await database.withConnection { connection in
+            try await connection.runScript(
+                """
+                UPDATE appstore.inbox_queue SET run_at = clock_timestamp() + interval '1 hour';
+                INSERT INTO appstore.batch_markers (lane, event_ids, is_alone, marked_at) VALUES (1, '{1}', false, clock_timestamp());
+                ALTER TABLE appstore.batch_markers RENAME TO away;
+                """
+            )
+        }
+        let (lines, line) = AsyncStream.makeStream(of: String.self)
+        var configuration = WorkerService.Configuration(concurrency: 1)
+        configuration.recoveryPause = .milliseconds(5)
+        try await run(
+            configuration,
+            logger: Logger(label: "test") { _ in LineHandler { line.yield($0) } },
+            during: {
+                for await line in lines where line.contains("looked for") { break }
+                try await database.withConnection { _ = try await $0.execute("ALTER TABLE appstore.away RENAME TO batch_markers") }
+                while try await database.lines("SELECT is_isolated::text FROM appstore.inbox_queue") != ["true"] { await Task.yield() }
+            }
+        )
     }
 
     @Test(.timeLimit(.minutes(2)), arguments: [(8, 2), (0, 6)])
@@ -181,12 +243,11 @@ struct WorkerServiceTests {
         #expect(said.first?.hasPrefix("warning") == true)
     }
 
-    @Test func `a slow look does not put the next one off for long, and one that failed not at all`() {
+    @Test func `a slow search for lost batches does not delay the next one for long`() {
         let configuration = WorkerService.Configuration(concurrency: 1)
-        #expect(configuration.rest(afterRecoveryOf: .milliseconds(1), hasFailed: false) == .seconds(1))
-        #expect(configuration.rest(afterRecoveryOf: .milliseconds(30), hasFailed: false) == .seconds(3))
-        #expect(configuration.rest(afterRecoveryOf: .seconds(2), hasFailed: false) == .seconds(5))
-        #expect(configuration.rest(afterRecoveryOf: .seconds(2), hasFailed: true) == .seconds(1))
+        #expect(configuration.rest(afterRecoveryOf: .milliseconds(1)) == .seconds(1))
+        #expect(configuration.rest(afterRecoveryOf: .milliseconds(30)) == .seconds(3))
+        #expect(configuration.rest(afterRecoveryOf: .seconds(2)) == .seconds(5))
     }
 }
 

@@ -65,8 +65,7 @@ struct WorkerRunner {
         let service = WorkerService(
             queue: queue,
             configuration: .init(concurrency: batchesAtOnce),
-            logger: logger,
-            heartbeat: .init(beat: { _ in }, finish: { _ in })
+            logger: logger
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.run() }

@@ -52,8 +52,7 @@ import Worker
         let service = WorkerService(
             queue: queue,
             configuration: configuration,
-            logger: logger,
-            heartbeat: .init(beat: { _ in }, finish: { _ in })
+            logger: logger
         )
         let group = ServiceGroup(
             configuration: .init(
@@ -68,7 +67,7 @@ import Worker
     /// With fewer attempts, so that a slow event is not retried for hours.
     private static var production: QueueConfiguration {
         var configuration = QueueConfiguration()
-        configuration.retry.maximumAttempts = 2
+        configuration.maximumAttempts = 2
         return configuration
     }
 

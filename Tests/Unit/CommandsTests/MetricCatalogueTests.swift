@@ -68,9 +68,9 @@ import Testing
         let parts = try ReloadableWorker(settings, registry: registry)
         _ = WorkerCommand.queue(settings, parts.processor, pool: pool, registry: registry, logger: .quiet)
         _ = MaintenanceService(pool: pool, logger: .quiet, metrics: registry)
-        let collector = StatisticsCollector(pool: pool, logger: .quiet)
+        let collector = StatisticsCollector<InboxStatistics>(pool: pool, logger: .quiet)
         _ = WorkerCommand.outbox(settings, secrets: { parts.secrets.current }, pool: pool, registry: registry, logger: .quiet)
-        MetricCatalogue.expose(OutboxCollector(pool: pool, logger: .quiet), in: registry)
+        MetricCatalogue.expose(StatisticsCollector<OutboxStatistics>(pool: pool, logger: .quiet), in: registry)
         let gate = SchemaGate(logger: .quiet)
         let admin = WorkerCommand.admin(settings, registry: registry, collector: collector, gate: gate, logger: .quiet) {}
         #expect(admin.count == 1)

@@ -1,4 +1,4 @@
-import TemporaryPostgres
+import Postgres
 
 /// Posts to a local server over persistent connections. One thread does it, since the load generator shares the processors with the
 /// measured program.
@@ -37,7 +37,7 @@ struct HTTPLoad: Sendable {
         let requests = bodies.map(request)
         return try await withCheckedThrowingContinuation { continuation in
             do {
-                try DetachedThread.start {
+                try DetachedThread.start(named: "load") {
                     continuation.resume(
                         with: Result {
                             var loop = try HTTPLoadLoop(

@@ -39,9 +39,9 @@ import Testing
             .retry(reason: "x", error: "x", labels: OutcomeLabels()),
         ]
         var plan = SettlementPlan(
-            events: [event(1, waited: 500), event(2, waited: 3000), event(3, waited: -10), event(4, waited: 0), event(5, waited: 0)],
-            settlements: settlements,
-            retry: RetryPolicy()
+            [event(1, waited: 500), event(2, waited: 3000), event(3, waited: -10), event(4, waited: 0), event(5, waited: 0)],
+            settlements,
+            QueueConfiguration()
         )
         plan.postpone(event(5, waited: 0), for: .seconds(1), error: "x")
         let queue = QueueMetrics(types: ["DID_RENEW"], factory: registry)
@@ -71,7 +71,7 @@ import Testing
         let events = (0..<500).map { event(Int64($0), waited: 0) }
         let settlements = (0..<500).map { outcome(.unhandled, type: "TYPE_\($0)\"\n") }
         queue.committed(
-            SettlementPlan(events: events, settlements: settlements, retry: RetryPolicy()),
+            SettlementPlan(events, settlements, QueueConfiguration()),
             after: .seconds(1),
             sinceClaim: .seconds(1)
         )

@@ -49,7 +49,7 @@ struct OutboxTroubleTests {
     @Test func `the outbox's statistics are available while the database is`() async throws {
         let scene = try await OutboxScene(SimulatedReceiptStore())
         let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
-        let collector = OutboxCollector(pool: pool, logger: scene.log.logger)
+        let collector = StatisticsCollector<OutboxStatistics>(pool: pool, logger: scene.log.logger)
         #expect(collector.latest == nil)
         await collector.collect()
         #expect(collector.latest?.open == 0 && collector.latest?.oldest == nil)
@@ -76,7 +76,7 @@ struct OutboxTroubleTests {
         try await allowConnections(true, to: scene.database)
         await collector.collect()
         #expect(collector.latest?.open == 2)
-        #expect(scene.log.lines.last == "notice: the outbox's statistics can be read again")
+        #expect(scene.log.lines.last?.hasPrefix("notice: statistics can be read again") == true)
         await pool.close()
         await scene.server.stop()
     }

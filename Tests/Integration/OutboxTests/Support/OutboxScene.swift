@@ -31,14 +31,12 @@ struct OutboxScene {
     init(_ store: SimulatedReceiptStore) async throws {
         database = try await InboxDatabase.make()
         server = try await Simulated.server(store)
-        configuration.minimumRest = .milliseconds(5)
-        configuration.maximumRest = .milliseconds(20)
-        configuration.minimumOutage = .milliseconds(5)
-        configuration.maximumOutage = .milliseconds(20)
+        configuration.rest = Backoff(base: .milliseconds(5), cap: .milliseconds(20))
+        configuration.outage = configuration.rest
         // Only tests about a timeout set a short one.
         configuration.requestTimeout = .seconds(60)
         configuration.exchange.readTimeout = .seconds(60)
-        configuration.rules.baseDelay = .milliseconds(2)
+        configuration.rules.backoff.base = .milliseconds(2)
     }
 
     /// Puts an event with a receipt into the inbox, and a call that asks about it into the outbox.

@@ -1,6 +1,5 @@
 import Synchronization
-
-@testable import Outbox
+import Systemd
 
 /// The heartbeats of a service.
 final class Pulses: Sendable {
@@ -20,12 +19,12 @@ final class Pulses: Sendable {
     /// In the order in which they began.
     var all: [Pulse] { pulses.withLock(\.self) }
 
-    @Sendable func begin() -> OutboxService.Heartbeat {
+    @Sendable func begin() -> LoopHeartbeat {
         let index = pulses.withLock { pulses in
             pulses.append(Pulse())
             return pulses.count - 1
         }
-        return OutboxService.Heartbeat(
+        return LoopHeartbeat(
             beat: { [self] in edit(index) { $0.beats += 1 } },
             finish: { [self] in edit(index) { $0.isFinished = true } }
         )

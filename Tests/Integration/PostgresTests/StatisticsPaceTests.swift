@@ -1,6 +1,6 @@
 import Testing
 
-@testable import InboxQueue
+@testable import Postgres
 
 struct StatisticsPaceTests {
     private func rests(after elapsed: Duration, isAnswered: Bool, times: Int = 1) -> [Duration] {

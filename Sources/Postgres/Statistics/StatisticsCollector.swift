@@ -1,0 +1,105 @@
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Numbers that one statement reads as one row.
+package protocol Statistics: Sendable {
+    /// The statement, whose name is that of the numbers in the log.
+    static var statement: Statement { get }
+
+    init(_ row: Row) throws
+}
+
+/// Reads statistics from the database at intervals, so that scraping metrics or readiness runs no SQL.
+package final class StatisticsCollector<Numbers: Statistics>: Service {
+    private struct State {
+        var latest: (numbers: Numbers, instant: ContinuousClock.Instant)?
+        /// Whether the last query failed.
+        var isFailing = false
+    }
+
+    private let pool: ConnectionPool
+    private let interval: Duration
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - pool: must have a spare connection.
+    ///   - interval: between two queries, as long as the answer comes quickly.
+    package init(pool: ConnectionPool, interval: Duration = .seconds(15), logger: Logger) {
+        self.pool = pool
+        self.interval = interval
+        self.logger = logger
+    }
+
+    /// The latest numbers; nil before the first and while they cannot be read, because old ones would hide the outage.
+    package var latest: Numbers? { state.withLock { $0.latest?.numbers } }
+
+    /// The time since the answer with the latest numbers; nil while there are none.
+    package var age: Duration? { state.withLock { $0.latest?.instant }.map { .now - $0 } }
+
+    /// Collects until graceful shutdown.
+    package func run() async throws {
+        var pace = StatisticsPace(interval: interval)
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            let start = ContinuousClock.now
+            let isAnswered = await collect()
+            var generator = SystemRandomNumberGenerator()
+            await Task.rest(for: pace.rest(after: .now - start, isAnswered: isAnswered, using: &generator))
+        }
+    }
+
+    /// Reads the numbers once; false when they could not be read.
+    @discardableResult
+    package func collect() async -> Bool {
+        let metadata: Logger.Metadata = [LogKey.statement: "\(Numbers.statement)"]
+        do {
+            let rows = try await pool.withConnection { try await $0.query(Numbers.statement) }
+            guard let row = rows.first else { throw PostgresError(.decoding, "no row came") }
+            let numbers = try Numbers(row)
+            if replace(with: State(latest: (numbers, .now))).isFailing { logger.notice("statistics can be read again", metadata: metadata) }
+            return true
+        } catch {
+            let wasFailing = replace(with: State(isFailing: true)).isFailing
+            // A warning for the first failure only.
+            logger.log(
+                level: wasFailing ? .debug : .warning,
+                "statistics cannot be read",
+                metadata: metadata.merging([LogKey.error: "\(error)"]) { $1 }
+            )
+            return false
+        }
+    }
+
+    private func replace(with new: State) -> State {
+        state.withLock { state in
+            defer { state = new }
+            return state
+        }
+    }
+}
+
+/// How long a collector waits between two queries.
+struct StatisticsPace {
+    let interval: Duration
+    private var outage = Backoff(base: .milliseconds(500), cap: .seconds(5))
+
+    /// A query that is answered takes one part in this many of the time at most: dead rows that vacuum cannot remove make it slow.
+    private static var shareOfTime: Int { 50 }
+    /// A greater share is better than numbers that are older.
+    private static var longestRest: Duration { .seconds(60) }
+
+    init(interval: Duration) {
+        self.interval = interval
+    }
+
+    /// The pause after a query that took so long.
+    ///
+    /// One that failed is soon repeated: nothing is known until then. But the database may have worked on it in vain, so it takes no more than
+    /// half of the time.
+    mutating func rest(after elapsed: Duration, isAnswered: Bool, using generator: inout some RandomNumberGenerator) -> Duration {
+        guard isAnswered else { return max(outage.next(using: &generator), min(elapsed, Self.longestRest)) }
+        outage.reset()
+        return max(interval, min(elapsed * Self.shareOfTime, Self.longestRest))
+    }
+}

@@ -1,0 +1,14 @@
+import ServiceLifecycle
+
+extension Task where Success == Never, Failure == Never {
+    /// Waits that long, or until graceful shutdown or cancellation, which the caller's loop checks for next.
+    package static func rest(for duration: Duration) async {
+        await cancelWhenGracefulShutdown {
+            do {
+                try await sleep(for: duration)
+            } catch {
+                // Cut short.
+            }
+        }
+    }
+}
