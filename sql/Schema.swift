@@ -68,6 +68,7 @@ extension SchemaManifest {
         SchemaFile("functions/maintenance/statistics", PackageResources.statistics_sql),
         SchemaFile("functions/operations/contracts_of", PackageResources.contracts_of_sql),
         SchemaFile("functions/operations/discard", PackageResources.discard_sql),
+        SchemaFile("functions/operations/explain", PackageResources.explain_sql),
         SchemaFile("functions/operations/forget", PackageResources.forget_sql),
         SchemaFile("functions/operations/rename_in_ledger", PackageResources.rename_in_ledger_sql),
         SchemaFile("functions/operations/repair_all", PackageResources.repair_all_sql),

@@ -71,6 +71,9 @@ GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics, appstore.events_not_exactly_once,
     appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link TO appstore_viewer, appstore_operator;
 
+-- They and the worker explain an event. The function shows no body.
+GRANT EXECUTE ON FUNCTION appstore.explain TO appstore_worker, appstore_viewer, appstore_operator;
+
 -- operator repairs through functions.
 GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appstore.discard_event, appstore.discard_events,
     appstore.repair_step, appstore.link_owner, appstore.unlink_owner, appstore.forget, appstore.consumption_answered, appstore.repeat_call,

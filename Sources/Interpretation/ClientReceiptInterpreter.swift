@@ -68,4 +68,8 @@ extension ClientReceiptInterpreter: EventInterpreter {
         reading.labels.name(facts)
         return facts
     }
+
+    static func meaning(type: String?, subtype: String?) -> String? {
+        "a receipt as the client has it: a fact of each purchase in it, and perhaps a question to Apple"
+    }
 }

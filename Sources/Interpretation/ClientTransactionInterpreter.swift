@@ -32,4 +32,8 @@ extension ClientTransactionInterpreter: EventInterpreter {
         try request.check(transaction.value.environment, transaction.value.bundleId, reading.diagnostics)
         return facts(of: transaction, in: submission, eventID: event.id, receivedAt: event.receivedAt)
     }
+
+    static func meaning(type: String?, subtype: String?) -> String? {
+        "a purchase as the client got it: the same facts that a notification with it would bring"
+    }
 }

@@ -65,6 +65,13 @@ extension NotificationInterpreter: EventInterpreter {
         )
         return facts(of: notification, eventID: event.id)
     }
+
+    static func meaning(type: String?, subtype: String?) -> String? {
+        guard let type else { return nil }
+        let known = NotificationMeaning.of(NotificationTypeV2(rawValue: type), subtype.map(Subtype.init(rawValue:)))
+        let summary = known?.summary ?? "not in the table of this version: what it says of charge and renewal is merged, nothing else"
+        return "\(type)\(subtype.map { "/\($0)" } ?? ""): \(summary)"
+    }
 }
 
 extension VerifiedNotification {

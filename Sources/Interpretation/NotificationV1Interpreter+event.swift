@@ -36,4 +36,11 @@ extension NotificationV1Interpreter: EventInterpreter {
         case .invalid(let rejection): .refused(rejection)
         }
     }
+
+    static func meaning(type: String?, subtype: String?) -> String? {
+        guard let type else { return nil }
+        let known = NotificationV1Meaning.of(NotificationTypeV1(rawValue: type))
+        let summary = known?.summary ?? "not in the table of this version: what it says of charges and renewals is merged, nothing else"
+        return "\(type): \(summary)"
+    }
 }

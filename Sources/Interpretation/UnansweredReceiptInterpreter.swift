@@ -21,4 +21,8 @@ extension UnansweredReceiptInterpreter: EventInterpreter {
         reading.labels.name(facts)
         return facts
     }
+
+    static func meaning(type: String?, subtype: String?) -> String? {
+        "a posted receipt that Apple has not answered for: its purchases as of when Apple made it"
+    }
 }

@@ -73,4 +73,8 @@ extension VerifyReceiptInterpreter: EventInterpreter {
         reading.labels.name(facts)
         return facts
     }
+
+    static func meaning(type: String?, subtype: String?) -> String? {
+        "Apple's answer about a receipt: purchases and renewals as they were when it was asked"
+    }
 }

@@ -1,14 +1,12 @@
--- Reads the other events about a contract, with their bodies.
+-- Reads the other events about contracts, with their bodies.
 -- appstore-inbox explain sends it, in a transaction that only reads, to find the event behind the state of a register.
 -- Returns up to 100 rows, latest first, and with each the server's time.
---
--- :original_transaction_id    the contract that the event is about
--- :original_transaction_ids   this one, and others that the event is about
 SELECT i.event_id, i.source, i.received_at, i.body, clock_timestamp() AS now
 FROM (
     SELECT o.event_id
     FROM appstore.outcomes AS o
-    WHERE o.environment = :environment::text AND o.original_transaction_id = :original_transaction_id::text AND o.result <> 'rejected'
+    WHERE o.environment = :environment::text AND o.original_transaction_id = ANY (:original_transaction_ids::text[])
+      AND o.result <> 'rejected'
     UNION -- events about several contracts
     SELECT e.event_id
     FROM appstore.event_contracts AS e

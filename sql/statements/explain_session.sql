@@ -1,4 +1,4 @@
--- Reads the server's time and a privilege, on which the other statements of an explanation depend.
--- appstore-inbox explain sends it, in a transaction that only reads.
--- Returns the server's time, and whether the role may read the audit log.
-SELECT clock_timestamp() AS now, has_table_privilege('appstore.audit_log', 'SELECT') AS reads_audit;
+-- Finds out whether the role may read bodies, on which the rest of an explanation depends.
+-- appstore-inbox explain sends it first.
+-- Returns one row.
+SELECT has_column_privilege('appstore.inbox', 'body', 'SELECT') AS reads_bodies;

@@ -1,24 +1,28 @@
-import AppStore
+import AppStoreVerification
 import ArgumentParser
 import Logging
 import Postgres
+import SQL
 import StrictJSON
-import Worker
 
-/// `appstore-inbox explain`: what is known of one event, from its bytes to the books.
+/// `appstore-inbox explain`: what is known of one event, from its bytes to the ledger.
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Explains one event: payloads, verification step by step, meaning, facts, effects, books, runs.",
+        abstract: "Explains one event: payloads, each check, meaning, facts, effects, runs, and the rows of the ledger.",
         discussion: """
-            Reads with the worker's settings and as appstore_worker, the one role that may read bodies, and changes nothing. What it prints \
-            is a customer's data. Verification, facts and `ifRunNow` are what this program makes of the body with the settings of now.
+            Changes nothing. What it prints is a customer's data. As appstore_operator or appstore_viewer it needs only a database-url, and \
+            shows what needs no body, as SELECT jsonb_pretty(appstore.explain(4711)) does. As appstore_worker, which may read bodies, it \
+            needs the worker's settings, too. Where the worker is a systemd service:
 
-            The object that --json prints has the members event, source, receivedAt, bytes (null: the body has been dropped), state \
-            (ready, waiting, settled), result and reason (of the latest run), runs, queue, audit (rows of the database, members named as the \
-            columns), submission (what a client posted with its transaction or receipt), payloads, verification (the checks of each JWS in \
-            their order: ok, failed, not_reached; of a receipt one), ifRunNow, meaning, facts (each with its version and its standing: held, \
-            superseded, not_merged), effects (each with the event that brought it first), and books (rows). Members that have nothing to say are null or empty.
+              sudo systemd-run --pipe --wait --collect -q -p User=appstore-worker \\
+                -p EnvironmentFile=/etc/appstore-inbox/appstore-inbox.env \\
+                -p LoadCredential=database-url:/etc/appstore-inbox/worker.database-url appstore-inbox explain 4711
+
+            if_run_now, verification, payloads and facts are what this program makes of the body with the settings of now. if_run_now is \
+            merge, or the result without one. Each part of verification names the checks that passed, the one that failed, and those \
+            that were not reached. A fact is held by its register, superseded there, or not_merged. Members named as tables have their \
+            rows. hints say what can be done. Members that have nothing to say are absent.
 
             Exit codes: 0 explained, 1 there is no such event or the database could not be asked, 2 wrong usage, 78 wrong settings.
             """
@@ -33,18 +37,29 @@ struct ExplainCommand: AsyncParsableCommand {
     func run() async throws {
         let reader = try service.reader(worker, database)
         if service.checkConfig { return print(try reader.report(.worker)) }
-        let settings = try WorkerSettings(reader)
-        let processor = EventProcessor(try settings.eventReader())
         let connection = try await Connection.open(
-            try ConnectionOptions(settings.database, command: "explain", role: "appstore_worker"),
+            try ConnectionOptions(DatabaseSettings(reader), command: "explain", role: "appstore_worker"),
             logger: try Logger.service("explain", reader)
         )
-        let explanation = try await Explanation.read(event, from: connection, processor: processor)
+        let explanation = try await explanation(from: connection, reader)
         await connection.close()
         guard let explanation else {
             LogOutput.standardError.write("there is no event \(event)\n")
             throw ExitCode.failure
         }
-        print(json ? String(decoding: JSONSerializer.serialize(explanation.json), as: UTF8.self).shownSafely : explanation.text)
+        print(
+            json ? String(decoding: JSONSerializer.serialize(explanation.document), as: UTF8.self).shownSafely : explanation.document.text
+        )
+    }
+
+    private func explanation(from connection: Connection, _ reader: SettingsReader) async throws -> Explanation? {
+        let session = try await connection.query(Statement(.explainSession)).first
+        guard try session?.decode("reads_bodies") == true else {
+            let hints = ExplanationHints(apps: try reader.optional(Settings.apps)?.map(\.bundleID), readsBodies: false)
+            return try await Explanation.read(event, from: connection, reader: nil, hints: hints)
+        }
+        let settings = try WorkerSettings(reader)
+        let hints = ExplanationHints(apps: settings.apps.map(\.bundleID), readsBodies: true)
+        return try await Explanation.read(event, from: connection, reader: try settings.eventReader(), hints: hints)
     }
 }

@@ -1,71 +1,47 @@
-import AppStoreVerification
-import InboxQueue
+import AppStore
+import Interpretation
 import Ledger
-import Postgres
-import Worker
+import StrictJSON
 
-/// Everything that is known of one event, all of one instant.
-struct Explanation {
-    let record: InboxRecord
-    /// Nil when the body has been dropped.
-    let reading: EventReading?
-    /// Nil when nothing of the event has ever been verified.
-    let subject: ExplainedSubject?
-    let books: LedgerExcerpt?
-    let standings: FactStatuses
+/// Everything that is known of one event, all of one instant, as one document.
+struct Explanation: Sendable {
+    /// The members of `appstore.explain`, and those that need the body.
+    let document: JSONObject
 
-    /// Reads it without changing anything; nil when there is no such event.
-    static func read(_ eventID: Int64, from connection: Connection, processor: EventProcessor) async throws -> Explanation? {
-        try await connection.withTransaction { transaction in
-            _ = try await transaction.pipeline([
-                "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", "SET LOCAL TIME ZONE 'UTC'",
-            ])
-            guard let record = try await InboxRecord.read(eventID, in: transaction) else { return nil }
-            let event = record.claimed
-            let reading = if let event { EventReading(event, processor: processor) } else { nil as EventReading? }
-            guard let subject = ExplainedSubject(record, reading) else {
-                return Explanation(record: record, reading: reading, subject: nil, books: nil, standings: FactStatuses())
-            }
-            let books = try await LedgerExcerpt.read(subject, in: transaction)
-            let others =
-                books.holds(reading?.facts) ? [] : try await relatedFacts(subject, in: transaction, processor: processor)
-            let standings = reading?.facts.map { FactStatuses(of: $0, in: books, others: others) } ?? FactStatuses()
-            return Explanation(record: record, reading: reading, subject: subject, books: books, standings: standings)
-        }
+    /// What people read first.
+    private static let order = [
+        "event_id", "source", "received_at", "bytes", "state", "result", "reason", "first_event_id", "hints", "meaning", "if_run_now",
+        "request", "verification", "payloads", "facts", "effects", "queue", "outcomes", "audit_log", "contracts", "transactions",
+        "v1_renewals", "orders", "ownership_claims", "owner_links", "client_posts", "refund_requests", "outbox",
+    ]
+
+    /// - Parameters:
+    ///   - database: the document of `appstore.explain`.
+    ///   - body: nil when the body has been deleted, or may not be read.
+    ///   - facts: those of the body, each with its standing.
+    init(_ database: JSONObject, _ body: ExplainedBody?, facts: [JSONValue] = [], hints: ExplanationHints) {
+        var all = database
+        for member in body?.members.members ?? [] { all[member.name] = member.value }
+        let latest = database.rows("outcomes").last
+        all["meaning"] = EventReader.meaning(
+            of: EventSource(rawValue: database.word("source") ?? ""),
+            type: body?.labels.notificationType ?? latest?.word("notification_type"),
+            subtype: body?.labels.notificationType == nil ? latest?.word("subtype") : body?.labels.subtype
+        ).map(JSONValue.string)
+        all["facts"] = .array(facts)
+        all["effects"] = .array(Self.effects(database, body?.facts))
+        all["hints"] = .array(hints.about(database, body).map(JSONValue.string))
+        let members = Self.order.compactMap { name in all[name].map { (name, $0) } }
+        document = JSONObject(members.filter { $0.1 != .null && $0.1 != [] })
     }
 
-    /// Whether a configured root vouches for the part's signature; it may be refused all the same.
-    func isGenuine(_ part: SignedPart) -> Bool {
-        reading?.checks.isGenuine(part.location) ?? false
-    }
-
-    /// What the latest other events about the same contract say; they tell which one brought what a register holds.
-    private static func relatedFacts(
-        _ subject: ExplainedSubject,
-        in transaction: Transaction,
-        processor: EventProcessor
-    ) async throws -> [EventFacts] {
-        let events = try await transaction.query(LedgerQuery.relatedEvents(subject)).map { row in
-            ClaimedEvent(
-                eventID: try row.decode("event_id"),
-                source: try row.decode("source"),
-                receivedAt: try row.decode("received_at"),
-                claimedAt: try row.decode("now"),
-                attempts: 0,
-                body: try row.decode("body")
-            )
+    /// Those that are recorded, then those that the event states and that are not.
+    private static func effects(_ database: JSONObject, _ facts: EventFacts?) -> [JSONValue] {
+        let recorded = database.rows("effects")
+        let missing = (facts?.effects ?? []).map(\.key).filter { key in
+            !recorded.contains { $0.word("kind") == key.kind.rawValue && $0.word("subject") == key.subject }
         }
-        return events.map(processor.prepare).compactMap { prepared in
-            if case .facts(let facts, _) = prepared { facts } else { nil }
-        }
-    }
-}
-
-extension InboxRecord {
-    /// The event as if it were claimed now; nil without its body.
-    fileprivate var claimed: ClaimedEvent? {
-        body.map {
-            ClaimedEvent(eventID: eventID, source: source, receivedAt: receivedAt, claimedAt: readAt, attempts: 0, body: $0)
-        }
+        return recorded.map(JSONValue.object)
+            + missing.map { ["kind": .string($0.kind.rawValue), "subject": .string($0.subject), "is_recorded": false] }
     }
 }

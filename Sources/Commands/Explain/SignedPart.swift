@@ -40,14 +40,11 @@ struct SignedPart {
         }
     }
 
-    /// The payload for people: what is shown as a part of its own stands there by its place only.
-    var abridged: JSONObject? {
-        guard var payload else { return nil }
-        for (parent, member) in Self.members {
-            guard case .object(var object)? = payload[parent], case .string? = object[member] else { continue }
-            object[member] = .string("(see \(parent).\(member))")
-            payload[parent] = .object(object)
-        }
-        return payload
+    /// - Parameter isGenuine: whether a configured root vouches for the signature.
+    func json(isGenuine: Bool) -> JSONValue {
+        [
+            "location": .string(location), "kind": (kind?.rawValue).map(JSONValue.string) ?? .null, "is_genuine": .bool(isGenuine),
+            "payload": payload.map(JSONValue.object) ?? .null, "problem": problem.map(JSONValue.string) ?? .null,
+        ]
     }
 }

@@ -85,10 +85,9 @@ extension VerifyReport {
         if !isValid, let location = json.word("location") { heading += " in \(location)" }
         if let detail = json.word("detail") { heading += " (\(detail))" }
         if !isValid, let kind = json.word("kind") { heading += "; a genuine \(kind)" }
-        let parts = ["payload", "transaction", "renewalInfo", "appTransaction", "receipt", "verification"].compactMap { name -> String? in
-            guard let value = json[name], value != .null else { return nil }
-            return "\n\(name)\n\(value.pretty())"
+        let parts = ["payload", "transaction", "renewalInfo", "appTransaction", "receipt", "verification"].compactMap { name in
+            json[name].map { (name, $0) }
         }
-        return ([heading] + parts).joined(separator: "\n").shownSafely
+        return heading.shownSafely + "\n\n" + JSONObject(parts).text
     }
 }

@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 package import AppStoreVerification
 import Ledger
 
@@ -29,6 +29,11 @@ package struct EventReader: Sendable {
         .unansweredReceipt: UnansweredReceiptInterpreter.self,
     ]
 
+    /// What an event means, in words for operators, as far as its source and its labels tell.
+    package static func meaning(of source: EventSource, type: String?, subtype: String?) -> String? {
+        interpreters[source]?.meaning(type: type, subtype: subtype)
+    }
+
     /// Reads an event. Errors are part of the result.
     ///
     /// - Parameter diagnostics: records the checks of what is signed in it.
@@ -48,4 +53,7 @@ package struct EventReader: Sendable {
 protocol EventInterpreter: SendableMetatype {
     /// Verifies an event and returns what it says; leaves in the reading what was found on the way, also when it throws.
     static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts
+
+    /// What an event of the source means, in words for operators; nil while its type is not known.
+    static func meaning(type: String?, subtype: String?) -> String?
 }

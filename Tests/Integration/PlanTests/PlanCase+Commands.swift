@@ -86,6 +86,7 @@ extension PlanCase {
             "SELECT active FROM appstore.entitlements WHERE environment = 'Production' AND user_id = \("user \($0)")"
         },
         .statement("timeline", as: "appstore_viewer") { "SELECT what FROM appstore.timeline('Production', \("\($0)"))" },
+        .statement("explain", as: "appstore_viewer") { "SELECT appstore.explain(\(Int64($0)))" },
         .statement("inbox_status of an event", as: "appstore_viewer") {
             "SELECT state FROM appstore.inbox_status WHERE event_id = \(Int64($0))"
         },

@@ -33,6 +33,7 @@ struct RoleTests {
         case createOrder = "SELECT appstore.create_order('user', 'product')"
         case derive = "SELECT appstore.derive_ledger('Production', '{}', '{}')"
         case timeline = "SELECT appstore.timeline('Production', '1')"
+        case explain = "SELECT appstore.explain(1)"
         case readEntitlements = "SELECT FROM appstore.entitlements"
         case readRequests = "SELECT FROM appstore.consumption_requests"
         case readUnmatched = "SELECT FROM appstore.unmatched"
@@ -64,7 +65,7 @@ struct RoleTests {
             "appstore_worker",
             [
                 .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readLedger, .changeLedger, .readUnmatched, .readEffects,
-                .readEffectLog,
+                .readEffectLog, .explain,
                 .age, .ageNotifications, .dropPartition, .preparePartitions,
             ]
         ),
@@ -73,14 +74,14 @@ struct RoleTests {
             [
                 .readOutcomes, .readStatus, .readLedger, .requeue, .timeline, .readEntitlements, .readRequests, .readUnmatched,
                 .readOrders, .readEffects, .readEffectLog, .unlink, .answerRequest, .repairInSteps, .repairAll, .changeAges,
-                .readMaintenance, .forget, .digest,
+                .readMaintenance, .forget, .digest, .explain,
             ]
         ),
         (
             "appstore_viewer",
             [
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
-                .readEffects, .readEffectLog, .digest,
+                .readEffects, .readEffectLog, .digest, .explain,
                 .readMaintenance,
             ]
         ),

@@ -13,7 +13,7 @@ struct ShownTextTests {
         #expect(text.shownSafely == shown)
     }
 
-    @Test func `pretty-printed JSON has the same value`() throws {
+    @Test func `escaped JSON has the same value`() throws {
         let value: JSONObject = ["a\u{9B}": "\u{1B}\u{202E}\u{E0041}\n\"\\", "b": [1, true, .null]]
         let shown = String(decoding: JSONSerializer.serialize(value), as: UTF8.self).shownSafely
         let parsed = try JSONParser().parseObject(Array(shown.utf8))
@@ -21,25 +21,43 @@ struct ShownTextTests {
         #expect(!shown.unicodeScalars.contains { !$0.isASCII })
     }
 
-    @Test func `payloads are indented, with Apple's dates as comments`() {
-        let value: JSONValue = [
-            "signedDate": 1_735_689_600_123, "updateDate": "yesterday", "list": [1, ["x": .null]], "none": [], "empty": [:],
+    @Test func `a document is printed a member a line, without what says nothing`() {
+        let jws = String(repeating: "e", count: 99) + ".e.e"
+        let document: JSONObject = [
+            "signedDate": 1_735_689_600_123, "none": [], "empty": ["x": .null], "absent": .null, "steps": ["form", "header"],
+            "data": ["signedTransactionInfo": .string(jws), "status": 1],
+            "runs": [["run": 1, "result": "applied"], ["run": 2, "nested": ["a": true]]],
         ]
         #expect(
-            value.pretty() == """
-                {
-                  "signedDate": 1735689600123,  // 2025-01-01T00:00:00.123Z
-                  "updateDate": "yesterday",
-                  "list": [
-                    1,
-                    {
-                      "x": null
-                    }
-                  ],
-                  "none": [],
-                  "empty": {}
-                }
+            document.text == """
+                signedDate: 1735689600123  (2025-01-01T00:00:00.123Z)
+                steps: form, header
+                data:
+                  signedTransactionInfo: (a JWS)
+                  status: 1
+                runs:
+                  - run: 1
+                    result: applied
+                  - run: 2
+                    nested:
+                      a: true
                 """
         )
+    }
+
+    @Test func `text with several lines cannot pretend to be another member`() {
+        let document: JSONObject = ["note": "x\nresult: applied", "a\nb": "", "escape": "\u{1B}[2J"]
+        #expect(
+            document.text == #"""
+                note: "x\nresult: applied"
+                "a\nb": ""
+                escape: \u001b[2J
+                """#
+        )
+    }
+
+    @Test func `a long list is cut`() {
+        let lines = (["ids": .array((1...500).map { .integer($0) })] as JSONObject).text.split(separator: "\n")
+        #expect(lines.count == 2 && lines[0].hasSuffix(", 19, 20") && lines[1] == "  … and 480 more, which --json shows")
     }
 }

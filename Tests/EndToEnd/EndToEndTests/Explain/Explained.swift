@@ -15,7 +15,11 @@ extension Installation {
 
     /// Runs `explain` in both formats, which must end alike.
     func explain(_ event: Int64, for shop: Shop) async throws -> Explained {
-        let settings = try workerSettings(for: shop)
+        try await explain(event, settings: workerSettings(for: shop))
+    }
+
+    /// Runs `explain` in both formats with these settings.
+    func explain(_ event: Int64, settings: [String: String]) async throws -> Explained {
         let json = try await Program.run(["explain", "\(event)", "--json"], settings: settings)
         let text = try await Program.run(["explain", "\(event)"], settings: settings)
         guard json.ending == .exit(0), text.ending == .exit(0) else {
@@ -42,18 +46,21 @@ struct Explained {
     /// Whether every check of every part was made.
     var isChecked: Bool { json.documents("verification").allSatisfy { $0.object["not_reached"] == [] } }
 
-    /// The status of the charge's fact: `held`, `superseded` or `not_merged`.
-    var charge: JSONDocument? { json.document("facts")?.document("transaction") }
+    /// The fact about the charge, with its standing: `held`, `superseded` or `not_merged`.
+    var charge: JSONDocument? { fact("transactions") }
 
-    var renewal: JSONDocument? { json.document("facts")?.document("subscription") }
+    /// The fact about the renewal.
+    var renewal: JSONDocument? { fact("contracts") }
+
+    private func fact(_ table: String) -> JSONDocument? { json.documents("facts").first { $0.text("table") == table } }
 
     /// `kind event` of each effect.
     var effects: [String] {
-        json.documents("effects").map { "\($0.text("kind") ?? "") \($0.number("event") ?? "none")" }
+        json.documents("effects").map { "\($0.text("kind") ?? "") \($0.number("event_id") ?? "none")" }
     }
 
     /// The outcome of each run.
     var runs: [String] {
-        json.documents("runs").map { [$0.text("result"), $0.text("reason")].compactMap(\.self).joined(separator: " ") }
+        json.documents("outcomes").map { [$0.text("result"), $0.text("reason")].compactMap(\.self).joined(separator: " ") }
     }
 }

@@ -21,10 +21,3 @@ extension String {
         return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
 }
-
-extension [UInt8] {
-    /// Two lower-case digits for each byte.
-    var hexadecimal: String {
-        map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-}

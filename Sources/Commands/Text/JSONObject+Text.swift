@@ -1,0 +1,71 @@
+import AppStore
+import StrictJSON
+
+extension JSONObject {
+    /// The object for people: a member on each line, nested ones indented. What says nothing is left out, long lists are cut, and a JWS is
+    /// replaced by a note: its payload stands in a member of its own.
+    ///
+    /// A terminal can print it: nothing in it moves the cursor or pretends to be another line.
+    var text: String { lines.joined(separator: "\n").shownSafely }
+
+    private var lines: [String] { members.flatMap(\.lines) }
+
+    fileprivate var indented: [String] { lines.map { "  " + $0 } }
+}
+
+extension JSONObject.Member {
+    /// Elements of a list that are shown.
+    private static let limit = 20
+
+    fileprivate var lines: [String] {
+        switch value {
+        case .null: return []
+        case .object(let object):
+            let inner = object.indented
+            return inner.isEmpty ? [] : ["\(name.line):"] + inner
+        case .array(let elements):
+            let shown = elements.prefix(Self.limit)
+            let rest = elements.count > shown.count ? ["  … and \(elements.count - shown.count) more, which --json shows"] : []
+            let scalars = shown.compactMap(\.scalar)
+            if scalars.count == shown.count { return scalars.isEmpty ? [] : ["\(name.line): \(scalars.joined(separator: ", "))"] + rest }
+            return ["\(name.line):"] + shown.flatMap(\.listed) + rest
+        case .bool, .number, .string:
+            return ["\(name.line): \(value.scalar ?? "")\(date.map { "  (\($0))" } ?? "")"]
+        }
+    }
+
+    /// The instant of Apple's dates, which are milliseconds in members named `…Date`.
+    private var date: Timestamp? {
+        guard name.hasSuffix("Date"), case .number(let number) = value else { return nil }
+        return Timestamp(number)
+    }
+}
+
+extension JSONValue {
+    /// Nil for objects and arrays.
+    fileprivate var scalar: String? {
+        switch self {
+        case .string(let text): CompactJWS.hasShape(text) && text.utf8.count > 100 ? "(a JWS)" : text.line
+        case .number(let number): number.text
+        case .bool(let flag): flag ? "true" : "false"
+        case .null: "null"
+        case .array, .object: nil
+        }
+    }
+
+    /// An element of a list, with a dash before its first line.
+    fileprivate var listed: [String] {
+        let lines = if case .object(let object) = self { object.indented } else { ["  " + (scalar ?? compact)] }
+        return lines.enumerated().map { $0 == 0 ? "  - " + $1.dropFirst(2) : "  " + $1 }
+    }
+
+    private var compact: String { String(decoding: JSONSerializer.serialize(self), as: UTF8.self) }
+}
+
+extension String {
+    /// The text on one line: as it is, or escaped as in JSON when it has more lines or no visible end.
+    fileprivate var line: String {
+        guard isEmpty || contains(where: \.isNewline) || first == " " || last == " " else { return self }
+        return String(decoding: JSONSerializer.serialize(.string(self)), as: UTF8.self)
+    }
+}
