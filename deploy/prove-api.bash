@@ -1,5 +1,5 @@
 # The run `api` of deploy/prove, which sources this file: the HTTP API against its own description.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 
 readonly schemathesis_version=4.32.5
 
@@ -48,7 +48,7 @@ run_api() (
     pids+=("$!")
     # The key must not be in the arguments, which every user of the machine can read.
     printf '[headers]\nAuthorization = "Bearer %s"\n' "$key" >"$work/schemathesis.toml"
-    cd "$work"
+    cd "$work" || return 1
     "$venv/bin/st" --config-file "$work/schemathesis.toml" run "http://127.0.0.1:$port/openapi.json" --wait-for-schema 20 --checks all \
         --url "http://127.0.0.1:$port" --max-examples "${API_EXAMPLES:-200}" --continue-on-failure ||
         { tail -n 20 "$work/ingest.log"; return 1; }
