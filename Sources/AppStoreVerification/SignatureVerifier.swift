@@ -68,10 +68,10 @@ struct SignatureVerifier: Sendable {
         guard header.x5c.count == 3 else { throw Flaw(.x5cCount, "\(header.x5c.count) certificates") }
         var certificates: [Certificate] = []
         for (index, der) in header.x5c.enumerated() {
-            do {
-                certificates.append(try Certificate(der: der))
+            do throws(UnreadableCertificate) {
+                certificates.append(try Certificate(untrusted: der))
             } catch {
-                throw Flaw(error.code == .trailingBytes ? .certificateTrailingBytes : .certificateMalformed, "x5c[\(index)]: \(error)")
+                throw Flaw(error.reason, "x5c[\(index)]: \(error)")
             }
         }
         return (certificates[0], certificates[1])

@@ -22,10 +22,12 @@ package enum VerificationReason: String, CaseIterable, Sendable, CustomStringCon
     case x5cNotBase64 = "x5c_not_base64"
     /// `x5c` does not have exactly three entries.
     case x5cCount = "x5c_count"
-    /// An entry of `x5c`, or the certificate of a receipt's signer, is not a certificate in DER.
+    /// An entry of `x5c`, or the certificate of a receipt's signer, is not a certificate in DER, or is larger than the limit.
     case certificateMalformed = "certificate_malformed"
     /// Bytes follow a certificate's DER.
     case certificateTrailingBytes = "certificate_trailing_bytes"
+    /// A certificate's key is not on P-256 or P-384 by name, nor RSA of at most 4096 bits; libcrypto does not see it.
+    case certificateKeyUnsupported = "certificate_key_unsupported"
 
     /// The receipt is empty.
     case receiptEmpty = "receipt_empty"

@@ -24,7 +24,8 @@ package enum VerificationStep: String, CaseIterable, Sendable {
         case .form: "three parts, payload and signature in canonical base64url; of a receipt, PKCS #7 with content and one signer"
         case .header: "a JSON header with alg and x5c in canonical base64, without crit, b64 and zip"
         case .algorithm: "alg is ES256"
-        case .certificates: "x5c is three certificates in DER without trailing bytes; a receipt has the certificate of its signer"
+        case .certificates:
+            "x5c is three certificates in DER without trailing bytes; a receipt has the certificate of its signer; keys are of a supported kind"
         case .signedDate: "the content is readable and has a signing date"
         case .chain: "leaf and intermediate CA form a chain to a configured root, valid at the signing date"
         case .intermediate: "the intermediate has Apple's marker (1.2.840.113635.100.6.2.1)"

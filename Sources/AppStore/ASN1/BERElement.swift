@@ -16,9 +16,11 @@ struct BERTag: Hashable {
     let octet: UInt8
 
     static let integer = BERTag(octet: 0x02)
+    static let bitString = BERTag(octet: 0x03)
     static let octetString = BERTag(octet: 0x04)
     /// An octet string in segments (X.690 §8.7.3), BER only.
     static let segmentedOctetString = BERTag(octet: 0x24)
+    static let null = BERTag(octet: 0x05)
     static let objectIdentifier = BERTag(octet: 0x06)
     static let utf8String = BERTag(octet: 0x0c)
     static let printableString = BERTag(octet: 0x13)

@@ -1,6 +1,6 @@
 extension SignedReceipt {
-    /// Apple's receipts have three.
-    static let maximumCertificates = 16
+    /// Apple's receipts have three, those of Xcode one.
+    static let maximumCertificates = 4
 
     /// Decodes a ContentInfo in BER or DER; refuses trailing bytes. Memory is bounded by the size of the encoding.
     package init(_ encoding: ArraySlice<UInt8>) throws(Malformed) {

@@ -67,8 +67,14 @@ extension SignedReceipt.SignedAttributes {
     }
 }
 
-/// The encoded object identifiers of a signed receipt.
+/// The encoded object identifiers of signed receipts and of certificates' keys.
 enum ObjectIdentifier {
+    /// 1.2.840.10045.2.1
+    static let ecPublicKey: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01]
+    /// 1.2.840.10045.3.1.7
+    static let p256: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07]
+    /// 1.3.132.0.34
+    static let p384: [UInt8] = [0x2b, 0x81, 0x04, 0x00, 0x22]
     /// 1.2.840.113549.1.7.1
     static let data: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x01]
     /// 1.2.840.113549.1.7.2

@@ -159,10 +159,10 @@ extension ReceiptVerifier {
     }
 
     private static func decode(_ der: [UInt8]) -> Result<Certificate, Flaw> {
-        do {
-            return .success(try Certificate(der: der))
+        do throws(UnreadableCertificate) {
+            return .success(try Certificate(untrusted: der))
         } catch {
-            return .failure(Flaw(.certificateMalformed, "\(error)"))
+            return .failure(Flaw(error.isKeyUnsupported ? .certificateKeyUnsupported : .certificateMalformed, "\(error)"))
         }
     }
 

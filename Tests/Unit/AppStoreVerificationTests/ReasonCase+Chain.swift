@@ -39,7 +39,8 @@ extension ReasonCase {
         .chain(.unknownCriticalExtension, "leaf") { $0.leaf.extensions.append(.init(oid: "1.2.3.4", isCritical: true)) },
         .chain(.unknownCriticalExtension, "intermediate") { $0.intermediate.extensions.append(.init(oid: "1.2.3.4", isCritical: true)) },
         .chain(.unknownCriticalExtension, "a critical marker") { $0.leaf.extensions[0].isCritical = true },
-        .chain(.certificateTooWeak, "a key on P-192") { $0.intermediatePublicKey = try PublicKey(der: weakKey) },
+        .chain(.certificateKeyUnsupported, "a key on P-192") { $0.intermediatePublicKey = try PublicKey(der: weakKey) },
+        .chain(.certificateTooWeak, "signed with SHA-1") { $0.leaf.digest = .sha1 },
         .chain(.certificateRefused, "a name outside the intermediate's name constraints") {
             $0.intermediate.extensions.append(.init(oid: "2.5.29.30", isCritical: true, value: onlyCountryXX))
         },

@@ -42,6 +42,17 @@ extension ReasonCase {
         },
         .header(.certificateMalformed, "leaf") { $0.changingCertificate(0) { _ in "MAA=" } },
         .header(.certificateMalformed, "the third, which is ignored") { $0.changingCertificate(2) { _ in "MAA=" } },
+        .header(.certificateMalformed, "larger than the limit") {
+            let key = HandmadeCertificate.rsaKey(HandmadeCertificate.modulus(bitCount: 2048), [3])
+            let certificate = HandmadeCertificate(key: key, paddingByteCount: CertificateForm.maximumByteCount)
+            return $0.changingCertificate(1) { _ in Base64.encode(certificate.der) }
+        },
+        .header(.certificateKeyUnsupported, "a curve of its own") {
+            $0.changingCertificate(0) { _ in Base64.encode(HandmadeCertificate(key: HandmadeCertificate.ownCurve).der) }
+        },
+        .header(.certificateKeyUnsupported, "in the third, which is ignored") {
+            $0.changingCertificate(2) { _ in Base64.encode(HandmadeCertificate(key: HandmadeCertificate.ownCurve).der) }
+        },
         .trailing(0), .trailing(1), .trailing(2),
         .form(.payloadNotJSON) { try $0.sign(Array("hello".utf8)) },
         .form(.payloadNotJSON, "an array") { try $0.sign(Array("[]".utf8)) },

@@ -26,7 +26,7 @@ extension ReceiptCase {
         .envelope(.notSignedData) { $0.contentType = ReceiptOID.data },
         .envelope(.contentMissing, "another type") { $0.encapsulatedType = ReceiptOID.signedData },
         .envelope(.contentMissing, "detached") { $0.content = nil },
-        .envelope(.certificateCount) { $0.certificates = Array(repeating: $0.certificates[0], count: 17) },
+        .envelope(.certificateCount) { $0.certificates = Array(repeating: $0.certificates[0], count: 5) },
         .envelope(.signerCount, "none") { $0.signerCount = 0 },
         .envelope(.signerCount, "two") { $0.signerCount = 2 },
         .envelope(.digestNotSupported, "SHA-384") { $0.digestAlgorithm = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x02] },
@@ -42,6 +42,10 @@ extension ReceiptCase {
         .envelope(.signerCertificateMissing, "another serial number") { $0.signerIdentifier = [[0x30, 0x00], [0x02, 0x01, 0x09]] },
         .envelope(.certificateMalformed) {
             $0.certificates[0].removeLast(); $0.certificates[0][3] &-= 1
+        },
+        .envelope(.certificateKeyUnsupported) {
+            $0.certificates[0] = HandmadeCertificate(key: HandmadeCertificate.ownCurve).der
+            $0.signerIdentifier = [[0x30, 0x00], HandmadeCertificate.serialNumber]
         },
         .envelope(.untrustedRoot, "no intermediate") { $0.certificates = [$0.certificates[0]] },
         .envelope(.signatureInvalid, "another signature") { $0.signature[9] ^= 1 },

@@ -60,13 +60,16 @@ struct ReceiptVerifierTests {
     @Test func `unrelated and unreadable certificates in the receipt are ignored`() throws {
         let untrusted = try ReceiptAuthority.generate(AuthorityOptions(around: TestReceipts.now)).chain(.sha256)
         var envelope = try TestReceipts.envelope()
-        // Before the genuine ones: one with the signer's serial number, two unrelated, one unreadable.
         var certificates = try ReceiptCertificates()
         envelope.signerIdentifier = [[0x30, 0x00], envelope.signerIdentifier[1]]
         certificates.leaf.serialNumber = Array(envelope.signerIdentifier[1].dropFirst(2))
-        let duplicate = try certificates.envelope().0.certificates[0]
-        envelope.certificates = [duplicate, untrusted.leaf.der, untrusted.intermediate.der, [0x30, 0x03, 1, 1, 1]] + envelope.certificates
-        #expect(try TestReceipts.verify(envelope.encoded()).accepted != nil)
+        let sameSerialNumber = try certificates.envelope().0.certificates[0]
+        let unsupported = HandmadeCertificate(key: HandmadeCertificate.ownCurve).der
+        let genuine = envelope.certificates
+        for other in [sameSerialNumber, untrusted.leaf.der, untrusted.intermediate.der, unsupported, [0x30, 0x03, 1, 1, 1]] {
+            envelope.certificates = [other] + genuine
+            #expect(try TestReceipts.verify(envelope.encoded()).accepted != nil)
+        }
     }
 
     @Test func `the chain is validated at the creation date, not at the time of receipt`() throws {
