@@ -6,13 +6,17 @@ internal import COpenSSL
 ///
 /// For every w in 1 ..< n, x(e·w·G + r·w·Q) = r modulo n is the ECDSA equation for the signature (r, w⁻¹). libcrypto confirms w·s = 1
 /// modulo n, so an accepted signature satisfies the equation for (r, s), whatever ``Scalar256`` computes. A wrong w only makes
-/// ``verify(_:digest:)`` return false, and ``PublicKey`` then lets libcrypto's own verification decide.
+/// ``verify(_:digest:)`` return false, and ``PublicKey`` then lets libcrypto's own verification decide. The table is tested when it is
+/// made, and libcrypto confirms one of a thousand answers (``PointTableUse``).
 ///
 /// `@unchecked Sendable`: this object alone owns the groups and only reads them after init; each verification has its own points and its
 /// own `BN_CTX`.
 final class PointTable: @unchecked Sendable {
     /// How a verification gets its candidate for 1/s modulo n.
     typealias Inversion = @Sendable (Scalar256) -> Scalar256
+
+    /// Whether this libcrypto has the functions that tables need.
+    static let isSupported = COpenSSL_has_tables() == 1
 
     private let curve: OpaquePointer
     /// The curve with the key's point as its generator, and the table of its multiples.

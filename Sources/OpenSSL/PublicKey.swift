@@ -15,18 +15,15 @@ package final class PublicKey: @unchecked Sendable {
     /// Whether this is a key on NIST P-256 that names its curve; false for explicit curve parameters.
     package let isP256: Bool
 
-    /// How often a key is used before its table is built; fewer uses do not recover the cost.
-    package static let usesBeforeTable = 1000
-    private let table = Mutex(Table.unbuilt(uses: 0))
+    /// How often a key is used before its table is built.
+    package static let usesBeforeTable = PointTableUse.usesBeforeTable
+    let table = Mutex(PointTableUse())
 
-    private enum Table {
-        /// Can transition to: building.
-        case unbuilt(uses: Int)
-        /// One thread builds the table; the others verify without it. Can transition to: built.
-        case building
-        /// Nil if this libcrypto builds no tables, or the new table failed its test. Final.
-        case built(PointTable?)
-    }
+    private static let contradictions = Atomic(0)
+    /// How many signatures the table of a key accepted and libcrypto did not, in this process. They were refused, and the tables dropped.
+    ///
+    /// A number above zero is an error of this program or of libcrypto.
+    package static var tableContradictions: Int { contradictions.load(ordering: .relaxed) }
 
     /// Takes ownership of `handle`.
     init(owning handle: OpaquePointer) {
@@ -59,43 +56,31 @@ package final class PublicKey: @unchecked Sendable {
     ///
     /// Also false if `signature` is not r and s side by side in 64 bytes, each in 1 ..< n, or if the key is not on P-256.
     package func verifyES256(signature: [UInt8], message: ArraySlice<UInt8>) -> Bool {
-        verifyES256(signature: signature, message: message, table: tableInUse)
+        guard isP256, let der = ECDSASignature.der(fromRaw: signature) else { return false }
+        let digest = MessageDigest.sha256.hash(message)
+        switch table.withLock({ $0.next() }) {
+        case .libcrypto:
+            return verify(der: der, digest: digest)
+        case .build:
+            let new = PointTable(of: handle)
+            table.withLock { $0.finishBuilding(new) }
+            return verify(signature, der: der, digest: digest, table: new)
+        case .table(let table, let isConfirmed):
+            return verify(signature, der: der, digest: digest, table: table, isConfirmed: isConfirmed)
+        }
     }
 
     /// Verifies with `table` first; if it does not accept, libcrypto's own verification decides.
-    func verifyES256(signature: [UInt8], message: ArraySlice<UInt8>, table: () -> PointTable?) -> Bool {
-        guard isP256, let der = ECDSASignature.der(fromRaw: signature) else { return false }
-        let digest = MessageDigest.sha256.hash(message)
-        return table()?.verify(signature, digest: digest) ?? false || verify(der: der, digest: digest)
+    func verify(_ signature: [UInt8], der: [UInt8], digest: [UInt8], table: PointTable?, isConfirmed: Bool = false) -> Bool {
+        guard let table, table.verify(signature, digest: digest) else { return verify(der: der, digest: digest) }
+        if !isConfirmed || verify(der: der, digest: digest) { return true }
+        self.table.withLock { $0.drop() }
+        Self.contradictions.add(1, ordering: .relaxed)
+        return false
     }
 
     /// Whether the table is built, or cannot be: later verifications will not be faster.
-    package var isAtItsFastest: Bool {
-        table.withLock { table in
-            if case .built = table { return true }
-            return false
-        }
-    }
-
-    /// The table, if it is built. Counts the use, and builds the table after enough uses.
-    private func tableInUse() -> PointTable? {
-        let (built, isDue): (PointTable?, Bool) = table.withLock { table in
-            switch table {
-            case .unbuilt(let uses) where uses < Self.usesBeforeTable:
-                table = .unbuilt(uses: uses + 1)
-                return (nil, false)
-            case .unbuilt:
-                table = .building
-                return (nil, true)
-            case .building: return (nil, false)
-            case .built(let built): return (built, false)
-            }
-        }
-        guard isDue else { return built }
-        let new = PointTable(of: handle)
-        table.withLock { $0 = .built(new) }
-        return new
-    }
+    package var isAtItsFastest: Bool { table.withLock(\.isSettled) }
 
     /// Whether `signature`, in DER, is a genuine ECDSA signature with SHA-256 or SHA-384 of `message`, as in certificates.
     package func verifyDER(signature: [UInt8], message: [UInt8], sha384: Bool) -> Bool {
@@ -103,7 +88,8 @@ package final class PublicKey: @unchecked Sendable {
         return verify(der: signature, digest: digest.hash(message[...]))
     }
 
-    private func verify(der signature: [UInt8], digest: [UInt8]) -> Bool {
+    /// libcrypto's own verification.
+    func verify(der signature: [UInt8], digest: [UInt8]) -> Bool {
         guard let context, let copy = EVP_PKEY_CTX_dup(context) else { return false }
         defer { EVP_PKEY_CTX_free(copy) }
         let isGenuine = EVP_PKEY_verify(copy, signature, signature.count, digest, digest.count) == 1

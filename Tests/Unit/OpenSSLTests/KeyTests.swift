@@ -17,7 +17,7 @@ struct KeyTests {
         let key = try PrivateKey.generate(.p256).publicKey
         let zero = [UInt8](repeating: 0, count: 32)
         let one: [UInt8] = Array(zero.dropLast()) + [1]
-        let order = HexBytes("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551").bytes
+        let order = OrderArithmetic.order
         let wrong: [[UInt8]] = [zero + one, one + zero, order + one, one + order, [], one, one + one + [0]]
         for signature in wrong {
             #expect(!key.verifyES256(signature: signature, message: message[...]))
@@ -26,9 +26,8 @@ struct KeyTests {
 
     @Test func `both s and n - s verify`() throws {
         let key = try PrivateKey.generate(.p256)
-        let order = HexBytes("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551").bytes
         let signature = try key.signES256(message)
-        let negated = Array(signature[..<32]) + subtract(Array(signature[32...]), from: order)
+        let negated = Array(signature[..<32]) + OrderArithmetic.negated(Array(signature[32...]))
         #expect(key.publicKey.verifyES256(signature: negated, message: message[...]))
     }
 
@@ -68,17 +67,6 @@ struct KeyTests {
         #expect(Digest.sha256(abc) == HexBytes("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad").bytes)
         #expect(Digest.sha256([]) == HexBytes("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855").bytes)
         #expect(Digest.sha1(abc) == HexBytes("a9993e364706816aba3e25717850c26c9cd0d89d").bytes)
-    }
-
-    private func subtract(_ small: [UInt8], from large: [UInt8]) -> [UInt8] {
-        var borrow = 0
-        var difference = large
-        for index in large.indices.reversed() {
-            let value = Int(large[index]) - Int(small[index]) - borrow
-            borrow = value < 0 ? 1 : 0
-            difference[index] = UInt8(truncatingIfNeeded: value)
-        }
-        return difference
     }
 
     private static let encrypted = """
