@@ -18,9 +18,11 @@ package struct TrustedRoot: Sendable {
         self.environments = environments
     }
 
-    /// Whether this root is trusted for a payload of that environment; one without environment requires an unrestricted root.
+    /// Whether this root is trusted for a payload of that environment.
+    ///
+    /// A payload that names none, as before 2022, may be of Production or of the sandbox: the root must be trusted for both.
     func isTrusted(for environment: AppStoreEnvironment?) -> Bool {
         guard let environments else { return true }
-        return environment.map(environments.contains) ?? false
+        return environment.map(environments.contains) ?? environments.isSuperset(of: [.production, .sandbox])
     }
 }

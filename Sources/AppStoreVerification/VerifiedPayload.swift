@@ -23,3 +23,15 @@ package enum VerifiedPayload: Sendable {
     case renewalInfo(SignedValue<JWSRenewalInfoDecodedPayload>)
     case appTransaction(SignedValue<AppTransaction>)
 }
+
+extension VerifiedPayload {
+    /// The environment that the payload names; nil for transactions and renewal infos of before 2022.
+    package var environment: AppStoreEnvironment? {
+        switch self {
+        case .notification(let verified): verified.environment
+        case .transaction(let signed): signed.value.environment
+        case .renewalInfo(let signed): signed.value.environment
+        case .appTransaction(let signed): signed.value.receiptType
+        }
+    }
+}

@@ -74,8 +74,13 @@ struct VerifyReport {
         object["transaction"] = try parts.transaction.map { bytes throws(JSONSyntaxError) in try JSONParser().parse(bytes) } ?? .null
         object["renewalInfo"] = try parts.renewalInfo.map { bytes throws(JSONSyntaxError) in try JSONParser().parse(bytes) } ?? .null
         if let app = parts.app { object["appTransaction"] = try JSONParser().parse(app) }
+        if payload.environment == nil { object["note"] = .string(noEnvironment) }
         return object
     }
+
+    /// Said of transactions and renewal infos of before 2022.
+    private static let noEnvironment =
+        "names no environment: counts inside a notification, which names it; from a client it is refused (environment_missing)"
 }
 
 extension VerifyReport {
@@ -85,6 +90,7 @@ extension VerifyReport {
         if !isValid, let location = json.word("location") { heading += " in \(location)" }
         if let detail = json.word("detail") { heading += " (\(detail))" }
         if !isValid, let kind = json.word("kind") { heading += "; a genuine \(kind)" }
+        if let note = json.word("note") { heading += "; \(note)" }
         let parts = ["payload", "transaction", "renewalInfo", "appTransaction", "receipt", "verification"].compactMap { name in
             json[name].map { (name, $0) }
         }

@@ -97,6 +97,17 @@ struct VerifierTests {
         let limited = Verifier(policy: try store.policy(trustedFor: [.sandbox]))
         let unnamed = try signed(Payloads.transaction.with("environment", nil))
         #expect(reason(limited.verifyTransaction(unnamed, receivedAt: now)) == .environmentNotTrustedByRoot)
+        let both = Verifier(policy: try store.policy(trustedFor: [.sandbox, .production]))
+        #expect(reason(both.verifyTransaction(unnamed, receivedAt: now)) == nil)
+    }
+
+    @Test func `certificates without key usage do not restrict their keys`() throws {
+        let store = try TestStore { options in
+            options.intermediate.keyUsage = nil
+            options.leaf.keyUsage = nil
+        }
+        let jws = Array(try store.sign(Payloads.notification()).utf8)
+        #expect(reason(Verifier(policy: try store.policy()).verifyNotification(jws, receivedAt: TestStore.now)) == nil)
     }
 
     @Test func `a clock difference of five minutes is tolerated`() throws {

@@ -108,13 +108,24 @@ struct VerifyReportTests {
 
     @Test func `a notification V2 is reported as JSON and as text`() throws {
         let jws = try SignedScene.signer().sign(SignedScene.trigger(NotificationKind(.didRenew)).notification()).jws
-        let demands = VerifyDemands(
-            bundleIDs: nil,
-            environments: nil,
-            appAppleID: nil,
-            roots: try SignedScene.verifier().policy.roots
-        )
-        let report = try VerifyInput(jws).report(demands)
+        let report = try Self.report(jws: jws)
         #expect(report.isValid && report.json.word("kind") == "notification" && report.text.contains("DID_RENEW"))
+        #expect(report.json["note"] == nil)
+    }
+
+    @Test func `a transaction that names no environment is valid, and the report says so`() throws {
+        let transaction: JSONObject = [
+            "transactionId": "2000", "originalTransactionId": "1000", "bundleId": "com.example.app",
+            "signedDate": .integer(SignedScene.now.millisecondsSince1970),
+        ]
+        let report = try Self.report(jws: SignedScene.signer().sign(transaction))
+        #expect(report.isValid && report.json.word("kind") == "transaction")
+        #expect(report.json.word("note")?.contains("environment_missing") == true)
+        #expect(report.text.hasPrefix("valid: transaction; names no environment"))
+    }
+
+    private static func report(jws: [UInt8]) throws -> VerifyReport {
+        let roots = try SignedScene.verifier().policy.roots
+        return try VerifyInput(jws).report(VerifyDemands(bundleIDs: nil, environments: nil, appAppleID: nil, roots: roots))
     }
 }
