@@ -175,6 +175,8 @@ let package = Package(
             dependencies: ["Postgres", "PostgresTesting", "Schema", logging],
             path: "Tests/Support/InboxTesting"
         ),
+        // What Apple really signed, from a folder outside the project.
+        .target(name: "CorpusTesting", path: "Tests/Support/CorpusTesting"),
         .target(name: "RandomJSON", dependencies: ["Randomness", "StrictJSON"], path: "Tests/Support/RandomJSON"),
         .target(name: "LedgerTesting", dependencies: ["AppStore", "StrictJSON", "Ledger"], path: "Tests/Support/LedgerTesting"),
         // Notifications that are really signed and verified; whole lives of customers, with a model of what the books must say of them.
@@ -205,12 +207,12 @@ let package = Package(
         ),
         .testTarget(
             name: "AppStoreTests",
-            dependencies: ["RandomJSON", "Randomness", "AppStore", "StrictJSON"],
+            dependencies: ["CorpusTesting", "RandomJSON", "Randomness", "AppStore", "StrictJSON"],
             path: "Tests/Unit/AppStoreTests"
         ),
         .testTarget(
             name: "AppStoreVerificationTests",
-            dependencies: ["Randomness", "AppStore", "StrictJSON", "AppStoreVerification", "OpenSSL", "StoreSimulator"],
+            dependencies: ["CorpusTesting", "Randomness", "AppStore", "StrictJSON", "AppStoreVerification", "OpenSSL", "StoreSimulator"],
             path: "Tests/Unit/AppStoreVerificationTests"
         ),
         .testTarget(

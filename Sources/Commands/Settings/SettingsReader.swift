@@ -41,7 +41,7 @@ struct SettingsReader: Sendable {
 
     private static let configVariable = "APPSTORE_INBOX_CONFIG"
     /// Variables with the prefix that are not settings: the path of the configuration file, and variables of the tests.
-    private static let otherVariables = [configVariable, "APPSTORE_INBOX_SAMPLES", "APPSTORE_INBOX_VECTORS"]
+    private static let otherVariables = [configVariable, "APPSTORE_INBOX_CORPUS", "APPSTORE_INBOX_SAMPLES", "APPSTORE_INBOX_VECTORS"]
 
     /// The value of a setting that is required or has a default.
     func required<Value>(_ setting: Setting<Value>) throws(SettingsError) -> Value {

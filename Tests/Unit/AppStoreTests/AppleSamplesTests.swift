@@ -1,25 +1,19 @@
 import AppStore
-import Foundation
+import CorpusTesting
 import StrictJSON
 import Testing
 
-/// Decodes payloads that Apple signed, from a folder outside the repository.
+/// Decodes payloads that Apple signed.
+@Suite(.enabled(if: !SignedSample.areAbsent, "neither APPSTORE_INBOX_CORPUS nor APPSTORE_INBOX_SAMPLES is set"))
 struct AppleSamplesTests {
-    static let folder = ProcessInfo.processInfo.environment["APPSTORE_INBOX_SAMPLES"].map { URL(filePath: $0, directoryHint: .isDirectory) }
-
-    // Skipped unless APPSTORE_INBOX_SAMPLES names a folder of samples.
-    @Test(.enabled(if: folder != nil))
-    func `every member of Apple's payloads is decoded`() throws {
-        let folder = try #require(Self.folder)
-        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).filter {
-            $0.pathExtension == "jws"
-        }
-        #expect(!files.isEmpty)
-        for file in files {
-            let text = try Array(Data(contentsOf: file)).filter { $0 != UInt8(ascii: "\n") }
-            try expectComplete(text, source: file.lastPathComponent)
+    @Test func `every member of Apple's payloads is decoded`() throws {
+        let samples = try SignedSample.all()
+        #expect(!samples.isEmpty)
+        for sample in samples {
+            let text = try sample.jws()
+            try expectComplete(text, source: sample.file)
             let body = Array(#"{"signedPayload":""#.utf8) + text + Array("\"}".utf8)
-            #expect(try NotificationBody.signedPayload(in: body) == text[...], "\(file.lastPathComponent)")
+            #expect(try NotificationBody.signedPayload(in: body) == text[...], "\(sample.file)")
         }
     }
 
