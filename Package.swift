@@ -248,6 +248,13 @@ let package = Package(
             path: "Tests/EndToEnd/EndToEndTests"
         ),
         .testTarget(
+            name: "FuzzingTests",
+            dependencies: [
+                "AppStore", "StrictJSON", "AppStoreVerification", "OpenSSL", "RandomJSON", "Randomness", "StoreSimulator",
+            ],
+            path: "Tests/Properties/FuzzingTests"
+        ),
+        .testTarget(
             name: "InterpretationTests",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "Ledger", "SignedTesting", "StoreSimulator",
@@ -411,4 +418,16 @@ for target in package.targets where target.type != .system {
         .enableUpcomingFeature("MemberImportVisibility"),
         .treatAllWarnings(as: .error),
     ]
+}
+
+// deploy/prove compiles some of the tests with a sanitizer, and nothing that they do not need.
+if let names = Context.environment["PROVE_TESTS"] {
+    var needed: Set<String> = []
+    var open = names.split(separator: " ").map(String.init)
+    while let name = open.popLast() {
+        guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
+        for case .byNameItem(let dependency, _) in target.dependencies { open.append(dependency) }
+    }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products = []
 }
