@@ -4,15 +4,12 @@ import PackageDescription
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
-let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
-let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
-let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -27,12 +24,10 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
-        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -89,25 +84,22 @@ let package = Package(
         .target(
             name: "HTTPServing",
             dependencies: [
-                "StrictJSON", "Prometheus", hummingbird, hummingbirdCore, httpTypes, logging, metrics, nioCore, nioHTTP1, nioPosix,
-                serviceLifecycle,
+                "StrictJSON", "Prometheus", logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
             ]
         ),
         .target(
             name: "Ingest",
             dependencies: [
-                "AppStore", "AppStoreVerification", "HTTPServing", "GroupCommit", "StrictJSON", hummingbird, httpTypes, logging, metrics,
-                nioCore, nioPosix,
-                serviceLifecycle,
+                "AppStore", "AppStoreVerification", "HTTPServing", "GroupCommit", "StrictJSON", "Prometheus", logging, metrics, nioCore,
+                nioHTTP1, nioPosix, serviceLifecycle,
             ]
         ),
         .target(
             name: "ShopAPI",
             dependencies: [
-                "AppStore", "StrictJSON", "HTTPServing", "Interpretation", "OpenSSL", "Postgres", "SQL", hummingbird, httpTypes, logging,
-                metrics, nioCore,
-                nioPosix,
-                serviceLifecycle,
+                "AppStore", "StrictJSON", "HTTPServing", "Interpretation", "OpenSSL", "Postgres", "SQL", logging, metrics, nioCore,
+                nioHTTP1,
+                nioPosix, serviceLifecycle,
             ],
             resources: [.embedInCode("openapi.json")]
         ),
@@ -264,9 +256,8 @@ let package = Package(
         .testTarget(
             name: "HTTPServingTests",
             dependencies: [
-                "AppStore", "StrictJSON", "HTTPServing", "HTTPServingTesting", "Prometheus", "PrometheusTesting", "Randomness", logging,
-                metrics, nioCore,
-                nioEmbedded, nioHTTP1, serviceLifecycle,
+                "AppStore", "StrictJSON", "HTTPServing", "HTTPServingTesting", "PostgresTesting", "Prometheus", "PrometheusTesting",
+                "Randomness", logging, metrics, nioCore, nioEmbedded, nioHTTP1, serviceLifecycle,
             ],
             path: "Tests/Integration/HTTPServingTests"
         ),
@@ -379,7 +370,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "HTTPServing", "HTTPServingTesting", "Interpretation", "InboxTesting", "OpenSSL", "Postgres",
                 "PostgresTesting",
-                "Schema", "ShopAPI", "StoreSimulator", httpTypes, logging, serviceLifecycle,
+                "Schema", "ShopAPI", "StoreSimulator", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ShopAPITests"
         ),

@@ -28,13 +28,28 @@ struct ReadyNotice: Service {
 
 extension ServiceGroup {
     /// Runs a daemon's services until SIGTERM or SIGINT; work in flight may take `shutdownTimeout` from then on.
-    static func running(_ services: [any Service], shutdownTimeout: Duration, logger: Logger) async throws {
+    ///
+    /// - Parameter bind: binds listeners before any service runs.
+    /// - Throws: ``SettingsError`` when an address of `listeners` cannot be bound.
+    static func running(
+        _ services: [any Service],
+        after bind: () async throws -> Void = {},
+        listeners: [ListenerSetting],
+        shutdownTimeout: Duration,
+        logger: Logger
+    ) async throws {
         var configuration = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger.forServiceGroup
         )
         configuration.maximumGracefulShutdownDuration = shutdownTimeout
-        try await ServiceGroup(configuration: configuration).run()
+        do {
+            try await bind()
+            try await ServiceGroup(configuration: configuration).run()
+        } catch let error as ServerError where error.code == .cannotListen {
+            guard let setting = listeners.first(where: { $0.address == error.address }) else { throw error }
+            throw SettingsError(["\(setting.name): \(error)"])
+        }
     }
 }

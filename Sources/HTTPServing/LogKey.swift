@@ -1,6 +1,9 @@
 /// The keys of this module's log metadata.
 enum LogKey {
-    static let listenerAddress = "listener.address"
-    static let listenerPort = "listener.port"
     static let connectionError = "connection.error"
+    static let listener = "listener"
+    static let refusedStatus = "refused.status"
+    static let refusedReason = "refused.reason"
+    static let refusedPath = "refused.path"
+    static let refusedCount = "refused.count"
 }

@@ -10,21 +10,26 @@ import Systemd
 extension IngestCommand {
     /// The listeners that have to be bound before the process is ready.
     enum Listener: Hashable {
-        case ingest, api
+        case notifications, admin, api
     }
 
-    /// Tells systemd that the process is ready.
+    /// Tells the log and systemd that the process is ready.
     static func announce(
         _ settings: IngestSettings,
         _ ports: Readiness<Listener>.Ports,
         notifier: ServiceNotifier,
         logger: Logger
     ) {
-        guard let api = settings.api else { return notifier.ready(status: "listening on \(settings.listen)") }
+        func port(_ listener: Listener) -> Logger.MetadataValue { "\((ports[listener] ?? nil) ?? 0)" }
         logger.notice(
-            "the API is listening",
-            metadata: ["listen.api": "\(api.listen)", "listen.api.port": "\((ports[.api] ?? nil) ?? 0)"]
+            "ingest is listening",
+            metadata: [
+                "listen": "\(settings.listen)", "listen.port": port(.notifications), "listen.admin": "\(settings.adminListen)",
+                "listen.admin.port": port(.admin),
+            ]
         )
+        guard let api = settings.api else { return notifier.ready(status: "listening on \(settings.listen)") }
+        logger.notice("the API is listening", metadata: ["listen.api": "\(api.listen)", "listen.api.port": port(.api)])
         notifier.ready(status: "listening on \(settings.listen) and \(api.listen)")
     }
 
@@ -34,6 +39,7 @@ extension IngestCommand {
         _ settings: IngestSettings,
         gate: SchemaGate,
         registry: MetricRegistry,
+        refusalLog: RefusalLog,
         logger: Logger,
         onBound: @escaping @Sendable (Int?) async -> Void
     ) throws -> [any Service] {
@@ -44,17 +50,25 @@ extension IngestCommand {
         )
         registry.observe(pool, as: "api")
         let configuration = APIServer.Configuration(api, settings)
-        return [pool, try APIServer(configuration: configuration, pool: pool, logger: logger, metrics: registry, onBound: onBound)]
+        let server = try APIServer(
+            configuration: configuration,
+            pool: pool,
+            logger: logger,
+            metrics: registry,
+            refusalLog: refusalLog,
+            onBound: onBound
+        )
+        return [pool, server]
     }
 }
 
 extension APIServer.Configuration {
     /// A quarter of the receiver's memory limit, but room for two of the largest receipts.
     ///
-    /// The default is 16 MiB: 64 bodies of the usual limit, or hundreds of usual receipts, which have some ten thousand bytes. A request
-    /// keeps its memory until it is answered, up to ten seconds where it waits for an outcome. Larger receipts together take half of the
-    /// limit at most; the other half stays free for other requests. The limit is no higher since a body is copied several times while
-    /// it is read and stored, and the memory of the process is meant for notifications. A backend that gets 503 repeats the request.
+    /// The default is 16 MiB. Half of it is divided among the connections, 16 KiB each: the length of a usual receipt. Larger bodies share
+    /// the other half. A request keeps its memory until its endpoint has answered, up to ten seconds where it waits for an outcome. The limit
+    /// is no higher since a body is copied several times while it is read and stored, and the memory of the process is meant for
+    /// notifications. A backend that gets 503 repeats the request.
     init(_ api: IngestSettings.API, _ settings: IngestSettings) {
         self.init(listen: api.listen)
         limits = ListenerLimits(settings)

@@ -51,7 +51,8 @@ struct IngestCommand: DaemonCommand {
         )
         registry.observe(pool, as: "ingest")
         let committer = GroupCommitter(pool: pool, configuration: committerConfiguration, logger: logger, metrics: registry)
-        let ready = Readiness<Listener>(settings.api == nil ? [.ingest] : [.ingest, .api]) { ports in
+        let refusalLog = RefusalLog(logger: logger)
+        let ready = Readiness<Listener>(settings.api == nil ? [.notifications, .admin] : [.notifications, .admin, .api]) { ports in
             Self.announce(settings, ports, notifier: notifier, logger: logger)
         }
         let server = try IngestServer(
@@ -60,19 +61,23 @@ struct IngestCommand: DaemonCommand {
             secrets: { secrets.current },
             logger: logger,
             registry: registry,
+            refusalLog: refusalLog,
             refusal: { gate.refusal.map { .otherSchema("\($0)") } },
             heartbeat: notifier.keepAlive
         ) { ports in
-            Self.report(ports, settings, logger: logger)
-            await ready.bound(.ingest, to: ports.notifications)
+            await ready.bound(.notifications, to: ports.notifications)
+            await ready.bound(.admin, to: ports.admin)
         }
         let api =
             try settings.api.map { api in
-                try Self.api(api, settings, gate: gate, registry: registry, logger: logger) { await ready.bound(.api, to: $0) }
+                try Self.api(api, settings, gate: gate, registry: registry, refusalLog: refusalLog, logger: logger) {
+                    await ready.bound(.api, to: $0)
+                }
             } ?? []
         // In order of dependency: services shut down in reverse.
         try await ServiceGroup.running(
-            [reload, pool, committer] + api + [server, StoppingNotice(notifier: notifier)],
+            [reload, pool, committer, refusalLog] + api + [server, StoppingNotice(notifier: notifier)],
+            listeners: settings.listeners,
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger
         )
@@ -84,16 +89,6 @@ struct IngestCommand: DaemonCommand {
         guard secrets.current.isEmpty == new.isEmpty else { return [] }
         secrets.replace(with: new)
         return [Settings.sharedSecrets.name]
-    }
-
-    private static func report(_ ports: IngestServer.Ports, _ settings: IngestSettings, logger: Logger) {
-        logger.notice(
-            "ingest is listening",
-            metadata: [
-                "listen": "\(settings.listen)", "listen.port": "\(ports.notifications ?? 0)", "listen.admin": "\(settings.adminListen)",
-                "listen.admin.port": "\(ports.admin ?? 0)",
-            ]
-        )
     }
 }
 

@@ -46,9 +46,13 @@ struct IngestSettings: Sendable {
                 throw SettingsError(["\(name) is larger than hourly-byte-limit: no such body could be accepted"])
             }
         }
-        if let api, api.listen == listen || api.listen == adminListen, !api.listen.isAnyPort {
-            throw SettingsError(["api-listen: \(api.listen) is also another listener's address"])
-        }
+        try ListenerSetting.check(listeners)
+    }
+
+    /// The settings of the listeners.
+    var listeners: [ListenerSetting] {
+        let own = [ListenerSetting(Settings.listen, listen), ListenerSetting(Settings.adminListen, adminListen)]
+        return own + (api.map { [ListenerSetting(Settings.apiListen, $0.listen)] } ?? [])
     }
 
     /// The API's listener and its connection to PostgreSQL.

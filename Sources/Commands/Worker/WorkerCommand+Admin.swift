@@ -5,7 +5,6 @@ import NIOPosix
 import Postgres
 import Prometheus
 import Schema
-import ServiceLifecycle
 
 extension WorkerCommand {
     /// The service of the worker's admin listener; none when it is off.
@@ -18,7 +17,7 @@ extension WorkerCommand {
         gate: SchemaGate,
         logger: Logger,
         announce: @escaping @Sendable () -> Void
-    ) -> [any Service] {
+    ) -> [AdminServer] {
         MetricCatalogue.expose(collector, in: registry)
         guard let listen = settings.adminListen else { return [] }
         let server = AdminServer(

@@ -49,6 +49,8 @@ struct WorkerCommand: DaemonCommand {
         try await ServiceGroup.running(
             [reload] + Self.services(settings, parts, registry: registry, notifier: notifier, logger: logger)
                 + [StoppingNotice(notifier: notifier)],
+            after: { for server in admin { try await server.bind() } },
+            listeners: settings.adminListen.map { [ListenerSetting(Settings.workerAdminListen, $0)] } ?? [],
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger
         )

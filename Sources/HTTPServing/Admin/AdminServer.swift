@@ -21,7 +21,7 @@ package struct AdminServer: Service {
         onBound: @escaping @Sendable (Int?) async -> Void
     ) {
         let metrics = ListenerMetrics(listener: "admin", factory: registry)
-        var routes = Routes(metrics: metrics)
+        var routes = Routes()
         HealthEndpoints(checkReadiness: checkReadiness).add(to: &routes)
         MetricsEndpoint(registry: registry).add(to: &routes)
         listener = HTTPListener(
@@ -34,6 +34,11 @@ package struct AdminServer: Service {
             logger: logger,
             onBound: onBound
         )
+    }
+
+    /// Binds the address before `run()`.
+    package func bind() async throws(ServerError) {
+        try await listener.bind()
     }
 
     /// Serves until graceful shutdown.

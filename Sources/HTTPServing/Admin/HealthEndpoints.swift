@@ -1,6 +1,4 @@
-import HTTPTypes
-import Hummingbird
-import NIOCore
+import NIOHTTP1
 
 /// The endpoints for liveness and readiness.
 package struct HealthEndpoints: Sendable {
@@ -13,25 +11,18 @@ package struct HealthEndpoints: Sendable {
 
     /// Adds `/livez` and `/readyz`.
     package func add(to routes: inout Routes) {
-        routes.on(.get, "/livez", livez)
-        routes.on(.get, "/readyz", readyz)
+        routes.on(.GET, "/livez", livez)
+        routes.on(.GET, "/readyz", readyz)
     }
 
     /// Answers 200 without any check: an answer proves that the process is alive.
-    @Sendable private func livez(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
+    @Sendable private func livez(_ request: Request) async throws(Problem) -> Response {
         Response(text: "alive\n")
     }
 
     /// Answers 200 when the process can work.
-    @Sendable private func readyz(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
+    @Sendable private func readyz(_ request: Request) async throws(Problem) -> Response {
         try await checkReadiness()
         return Response(text: "ready\n")
-    }
-}
-
-extension Response {
-    /// Status 200 with a text body.
-    init(text: String, mediaType: String = "text/plain; charset=utf-8") {
-        self.init(status: .ok, headers: [.contentType: mediaType], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 }

@@ -1,5 +1,4 @@
-import HTTPTypes
-import Hummingbird
+import NIOHTTP1
 package import Prometheus
 
 /// Serves the metrics of the process to Prometheus.
@@ -12,6 +11,6 @@ package struct MetricsEndpoint: Sendable {
 
     /// Adds `/metrics`.
     package func add(to routes: inout Routes) {
-        routes.on(.get, "/metrics") { [registry] _, _ in Response(text: registry.render(), mediaType: Exposition.mediaType) }
+        routes.on(.GET, "/metrics") { [registry] _ in Response(text: registry.render(), mediaType: Exposition.mediaType) }
     }
 }

@@ -7,30 +7,45 @@ package final class Admission: Sendable {
 
     /// - Parameter hourlyLimit: the most bytes stored within any hour.
     package convenience init(_ limits: ListenerLimits, hourlyLimit: Int = .max) {
-        self.init(memoryLimit: limits.maximumBytesInMemory, largestBody: limits.largestBodyBytes, hourlyLimit: hourlyLimit)
+        self.init(
+            memoryLimit: limits.maximumBytesInMemory,
+            largestBody: limits.largestBodyBytes,
+            connections: limits.maximumConnections,
+            hourlyLimit: hourlyLimit
+        )
     }
 
-    /// - Parameter largestBody: the most bytes of any body. Large bodies may share this much memory even when it is more than half of the
-    ///   limit.
-    package init(memoryLimit: Int, largestBody: Int = 0, hourlyLimit: Int) {
-        state = Mutex(AdmissionState(memoryLimit: memoryLimit, largestBody: largestBody, hourlyLimit: hourlyLimit, now: clock.now))
+    /// - Parameters:
+    ///   - memoryLimit: the most bytes of bodies in memory.
+    ///   - largestBody: the most bytes of any body.
+    ///   - connections: the most connections, each of which has a share of the memory.
+    package init(memoryLimit: Int, largestBody: Int = 0, connections: Int = 1, hourlyLimit: Int) {
+        state = Mutex(
+            AdmissionState(
+                memoryLimit: memoryLimit,
+                largestBody: largestBody,
+                connections: connections,
+                hourlyLimit: hourlyLimit,
+                now: clock.now
+            )
+        )
     }
 
-    /// Reserves memory for the head of a request, or returns why the request is refused.
-    func admit(_ reservation: inout MemoryReservation) -> Problem? {
-        state.withLock { $0.admit(&reservation, now: clock.now) }
+    /// Admits the head of a request, or returns why the request is refused.
+    func admit(_ body: BodyReservation) -> Problem? {
+        state.withLock { $0.admit(body, now: clock.now) }
     }
 
     /// Reserves memory for the received part of a body, or returns why the request is refused.
-    func grow(_ reservation: inout MemoryReservation, toHold arrived: Int) -> Problem? {
-        guard arrived > reservation.bytes else { return nil }
-        return state.withLock { $0.grow(&reservation, toHold: arrived, now: clock.now) }
+    func grow(_ body: inout BodyReservation, toHold arrived: Int) -> Problem? {
+        guard arrived > body.bytes else { return nil }
+        return state.withLock { $0.grow(&body, toHold: arrived, now: clock.now) }
     }
 
     /// Releases a reservation; idempotent.
-    func release(_ reservation: inout MemoryReservation) {
-        guard reservation.bytes > 0 else { return }
-        state.withLock { $0.release(&reservation) }
+    func release(_ body: inout BodyReservation) {
+        guard body.bytes > 0 else { return }
+        state.withLock { $0.release(&body) }
     }
 
     /// Counts a stored, unverified body toward the hourly limit.

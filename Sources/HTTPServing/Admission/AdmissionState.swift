@@ -1,62 +1,69 @@
 /// Counts the bytes of requests in memory, and the unverified bytes stored in the database.
 ///
-/// - Bodies of usual size may fill the memory.
-/// - Large bodies share at most half of it, or the size of the largest body if that is more. Slow large bodies therefore block no usual ones.
+/// - Half of the memory is divided among the connections. A connection may always hold its share, whatever the others hold: slow senders
+///   take no memory from a body of usual size.
+/// - All connections share the rest for what exceeds their shares. The rest has room for the largest body.
 /// - A request that gets no memory is refused at once and releases its own. At least one of many concurrent large bodies is received.
+///
+/// The share belongs to a connection and not to a client's address: behind a proxy all connections have one address.
 struct AdmissionState {
     typealias Instant = ContinuousClock.Instant
 
     private let memoryLimit: Int
-    private let largeLimit: Int
+    /// The most bytes above the shares of all connections together.
+    private let commonLimit: Int
+    /// The bytes that each connection may always hold.
+    let share: Int
     private let hourlyLimit: Int
     private(set) var reserved = 0
-    private(set) var reservedByLarge = 0
+    /// The bytes of all connections that exceed their shares.
+    private(set) var reservedAboveShares = 0
     private var accepted: RollingTotal
     private(set) var isClosed = false
 
-    /// - Parameter largestBody: the most bytes of any body.
-    init(memoryLimit: Int, largestBody: Int, hourlyLimit: Int, now: Instant) {
+    /// - Parameters:
+    ///   - largestBody: the most bytes of any body.
+    ///   - connections: the most connections.
+    init(memoryLimit: Int, largestBody: Int, connections: Int, hourlyLimit: Int, now: Instant) {
         self.memoryLimit = memoryLimit
-        largeLimit = max(memoryLimit / 2, largestBody)
+        commonLimit = max(memoryLimit / 2, largestBody)
+        share = max(0, memoryLimit - commonLimit) / connections
         self.hourlyLimit = hourlyLimit
         accepted = RollingTotal(overMinutes: 60, start: now)
     }
 
-    /// Reserves memory for the head of a request, or returns why the request is refused.
-    mutating func admit(_ reservation: inout MemoryReservation, now: Instant) -> Problem? {
+    /// Admits the head of a request, or returns why the request is refused.
+    mutating func admit(_ body: BodyReservation, now: Instant) -> Problem? {
         if isClosed { return .shuttingDown }
-        guard reservation.isAnnounced, reservation.maximumBytes > 0 else { return nil }
-        return reserve(reservation.bytesAtHead, for: &reservation, of: reservation.maximumBytes, now: now)
+        guard body.announcedBytes > 0, accepted.total(at: now) + body.announcedBytes > hourlyLimit else { return nil }
+        return .hourlyLimit
     }
 
     /// Reserves memory for the received part of a body, or returns why the request is refused. An admitted request may still grow after
     /// `close()`.
-    mutating func grow(_ reservation: inout MemoryReservation, toHold arrived: Int, now: Instant) -> Problem? {
-        reserve(reservation.bytes(for: arrived), for: &reservation, of: arrived, now: now)
-    }
-
-    /// - Parameters:
-    ///   - bytes: the total to reserve.
-    ///   - length: the known length of the body.
-    private mutating func reserve(_ bytes: Int, for reservation: inout MemoryReservation, of length: Int, now: Instant) -> Problem? {
-        let more = bytes - reservation.bytes
-        guard reserved + more <= memoryLimit else { return .tooManyBytes }
-        guard !reservation.isLarge || reservedByLarge + more <= largeLimit else { return .tooManyBytes }
-        guard accepted.total(at: now) + length <= hourlyLimit else { return .hourlyLimit }
-        add(more, to: &reservation)
+    mutating func grow(_ body: inout BodyReservation, toHold arrived: Int, now: Instant) -> Problem? {
+        let bytes = body.bytes(toHold: arrived)
+        let moreAboveShare = aboveShare(bytes) - aboveShare(body.bytes)
+        guard reserved + bytes - body.bytes <= memoryLimit, reservedAboveShares + moreAboveShare <= commonLimit else {
+            return .tooManyBytes
+        }
+        guard accepted.total(at: now) + arrived <= hourlyLimit else { return .hourlyLimit }
+        reserve(bytes, for: &body)
         return nil
     }
 
     /// Releases a reservation; idempotent.
-    mutating func release(_ reservation: inout MemoryReservation) {
-        add(-reservation.bytes, to: &reservation)
+    mutating func release(_ body: inout BodyReservation) {
+        reserve(0, for: &body)
     }
 
-    private mutating func add(_ bytes: Int, to reservation: inout MemoryReservation) {
-        reservation.bytes += bytes
-        reserved += bytes
-        if reservation.isLarge { reservedByLarge += bytes }
+    private mutating func reserve(_ bytes: Int, for body: inout BodyReservation) {
+        reserved += bytes - body.bytes
+        reservedAboveShares += aboveShare(bytes) - aboveShare(body.bytes)
+        body.bytes = bytes
     }
+
+    private func aboveShare(_ bytes: Int) -> Int { max(0, bytes - share) }
 
     /// Counts a stored, unverified body toward the hourly limit.
     mutating func recordAccepted(bytes: Int, now: Instant) {

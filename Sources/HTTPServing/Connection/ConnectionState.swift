@@ -1,122 +1,262 @@
 import NIOCore
+import NIOHTTP1
 
-/// The state machine of a connection, with the deadline of each state.
+/// The state machine of a connection. It holds the request that arrives with its memory, and the deadline of each phase.
 ///
-/// It does no I/O and reads no clock: `RequestLimitsHandler` reports events to it and carries out its decisions.
+/// It does no I/O and reads no clock: `ConnectionHandler` reports events to it and carries out the actions.
 struct ConnectionState {
-    enum Phase {
-        /// Waits for the first byte of a request. Can transition to: receiving, closed.
-        case idle
+    enum Action {
+        case none
+        case read
+        /// Answer 100 (Continue), then ask ``nextInput(now:)``.
+        case sendContinue
+        /// Run the endpoint of a complete request, then report ``answered()``.
+        case dispatch(Request)
+        /// Answer with a problem and end the output.
+        case refuse(Problem, AnswerForm)
+        case endOutput
+        /// Close the connection at once.
+        case close
+    }
+
+    /// What an answer depends on besides its endpoint.
+    struct AnswerForm {
+        /// The path of the request; nil when no head was received.
+        var path: String?
+        /// True when the answer has no body.
+        var isHead = false
+        /// The value of the Connection field.
+        var connection: String? = "close"
+    }
+
+    private enum Phase {
+        /// Waits for the first byte of a request. Can transition to: receiving, lingering, closed.
+        case idle(until: NIODeadline)
         /// Receives a request. Can transition to: answering, lingering, closed.
-        case receiving
-        /// An endpoint answers a complete request; the connection is not read. Can transition to: idle, closed.
-        case answering
-        /// A refusal is written, the output is closed, and input is discarded. Closing with unread input would reset the connection and
-        /// could destroy the refusal in transit. Can transition to: closed.
-        case lingering
+        case receiving(Receiving)
+        /// The endpoint of a complete request has not answered. The connection is not read. Can transition to: sending, closed.
+        case answering(Answering)
+        /// The client has not taken the answer. The connection is not read and runs no request. Can transition to: idle, lingering,
+        /// closed.
+        case sending(until: NIODeadline, isLast: Bool)
+        /// The last answer is sent, the output is closed, and input is discarded. Closing with unread input would reset the connection and
+        /// could destroy the answer in transit. Can transition to: closed.
+        case lingering(until: NIODeadline)
         /// Final.
         case closed
     }
 
-    enum Expiry: Equatable {
-        case notYet
-        case refuse
-        case close
+    private struct Receiving {
+        let until: NIODeadline
+        var head: HTTPRequestHead?
+        var path: String?
+        var body = ByteBuffer()
+        var reservation = BodyReservation.none
     }
 
-    private(set) var phase = Phase.idle
-    private let limits: ConnectionLimits
-    private var phaseEnds: NIODeadline
+    private struct Answering {
+        let until: NIODeadline
+        let path: String?
+        let head: HTTPRequestHead
+        var reservation: BodyReservation
+    }
+
+    private let limits: ListenerLimits
+    private let admission: Admission
+    private var phase: Phase
+    private var input = BufferedInput()
+    /// The end of the grace period; nil before shutdown.
     private var graceEnds: NIODeadline?
-    private var keepsAlive = true
-    private var isInputClosed = false
-    /// The bytes of the body received so far.
-    private(set) var bodyBytes = 0
-    private var maximumBodyBytes = 0
 
     /// The state of a new connection.
-    init(limits: ConnectionLimits, now: NIODeadline) {
+    init(limits: ListenerLimits, admission: Admission, now: NIODeadline) {
         self.limits = limits
-        phaseEnds = now + limits.requestDeadline
+        self.admission = admission
+        phase = .idle(until: now + limits.requestDeadline)
     }
 
     /// The next deadline.
-    var deadline: NIODeadline { min(phaseEnds, graceEnds ?? .distantFuture) }
+    var deadline: NIODeadline {
+        let phaseEnds: NIODeadline =
+            switch phase {
+            case .idle(let until), .sending(let until, _), .lingering(let until): until
+            case .receiving(let receiving): receiving.until
+            case .answering(let answering): answering.until
+            case .closed: .distantFuture
+            }
+        return min(phaseEnds, graceEnds ?? .distantFuture)
+    }
 
-    /// True when the current answer is the last one and must carry `Connection: close`.
-    var isLastAnswer: Bool { !keepsAlive || graceEnds != nil }
-
-    /// Records that bytes arrived. The first bytes of a request start its deadline.
+    /// Records that bytes arrived. The first bytes of a request, even of an incomplete head, start its deadline.
     mutating func bytesArrived(now: NIODeadline) {
         guard case .idle = phase else { return }
-        phase = .receiving
-        phaseEnds = now + limits.requestDeadline
+        phase = .receiving(Receiving(until: now + limits.requestDeadline))
     }
 
-    /// Records an admitted head.
-    mutating func headArrived(keepsAlive: Bool, maximumBodyBytes: Int) {
-        self.keepsAlive = keepsAlive
-        self.maximumBodyBytes = maximumBodyBytes
-        bodyBytes = 0
-    }
-
-    /// Records body bytes; false when the body exceeds its Content-Length or the limit.
-    mutating func bodyArrived(bytes: Int) -> Bool {
-        bodyBytes += bytes
-        return bodyBytes <= maximumBodyBytes
-    }
-
-    /// Records the end of a request.
-    mutating func requestCompleted(now: NIODeadline) {
-        phase = .answering
-        phaseEnds = now + limits.answerTimeout
-    }
-
-    /// Records a complete answer; true when the connection stays open for another request.
-    ///
-    /// - Parameter hasMore: whether a part of the next request is buffered.
-    mutating func answerCompleted(hasMore: Bool, now: NIODeadline) -> Bool {
-        guard !isLastAnswer, hasMore || !isInputClosed else {
-            phase = .closed
-            return false
+    /// Records a part of a request.
+    mutating func received(_ part: HTTPServerRequestPart, now: NIODeadline) -> Action {
+        bytesArrived(now: now)
+        switch phase {
+        case .receiving(let receiving): return receive(part, receiving, now: now)
+        case .answering, .sending: return input.append(part) ? .none : closed()
+        case .idle, .lingering, .closed: return .none
         }
-        phase = .idle
-        phaseEnds = now + limits.idleTimeout
-        return true
     }
 
-    /// Records a refusal before the request was complete.
-    mutating func refused(now: NIODeadline) {
-        phase = .lingering
-        phaseEnds = now + limits.lingerTimeout
-    }
-
-    /// Records that the client closed its side; true when the connection must be closed.
-    mutating func inputClosed() -> Bool {
-        isInputClosed = true
-        if case .answering = phase { return false }
+    private mutating func receive(_ part: HTTPServerRequestPart, _ receiving: consuming Receiving, now: NIODeadline) -> Action {
+        // Releases the reference of the phase to the body, so that an append does not copy the body.
         phase = .closed
-        return true
+        var action = Action.none
+        do throws(Problem) {
+            switch part {
+            case .head(let head):
+                try receive(head, into: &receiving)
+                if receiving.reservation.awaitsContinue { action = .sendContinue }
+            case .body(let bytes):
+                try receive(bytes, into: &receiving)
+            case .end:
+                guard let head = receiving.head else { break }
+                let (until, reservation) = (now + limits.answerTimeout, receiving.reservation)
+                phase = .answering(Answering(until: until, path: receiving.path, head: head, reservation: reservation))
+                return .dispatch(Request(head, body: receiving.body))
+            }
+            phase = .receiving(receiving)
+            return action
+        } catch {
+            phase = .receiving(receiving)
+            return refuse(error, now: now)
+        }
     }
 
-    /// Starts the shutdown grace period; true when the connection is idle and must be closed.
-    mutating func shutDown(now: NIODeadline) -> Bool {
+    private func receive(_ head: HTTPRequestHead, into receiving: inout Receiving) throws(Problem) {
+        let path = RequestTarget(head.uri).path
+        (receiving.head, receiving.path) = (head, path)
+        receiving.reservation = try BodyReservation(head, limit: limits.maximumBodyBytes(for: path))
+        if let refusal = admission.admit(receiving.reservation) { throw refusal }
+    }
+
+    private func receive(_ bytes: ByteBuffer, into receiving: inout Receiving) throws(Problem) {
+        let length = receiving.body.readableBytes + bytes.readableBytes
+        guard length <= receiving.reservation.maximumBytes else { throw .contentTooLarge(limit: receiving.reservation.maximumBytes) }
+        if let refusal = admission.grow(&receiving.reservation, toHold: length) { throw refusal }
+        if receiving.body.readableBytes == 0 { receiving.body = bytes } else { receiving.body.writeImmutableBuffer(bytes) }
+    }
+
+    /// Records bytes that are not a request.
+    mutating func parserFailed(_ problem: Problem, now: NIODeadline) -> Action {
+        switch phase {
+        case .idle, .receiving: return refuse(problem, now: now)
+        case .answering, .sending: input.failure = input.failure ?? problem
+        case .lingering, .closed: break
+        }
+        return .none
+    }
+
+    /// Records the answer to the request, and returns how it is written; nil when the connection was closed meanwhile.
+    mutating func answered() -> AnswerForm? {
+        guard case .answering(var answering) = phase else { return nil }
+        admission.release(&answering.reservation)
+        let head = answering.head
+        // After an upgrade request the decoder stops parsing.
+        let keepsAlive = head.isKeepAlive && !head.headers.contains(name: "upgrade") && head.method != .CONNECT
+        let isLast = !keepsAlive || graceEnds != nil || input.isAtEnd
+        phase = .sending(until: answering.until, isLast: isLast)
+        let connection = isLast ? "close" : head.version == .http1_0 ? "keep-alive" : nil
+        return AnswerForm(path: answering.path, isHead: head.method == .HEAD, connection: connection)
+    }
+
+    /// Records that the operating system has taken the whole answer.
+    mutating func sent(now: NIODeadline) -> Action {
+        guard case .sending(_, let isLast) = phase else { return .none }
+        if isLast || graceEnds != nil { return endOutput(now: now) }
+        phase = .idle(until: now + limits.idleTimeout)
+        return nextInput(now: now)
+    }
+
+    /// Continues with the input that was buffered during an answer.
+    mutating func nextInput(now: NIODeadline) -> Action {
+        while true {
+            switch phase {
+            case .idle, .receiving: break
+            case .answering, .sending, .lingering, .closed: return .none
+            }
+            guard let part = input.popFirst() else { break }
+            let action = received(part, now: now)
+            if case .none = action { continue }
+            return action
+        }
+        if let problem = input.failure { return refuse(problem, now: now) }
+        if input.isClosed { return endOutput(now: now) }
+        guard input.isReadHeld else { return .none }
+        input.isReadHeld = false
+        return .read
+    }
+
+    /// Records that the channel wants to read.
+    mutating func readRequested() -> Action {
+        switch phase {
+        case .idle, .receiving, .lingering, .closed: return .read
+        case .answering, .sending:
+            input.isReadHeld = true
+            return .none
+        }
+    }
+
+    /// Records that the client has closed its side.
+    mutating func inputClosed(now: NIODeadline) -> Action {
+        input.isClosed = true
+        return nextInput(now: now)
+    }
+
+    /// Starts the grace period of a shutdown.
+    mutating func shutDown(now: NIODeadline) -> Action {
         graceEnds = now + limits.shutdownGrace
-        guard case .idle = phase else { return false }
-        phase = .closed
-        return true
+        guard case .idle = phase else { return .none }
+        return closed()
     }
 
-    /// Records that the connection is closed.
-    mutating func closed() {
-        phase = .closed
+    /// Checks the deadline.
+    mutating func timeReached(now: NIODeadline) -> Action {
+        guard now >= deadline else { return .none }
+        if case .receiving = phase, now < graceEnds ?? .distantFuture { return refuse(.requestTimeout, now: now) }
+        return closed()
     }
 
-    /// Returns what to do when the deadline has passed.
-    func expiry(now: NIODeadline) -> Expiry {
-        guard now >= deadline else { return .notYet }
-        if let graceEnds, now >= graceEnds { return .close }
-        if case .receiving = phase { return .refuse }
+    /// Records an error of the connection. Bytes after a refusal are one, too.
+    mutating func failed() -> Action {
+        if case .lingering = phase { return .none }
+        return closed()
+    }
+
+    /// Records that the connection is closed, or is about to be.
+    @discardableResult mutating func closed() -> Action {
+        releaseMemory()
+        phase = .closed
         return .close
     }
+
+    private mutating func refuse(_ problem: Problem, now: NIODeadline) -> Action {
+        var form = AnswerForm()
+        if case .receiving(let receiving) = phase { (form.path, form.isHead) = (receiving.path, receiving.head?.method == .HEAD) }
+        _ = endOutput(now: now)
+        return .refuse(problem, form)
+    }
+
+    private mutating func endOutput(now: NIODeadline) -> Action {
+        releaseMemory()
+        phase = .lingering(until: now + limits.lingerTimeout)
+        return .endOutput
+    }
+
+    private func releaseMemory() {
+        switch phase {
+        case .receiving(var receiving): admission.release(&receiving.reservation)
+        case .answering(var answering): admission.release(&answering.reservation)
+        case .idle, .sending, .lingering, .closed: break
+        }
+    }
+}
+
+extension NIODeadline {
+    fileprivate static func + (start: NIODeadline, duration: Duration) -> NIODeadline { start + TimeAmount(duration) }
 }

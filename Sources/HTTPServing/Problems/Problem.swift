@@ -43,13 +43,4 @@ package struct Problem: Error, Hashable, Sendable {
         for member in extensions.members { object[member.name] = member.value }
         return String(decoding: JSONSerializer.serialize(object), as: UTF8.self) + "\n"
     }
-
-    /// The header fields for `json`, including Content-Length.
-    package var headerFields: [(name: String, value: String)] {
-        var fields = [("content-type", Self.mediaType), ("content-length", "\(json.utf8.count)")]
-        if let retryAfter { fields.append(("retry-after", "\(retryAfter)")) }
-        if let allow { fields.append(("allow", allow)) }
-        if let challenge { fields.append(("www-authenticate", challenge)) }
-        return fields
-    }
 }

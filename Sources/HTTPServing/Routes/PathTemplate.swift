@@ -21,10 +21,25 @@ struct PathTemplate: Hashable, Sendable {
         segments.allSatisfy { if case .fixed = $0 { true } else { false } }
     }
 
-    /// The values of the variable segments; nil when the path does not match. A variable segment has at least one character.
+    /// True when a path has the fixed segments, and text in place of each variable one.
+    func matches(_ path: String) -> Bool {
+        encodedValues(in: path) != nil
+    }
+
+    /// The values of the variable segments, percent-decoded once; nil when the path does not match. A variable segment has at least one character.
     ///
     /// - Throws: `malformedPath` when a value cannot be decoded.
-    func values(in path: String) throws(Problem) -> PathValues? {
+    func values(in path: String) throws(Problem) -> [String: String]? {
+        guard let encoded = encodedValues(in: path) else { return nil }
+        var values: [String: String] = [:]
+        for (name, text) in encoded {
+            guard let value = PercentEncoding.decode(text) else { throw .malformedPath }
+            values[name] = value
+        }
+        return values
+    }
+
+    private func encodedValues(in path: String) -> [(name: String, text: Substring)]? {
         let parts = Self.split(path)
         guard parts.count == segments.count else { return nil }
         var encoded: [(name: String, text: Substring)] = []
@@ -34,12 +49,7 @@ struct PathTemplate: Hashable, Sendable {
             case .variable(let name): if part.isEmpty { return nil } else { encoded.append((name, part)) }
             }
         }
-        var values = PathValues()
-        for (name, text) in encoded {
-            guard let value = PercentEncoding.decode(text) else { throw .malformedPath }
-            values[name] = value
-        }
-        return values
+        return encoded
     }
 
     private static func split(_ path: String) -> [Substring] {

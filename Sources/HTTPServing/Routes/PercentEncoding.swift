@@ -16,6 +16,15 @@ package enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
+    /// A text for a log: everything but visible ASCII is encoded, and what exceeds `maximumBytes` is left out.
+    static func printable(_ text: String, maximumBytes: Int) -> String {
+        let start = text.utf8.prefix(maximumBytes).map { byte in
+            let isPlain = (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+            return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }
+        return start.joined() + (text.utf8.count > maximumBytes ? "..." : "")
+    }
+
     private static func digit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

@@ -1,88 +1,78 @@
-package import HTTPTypes
-package import Hummingbird
-import NIOHTTP1
+package import NIOHTTP1
 
 /// The resources of a listener, each with its methods.
-package struct Routes: HTTPResponder {
-    package typealias Context = BasicRequestContext
-    /// Answers a request. The values are those of the variable segments of the path.
-    package typealias Endpoint = @Sendable (Request, PathValues) async throws(Problem) -> Response
-    /// The endpoint of each method of a resource.
-    private typealias Methods = [HTTPRequest.Method: Endpoint]
+package struct Routes: Sendable {
+    private struct Resource {
+        let template: PathTemplate
+        /// By method. `HTTPMethod` is not hashable.
+        var endpoints: [String: Endpoint] = [:]
+    }
 
-    /// The endpoints that answer POST on the event loop, by path.
-    private(set) var eventLoopEndpoints: [String: EventLoopEndpoint] = [:]
-    private var fixed: [String: Methods] = [:]
-    private var variable: [(template: PathTemplate, methods: Methods)] = []
-    private let metrics: ListenerMetrics
+    private var fixed: [String: Resource] = [:]
+    private var variable: [Resource] = []
+    private let hidesUnknownPaths: Bool
 
-    package init(metrics: ListenerMetrics) {
-        self.metrics = metrics
+    /// - Parameter hidesUnknownPaths: true when paths may hold the name of a user, which no log may hold.
+    package init(hidesUnknownPaths: Bool = false) {
+        self.hidesUnknownPaths = hidesUnknownPaths
     }
 
     /// Serves a path, with variable segments in braces. An endpoint for GET answers HEAD too.
-    package mutating func on(_ method: HTTPRequest.Method, _ path: String, _ endpoint: @escaping Endpoint) {
+    package mutating func on(_ method: HTTPMethod, _ path: String, _ endpoint: Endpoint) {
         let template = PathTemplate(path)
         if template.isFixed {
-            fixed[path, default: [:]][method] = endpoint
+            fixed[path, default: Resource(template: template)].endpoints[method.rawValue] = endpoint
         } else if let index = variable.firstIndex(where: { $0.template == template }) {
-            variable[index].methods[method] = endpoint
+            variable[index].endpoints[method.rawValue] = endpoint
         } else {
-            variable.append((template, [method: endpoint]))
+            variable.append(Resource(template: template, endpoints: [method.rawValue: endpoint]))
         }
     }
 
-    /// Serves POST of a fixed path on the event loop, except for bodies above the usual limit.
-    package mutating func onPost(_ path: String, _ endpoint: EventLoopEndpoint) {
-        eventLoopEndpoints[path] = endpoint
-        // Fallback when the fast path does not match: a query string, or a body above the usual limit.
-        on(.post, path) { request, _ throws(Problem) in
-            let fields = HTTPHeaders(request.headers.map { ($0.name.rawName, $0.value) })
-            let body = try await JSONRequestBody.bytes(of: request, maximumBytes: .max)
-            let problem = await withCheckedContinuation { answer in
-                endpoint.handle(fields, body) { answer.resume(returning: $0) }
-            }
-            if let problem { throw problem }
-            return Response(status: .ok)
-        }
+    /// Serves a path with an endpoint that runs in a task.
+    package mutating func on(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ respond: @escaping @Sendable (Request) async throws(Problem) -> Response
+    ) {
+        on(method, path, .inTask(respond))
     }
 
     /// The methods of each path, as given to ``on(_:_:_:)``.
-    package var operations: [String: Set<HTTPRequest.Method>] {
-        var operations = fixed.mapValues { Set($0.keys) }
-        for (template, methods) in variable { operations[template.text] = Set(methods.keys) }
-        return operations
+    package var operations: [String: Set<String>] {
+        Dictionary(uniqueKeysWithValues: (Array(fixed.values) + variable).map { ($0.template.text, Set($0.endpoints.keys)) })
     }
 
-    package func respond(to request: Request, context: BasicRequestContext) async -> Response {
-        let response: Response
-        do {
-            let (endpoint, values) = try route(request)
-            response = try await endpoint(request, values)
-        } catch {
-            metrics.refused(error)
-            response = error.response
+    /// Finds the endpoint of a request, and adds the values of the variable segments to the request.
+    ///
+    /// - Throws: status 404 for an unknown path, 405 for a method that the resource does not support.
+    func match(_ request: Request) throws(Problem) -> (Endpoint, Request) {
+        let (resource, values) = try resource(at: request.path)
+        let method = request.method == .HEAD ? .GET : request.method
+        guard let endpoint = resource.endpoints[method.rawValue] else {
+            throw .methodNotAllowed(allow: Self.allow(resource.endpoints.keys))
         }
-        return request.method == .head ? response.createHeadResponse() : response
+        var request = request
+        request.values = values
+        return (endpoint, request)
     }
 
-    private func route(_ request: Request) throws(Problem) -> (Endpoint, PathValues) {
-        let (methods, values) = try resource(at: request.uri.path)
-        let method = request.method == .head ? .get : request.method
-        guard let endpoint = methods[method] else { throw .methodNotAllowed(allow: Self.allow(methods.keys)) }
-        return (endpoint, values)
+    /// What the log calls a path: the template of its resource, or the path itself, shortened.
+    func place(of path: String) -> String {
+        if fixed[path] != nil { return path }
+        if let resource = variable.first(where: { $0.template.matches(path) }) { return resource.template.text }
+        return hidesUnknownPaths ? "(unknown)" : PercentEncoding.printable(path, maximumBytes: 100)
     }
 
-    private func resource(at path: String) throws(Problem) -> (Methods, PathValues) {
-        if let methods = fixed[path] { return (methods, PathValues()) }
-        for (template, methods) in variable {
-            if let values = try template.values(in: path) { return (methods, values) }
+    private func resource(at path: String) throws(Problem) -> (Resource, [String: String]) {
+        if let resource = fixed[path] { return (resource, [:]) }
+        for resource in variable {
+            if let values = try resource.template.values(in: path) { return (resource, values) }
         }
         throw .notFound
     }
 
-    private static func allow(_ methods: some Sequence<HTTPRequest.Method>) -> String {
-        let names = methods.flatMap { $0 == .get ? ["GET", "HEAD"] : [$0.rawValue] }
-        return names.sorted().joined(separator: ", ")
+    private static func allow(_ methods: some Sequence<String>) -> String {
+        methods.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }.sorted().joined(separator: ", ")
     }
 }

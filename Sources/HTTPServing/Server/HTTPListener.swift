@@ -1,11 +1,11 @@
-import Hummingbird
-import HummingbirdCore
 package import Logging
 package import NIOCore
+import NIOPosix
 import ServiceLifecycle
+import Synchronization
 
-/// A Hummingbird application with the request limits of this module.
-package struct HTTPListener: Service {
+/// An HTTP/1.1 listener with the request limits of this module.
+package final class HTTPListener: Service {
     private let address: ListenAddress
     private let limits: ListenerLimits
     private let routes: Routes
@@ -14,6 +14,9 @@ package struct HTTPListener: Service {
     private let eventLoopGroup: any EventLoopGroup
     private let logger: Logger
     private let onBound: @Sendable (Int?) async -> Void
+    private let socket = Mutex<(any Channel)?>(nil)
+    /// The endpoints to run in tasks; finished when the socket and all connections are closed.
+    private let (endpoints, tasks) = AsyncStream.makeStream(of: (@Sendable () async -> Void).self)
 
     /// Creates a listener that is bound while `run()` runs.
     ///
@@ -40,47 +43,62 @@ package struct HTTPListener: Service {
         self.onBound = onBound
     }
 
-    /// Serves until graceful shutdown.
+    /// Serves until graceful shutdown, then until the last request is answered or the grace period ends.
     ///
-    /// - Throws: `ServerError` when the address cannot be bound.
+    /// - Throws: `ServerError` when the address cannot be bound, or when the listening socket fails.
     package func run() async throws {
-        do {
-            try await application.run()
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            throw ServerError.cannotListen(address, error)
+        let socket = try await bind()
+        await onBound(socket.localAddress?.port)
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await withDiscardingTaskGroup { group in
+                    for await endpoint in endpoints { group.addTask(operation: endpoint) }
+                }
+            } onGracefulShutdown: {
+                socket.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+            }
+        } onCancel: {
+            socket.close(promise: nil)
         }
-        logger.info("listener closed", metadata: [LogKey.listenerAddress: "\(address)"])
+        guard Task.isCancelled || Task.isShuttingDownGracefully else { throw ServerError.stopped(address) }
     }
 
-    private var application: some ApplicationProtocol {
-        var quietLogger = logger
-        quietLogger.logLevel = max(logger.logLevel, .warning)
-        return Application(
-            responder: routes,
-            server: HTTPServerBuilder { [limits = limits.connectionLimits, admission, metrics, routes, logger] responder in
-                LimitedHTTP1Channel(responder: responder, limits: limits) {
-                    RequestLimitsHandler(
+    /// Binds the address, unless it is bound. Call it before `run()` where nothing else should start when the address is wrong.
+    @discardableResult package func bind() async throws(ServerError) -> any Channel {
+        if let socket = socket.withLock(\.self) { return socket }
+        let bootstrap = ServerBootstrap(group: eventLoopGroup)
+            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // One at a time, so that no more are accepted than the limit allows.
+            .serverChannelOption(.maxMessagesPerRead, value: 1)
+            .serverChannelInitializer { [limits, tasks] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let acceptor = ConnectionAcceptor(maximumConnections: limits.maximumConnections) { tasks.finish() }
+                    try channel.pipeline.syncOperations.addHandler(acceptor)
+                }
+            }
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            // One at a time, so that little is buffered of what follows a request.
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelInitializer { [routes, admission, metrics, logger, limits, tasks] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let handler = ConnectionHandler(
+                        routes: routes,
                         admission: admission,
                         metrics: metrics,
                         limits: limits,
-                        eventLoopEndpoints: routes.eventLoopEndpoints,
-                        logger: logger
-                    )
+                        logger: logger,
+                        now: channel.eventLoop.now
+                    ) { tasks.yield($0) }
+                    try channel.pipeline.syncOperations.addHTTPHandlers(handler, limits: limits)
                 }
-            },
-            configuration: ApplicationConfiguration(
-                address: address.bindAddress,
-                availableConnectionsDelegate: MaximumAvailableConnections(limits.maximumConnections, logger: quietLogger)
-            ),
-            onServerRunning: { [address, logger, onBound] channel in
-                let port = channel.localAddress?.port
-                logger.info("listening", metadata: [LogKey.listenerAddress: "\(address)", LogKey.listenerPort: "\(port ?? 0)"])
-                await onBound(port)
-            },
-            eventLoopGroupProvider: .shared(eventLoopGroup),
-            logger: quietLogger
-        )
+            }
+        do {
+            let bound = try await address.bind(bootstrap)
+            socket.withLock { $0 = bound }
+            return bound
+        } catch {
+            throw .cannotListen(address, error)
+        }
     }
 }

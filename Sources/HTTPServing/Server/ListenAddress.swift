@@ -1,4 +1,5 @@
-import HummingbirdCore
+import NIOCore
+import NIOPosix
 
 /// The address of a listener: `host:port`, `[::1]:8080` or `unix:/run/appstore-inbox/ingest.sock`.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
@@ -46,11 +47,16 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         if case .tcp(_, port: 0) = kind { true } else { false }
     }
 
-    /// The address as Hummingbird's type.
-    var bindAddress: BindAddress {
+    /// True for a Unix socket.
+    var isUnix: Bool {
+        if case .unix = kind { true } else { false }
+    }
+
+    /// Opens a listening socket. A socket file that another process left behind is replaced.
+    func bind(_ bootstrap: ServerBootstrap) async throws -> any Channel {
         switch kind {
-        case .tcp(let host, let port): .hostname(host, port: port)
-        case .unix(let path): .unixDomainSocket(path: path)
+        case .tcp(let host, let port): try await bootstrap.bind(host: host, port: port).get()
+        case .unix(let path): try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
         }
     }
 

@@ -1,24 +1,25 @@
-import NIOCore
-
 /// The limits of one listener.
 package struct ListenerLimits: Sendable {
     /// The most bytes in a body, except under the paths in `bodyBytesByPath`.
     package var maximumBodyBytes = 256 * 1024
-    /// The most bytes in a body, by the path as written in the request line.
+    /// The most bytes in a body, by path.
     package var bodyBytesByPath: [String: Int] = [:]
     /// The most bytes in a request line and header fields together.
     package var maximumHeadBytes = 16 * 1024
-    /// The most bytes of requests in memory at once. Large bodies may use half of it, or the size of the largest body if that is more. The
-    /// rest is reserved for bodies of usual size.
+    /// The most header fields.
+    package var maximumHeadFields = 64
+    /// The most bytes of bodies in memory at once. Half of it is divided among the connections; see ``AdmissionState``.
     package var maximumBytesInMemory = 64 * 1024 * 1024
     /// The most connections. Further clients wait until one closes.
     package var maximumConnections = 512
-    /// The timeout for receiving a request.
+    /// The timeout from the first byte of a request to its last, and from the start of a connection to the first byte.
     package var requestDeadline: Duration = .seconds(10)
     /// The idle timeout between two requests of a connection.
     package var idleTimeout: Duration = .seconds(60)
-    /// The timeout for an answer, including the wait for the database.
+    /// The timeout from the last byte of a request until the client has taken the answer.
     package var answerTimeout: Duration = .seconds(30)
+    /// How long input is discarded after the last answer, so that the client can read that answer.
+    package var lingerTimeout: Duration = .seconds(2)
     /// The time that requests still have after shutdown begins.
     package var shutdownGrace: Duration = .seconds(10)
 
@@ -58,16 +59,6 @@ package struct ListenerLimits: Sendable {
     /// The largest body limit of all paths.
     package var largestBodyBytes: Int { bodyBytesByPath.values.reduce(maximumBodyBytes, max) }
 
-    /// The limits of one connection.
-    var connectionLimits: ConnectionLimits {
-        var limits = ConnectionLimits()
-        limits.requestDeadline = TimeAmount(requestDeadline)
-        limits.idleTimeout = TimeAmount(idleTimeout)
-        limits.answerTimeout = TimeAmount(answerTimeout)
-        limits.shutdownGrace = TimeAmount(shutdownGrace)
-        limits.maximumBodyBytes = maximumBodyBytes
-        limits.bodyBytesByPath = bodyBytesByPath
-        limits.maximumHeadBytes = maximumHeadBytes
-        return limits
-    }
+    /// The most bytes in the body of a request for a path.
+    func maximumBodyBytes(for path: String) -> Int { bodyBytesByPath[path] ?? maximumBodyBytes }
 }

@@ -2,7 +2,6 @@ import AppStore
 import AppStoreVerification
 import HTTPServing
 import NIOCore
-import NIOHTTP1
 
 /// Accepts Apple's notifications V1: checks the shared secret, removes it from the body, stores the rest, and answers after the commit.
 /// Notifications V2 that arrive here, such as TEST, are accepted too.
@@ -28,16 +27,16 @@ struct LegacyNotificationEndpoint: Sendable {
     }
 
     /// Stores a notification and answers 200 with an empty body.
-    @Sendable func callAsFunction(_ fields: HTTPHeaders, _ body: ByteBuffer, _ answer: @escaping EventLoopEndpoint.Answer) {
+    @Sendable func callAsFunction(_ request: Request, _ answer: @escaping Endpoint.Answer) {
         let start = ContinuousClock.now
         let notification: NotificationV1Body
         let source: EventSource
         do throws(Problem) {
-            try JSONRequestBody.check(fields)
-            notification = try body.withUnsafeReadableBytes { bytes throws(Problem) in try Self.read(bytes) }
-            source = try check(notification, bytes: body.readableBytes)
+            try request.checkJSON()
+            notification = try request.body.withUnsafeReadableBytes { bytes throws(Problem) in try Self.read(bytes) }
+            source = try check(notification, bytes: request.body.readableBytes)
         } catch {
-            return answer(error)
+            return answer(.failure(error))
         }
         store.store(notification.bytes, source: source.rawValue, since: start, answer: answer)
     }

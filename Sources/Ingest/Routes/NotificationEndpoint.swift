@@ -1,7 +1,6 @@
 import AppStore
 import HTTPServing
 import NIOCore
-import NIOHTTP1
 
 /// Accepts Apple's notifications V2: checks the form of the body, stores its bytes, and answers after the commit.
 struct NotificationEndpoint: Sendable {
@@ -14,15 +13,15 @@ struct NotificationEndpoint: Sendable {
     }
 
     /// Stores a notification and answers 200 with an empty body.
-    @Sendable func callAsFunction(_ fields: HTTPHeaders, _ body: ByteBuffer, _ answer: @escaping EventLoopEndpoint.Answer) {
+    @Sendable func callAsFunction(_ request: Request, _ answer: @escaping Endpoint.Answer) {
         let start = ContinuousClock.now
         do throws(Problem) {
-            try JSONRequestBody.check(fields)
-            try body.withUnsafeReadableBytes { bytes throws(Problem) in try Self.check(bytes) }
+            try request.checkJSON()
+            try request.body.withUnsafeReadableBytes { bytes throws(Problem) in try Self.check(bytes) }
         } catch {
-            return answer(error)
+            return answer(.failure(error))
         }
-        store.store(Array(buffer: body), source: EventSource.notificationV2.rawValue, since: start, answer: answer)
+        store.store(Array(buffer: request.body), source: EventSource.notificationV2.rawValue, since: start, answer: answer)
     }
 
     /// Throws when the bytes cannot be a notification V2.

@@ -16,15 +16,15 @@ struct NotificationStore: Sendable {
     /// Stores a body and answers 200 with an empty body.
     ///
     /// - Parameter start: when the last byte of the request arrived.
-    func store(_ body: [UInt8], source: String, since start: ContinuousClock.Instant, answer: @escaping EventLoopEndpoint.Answer) {
+    func store(_ body: [UInt8], source: String, since start: ContinuousClock.Instant, answer: @escaping Endpoint.Answer) {
         committer.submit(body, source: source) { [admission, metrics, bytes = body.count] result in
             switch result {
             case .success:
                 admission.recordAccepted(bytes: bytes)
                 metrics.accepted(bytes: bytes, after: .now - start)
-                answer(nil)
+                answer(.success(.empty))
             case .failure(let error):
-                answer(Problem(error))
+                answer(.failure(Problem(error)))
             }
         }
     }

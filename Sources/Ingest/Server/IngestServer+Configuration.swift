@@ -28,9 +28,6 @@ extension IngestServer {
             let largest = max(limits.maximumBodyBytes, legacyBodyBytes)
             try ListenerLimits.check("maximumBytesPerHour", maximumBytesPerHour, in: largest...Int.max)
             try ListenerLimits.check("heartbeatInterval", heartbeatInterval)
-            guard listen != adminListen || listen.isAnyPort else {
-                throw .invalidLimit("adminListen", "\(adminListen) is the first listener's address too")
-            }
         }
 
         /// The limits of the first listener, by path. Notifications V2 may arrive under the path of V1.

@@ -1,9 +1,9 @@
 package import AppStoreVerification
 package import GroupCommit
 package import HTTPServing
-import HTTPTypes
 package import Logging
 package import NIOCore
+import NIOHTTP1
 import NIOPosix
 package import Prometheus
 import ServiceLifecycle
@@ -31,6 +31,7 @@ package struct IngestServer: Service {
     private let onReady: @Sendable (Ports) async -> Void
     private let admission: Admission
     private let registry: MetricRegistry
+    private let refusalLog: RefusalLog?
     private let refusal: @Sendable () -> Problem?
 
     /// Creates a server that listens while `run()` runs.
@@ -40,6 +41,7 @@ package struct IngestServer: Service {
     ///   - secrets: the shared secrets that authenticate notifications V1, asked for at each; those of an app without one are refused. Whether
     ///     there are any must not change.
     ///   - registry: the metrics served under `/metrics`.
+    ///   - refusalLog: where refused requests are summarised.
     ///   - refusal: why the database cannot be used although it answers, such as another schema version.
     ///   - heartbeat: called while the event loops answer and the committer is not stuck.
     ///   - onReady: called once, when both listeners are bound.
@@ -51,6 +53,7 @@ package struct IngestServer: Service {
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
         registry: MetricRegistry = MetricRegistry([]),
+        refusalLog: RefusalLog? = nil,
         refusal: @escaping @Sendable () -> Problem? = { nil },
         heartbeat: @escaping @Sendable () -> Void = {},
         onReady: @escaping @Sendable (Ports) async -> Void = { _ in }
@@ -65,6 +68,7 @@ package struct IngestServer: Service {
         self.heartbeat = heartbeat
         self.onReady = onReady
         self.registry = registry
+        self.refusalLog = refusalLog
         self.refusal = refusal
         let admission = Admission(notificationLimits, hourlyLimit: configuration.maximumBytesPerHour)
         let metrics = IngestMetrics(factory: registry)
@@ -129,8 +133,8 @@ package struct IngestServer: Service {
         case .admin:
             MetricsEndpoint(registry: registry).add(to: &routes)
         case .notifications:
-            routes.onPost(NotificationEndpoint.path, EventLoopEndpoint(notifications.callAsFunction))
-            routes.onPost(LegacyNotificationEndpoint.path, EventLoopEndpoint(legacyNotifications.callAsFunction))
+            routes.on(.POST, NotificationEndpoint.path, .onEventLoop(notifications.callAsFunction))
+            routes.on(.POST, LegacyNotificationEndpoint.path, .onEventLoop(legacyNotifications.callAsFunction))
         }
     }
 
@@ -153,8 +157,8 @@ package struct IngestServer: Service {
         admission: Admission,
         onBound: @escaping @Sendable (Int?) async -> Void
     ) -> HTTPListener {
-        let metrics = ListenerMetrics(listener: listener.rawValue, factory: registry)
-        var routes = Routes(metrics: metrics)
+        let metrics = ListenerMetrics(listener: listener.rawValue, factory: registry, log: refusalLog)
+        var routes = Routes()
         addRoutes(of: listener, to: &routes)
         return HTTPListener(
             address: address,

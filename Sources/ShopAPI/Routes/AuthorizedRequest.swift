@@ -1,19 +1,14 @@
 import AppStore
 import HTTPServing
-import HTTPTypes
-import Hummingbird
-import Interpretation
 
 /// A request whose key covers the verb of the route.
 struct AuthorizedRequest: Sendable {
     let httpRequest: Request
-    /// The values of the variable segments of the path.
-    let values: PathValues
     let key: KeyScope
 
     /// The user named in the path.
     func user(_ name: String = "user") throws(Problem) -> String {
-        let user = values[name]
+        let user = httpRequest.values[name, default: ""]
         guard user.isName else { throw .invalidParameter(name, "\(name) must have 1 to 255 characters, without U+0000.") }
         return user
     }
@@ -22,7 +17,7 @@ struct AuthorizedRequest: Sendable {
     ///
     /// - Throws: status 404 for text that cannot be an originalTransactionId.
     func contract() throws(Problem) -> String {
-        let contract = values["originalTransactionId"]
+        let contract = httpRequest.values["originalTransactionId", default: ""]
         guard contract.isName else { throw .noSuchContract }
         return contract
     }

@@ -1,22 +1,20 @@
 import AppStore
 import FoundationEssentials
 import HTTPServing
-import Hummingbird
+import NIOHTTP1
 import StrictJSON
 
 /// The orders: made before the purchase, and read at any time.
 struct OrdersEndpoint: Sendable {
     let store: ShopStore
-    let maximumBytes: Int
 
     /// `POST /v1/orders`. Answers 201 for a new order, 200 for an equal order with the same number, 409 for a different order with the same number.
     func make(_ request: AuthorizedRequest) async throws(Problem) -> Response {
         _ = try RequestQuery(request.httpRequest, known: [])
         // Only Apple knows whether a purchase is Sandbox. A Sandbox purchase gets a copy of the Production order.
         try request.key.check(.production)
-        let body = try await RequestObject(
+        let body = try RequestObject(
             request.httpRequest,
-            maximumBytes: maximumBytes,
             known: ["user", "product", "bundleId", "orderNo"]
         )
         let orderRequest = OrderRequest(
@@ -32,7 +30,7 @@ struct OrdersEndpoint: Sendable {
     /// `GET /v1/orders/{orderNo}`. Answers 404 for an unknown order, and for one of an app that the key does not cover.
     func order(_ request: AuthorizedRequest) async throws(Problem) -> Response {
         let environment = try request.environment(RequestQuery(request.httpRequest, known: ["environment"]))
-        guard let no = UUID(uuidString: request.values["orderNo"]),
+        guard let no = UUID(uuidString: request.httpRequest.values["orderNo", default: ""]),
             let order = try await store.order(no, in: environment, key: request.key)
         else { throw .noSuchOrder }
         return .json(order.json)

@@ -1,7 +1,5 @@
 import HTTPServing
-import HTTPTypes
-import Hummingbird
-import NIOCore
+import NIOHTTP1
 
 /// The routes without a key: health, and the API description.
 struct PublicEndpoints: Sendable {
@@ -9,28 +7,24 @@ struct PublicEndpoints: Sendable {
     let admission: Admission
 
     func add(to routes: inout Routes) {
-        routes.on(.get, "/livez", livez)
-        routes.on(.get, "/readyz", readyz)
-        routes.on(.get, "/openapi.json", openAPI)
+        routes.on(.GET, "/livez", livez)
+        routes.on(.GET, "/readyz", readyz)
+        routes.on(.GET, "/openapi.json", openAPI)
     }
 
     /// Answers 200 without any check: an answer proves that the process is alive.
-    @Sendable private func livez(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
-        Self.response("alive\n", "text/plain; charset=utf-8")
+    @Sendable private func livez(_ request: Request) async throws(Problem) -> Response {
+        Response(text: "alive\n")
     }
 
     /// Answers 200 when the database answers role `appstore_api` and the process accepts requests.
-    @Sendable private func readyz(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
+    @Sendable private func readyz(_ request: Request) async throws(Problem) -> Response {
         if admission.isClosed { throw .shuttingDown }
         _ = try await store.scope(ofKey: [])
-        return Self.response("ready\n", "text/plain; charset=utf-8")
+        return Response(text: "ready\n")
     }
 
-    @Sendable private func openAPI(_ request: Request, _ values: PathValues) async throws(Problem) -> Response {
-        Self.response(OpenAPI.text, "application/json")
-    }
-
-    private static func response(_ text: String, _ mediaType: String) -> Response {
-        Response(status: .ok, headers: [.contentType: mediaType], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    @Sendable private func openAPI(_ request: Request) async throws(Problem) -> Response {
+        Response(text: OpenAPI.text, mediaType: "application/json")
     }
 }

@@ -1,6 +1,5 @@
 import AppStore
 import HTTPServing
-import Hummingbird
 import Interpretation
 import StrictJSON
 
@@ -11,7 +10,7 @@ struct ReadingEndpoints: Sendable {
     /// `GET /v1/events/{id}`: the state of a posted event.
     func event(_ request: AuthorizedRequest) async throws(Problem) -> Response {
         _ = try RequestQuery(request.httpRequest, known: [])
-        guard let eventID = Int64(request.values["id"]), eventID > 0,
+        guard let eventID = Int64(canonical: request.httpRequest.values["id", default: ""]), eventID > 0,
             let event = try await store.event(eventID, withSubmission: true, key: request.key)
         else { throw .noSuchEvent }
         let isTaken = event.result != nil && event.result != "rejected"

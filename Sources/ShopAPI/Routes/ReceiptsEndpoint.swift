@@ -1,6 +1,5 @@
 import AppStore
 import HTTPServing
-import Hummingbird
 import Interpretation
 import StrictJSON
 
@@ -18,9 +17,8 @@ struct ReceiptsEndpoint: Sendable {
     func submit(_ request: AuthorizedRequest) async throws(Problem) -> Response {
         let query = try RequestQuery(request.httpRequest, known: ["environment", "wait"])
         let wait = try query.wait()
-        let body = try await RequestObject(
+        let body = try RequestObject(
             request.httpRequest,
-            maximumBytes: maximumBytes,
             known: ["receiptData", "user", "transactionId", "environment"]
         )
         let receipt = try receipt(body, in: request.environment(query, body), apps: request.key.bundleIDs)

@@ -1,8 +1,6 @@
 import AppStore
 import FoundationEssentials
 import HTTPServing
-import Hummingbird
-import Interpretation
 import NIOCore
 import StrictJSON
 
@@ -14,10 +12,10 @@ struct RequestObject {
     ///
     /// - Parameter known: the allowed members.
     /// - Throws: status 400 or 415, also for an unknown member.
-    init(_ request: Request, maximumBytes: Int, known: [String]) async throws(Problem) {
-        let body = try await JSONRequestBody.collect(request, maximumBytes: maximumBytes)
+    init(_ request: Request, known: [String]) throws(Problem) {
+        try request.checkJSON()
         do {
-            object = try JSONParser().parseObject(Array(buffer: body))
+            object = try JSONParser().parseObject(Array(buffer: request.body))
         } catch {
             throw error.code == .notAnObject ? .notAnObject : .notJSON
         }

@@ -1,7 +1,5 @@
 import AppStore
 import HTTPServing
-import Hummingbird
-import Interpretation
 
 /// The query of a request. Each parameter may occur once.
 struct RequestQuery {
@@ -10,7 +8,7 @@ struct RequestQuery {
     /// - Parameter known: the allowed parameters.
     /// - Throws: status 400, also for an unknown parameter.
     init(_ request: Request, known: [String]) throws(Problem) {
-        guard let query = request.uri.query, !query.isEmpty else { return }
+        guard let query = request.query, !query.isEmpty else { return }
         for pair in query.split(separator: "&", omittingEmptySubsequences: false) {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = PercentEncoding.decode(parts[0]), known.contains(name) else { throw .unknownParameter(known: known) }
@@ -68,7 +66,7 @@ struct RequestQuery {
     /// The parameter `wait`: how long the request may wait for the outcome, in whole seconds; zero by default.
     func wait() throws(Problem) -> Duration {
         guard let text = values["wait"] else { return .zero }
-        guard let seconds = Int(text), (0...10).contains(seconds) else {
+        guard let seconds = Int(canonical: text), (0...10).contains(seconds) else {
             throw .invalidParameter("wait", "wait must be a whole number of seconds from 0 to 10.")
         }
         return .seconds(seconds)

@@ -1,16 +1,15 @@
 import AppStore
-import HTTPTypes
-import Hummingbird
+import HTTPServing
 import NIOCore
+import NIOHTTP1
 import StrictJSON
 
 extension Response {
     /// A JSON answer. Caches must not store it: it is current only now, and only for this key.
-    static func json(_ object: JSONObject, status: HTTPResponse.Status = .ok, location: String? = nil) -> Response {
-        var headers: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
-        headers[.location] = location
-        let body = ResponseBody(byteBuffer: ByteBuffer(bytes: JSONSerializer.serialize(object)))
-        return Response(status: status, headers: headers, body: body)
+    static func json(_ object: JSONObject, status: HTTPResponseStatus = .ok, location: String? = nil) -> Response {
+        var headers: HTTPHeaders = ["content-type": "application/json", "cache-control": "no-store"]
+        if let location { headers.add(name: "location", value: location) }
+        return Response(status: status, headers: headers, body: ByteBuffer(bytes: JSONSerializer.serialize(object)))
     }
 
     /// Status 202 for a stored event that is not settled, with its path.

@@ -1,6 +1,5 @@
 import HTTPServing
-import HTTPTypes
-import Hummingbird
+import NIOHTTP1
 
 /// The routes for the shop's own backend, each with the verb that a key needs.
 struct ShopRoutes: Sendable {
@@ -14,39 +13,39 @@ struct ShopRoutes: Sendable {
     let metrics: APIMetrics
 
     var routes: Routes {
-        let orders = OrdersEndpoint(store: store, maximumBytes: maximumBytes)
+        let orders = OrdersEndpoint(store: store)
         let transactions = TransactionsEndpoint(store: store, admission: admission, maximumBytes: maximumBytes)
         let receipts = ReceiptsEndpoint(store: store, admission: admission, maximumBytes: maximumReceiptBytes)
         let reading = ReadingEndpoints(store: store)
-        let owner = OwnerEndpoint(store: store, maximumBytes: maximumBytes)
-        var routes = Routes(metrics: metrics.listener)
-        add(.post, "/v1/orders", .createOrders, orders.make, to: &routes)
-        add(.get, "/v1/orders/{orderNo}", .readOrders, orders.order, to: &routes)
-        add(.get, "/v1/users/{user}/orders", .readOrders, orders.orders, to: &routes)
-        add(.post, "/v1/transactions", .submitTransactions, transactions.submit, to: &routes)
-        add(.post, ReceiptsEndpoint.path, .submitReceipts, receipts.submit, to: &routes)
-        add(.get, "/v1/events/{id}", .readEvents, reading.event, to: &routes)
-        add(.get, "/v1/users/{user}/entitlements", .readEntitlements, reading.entitlements, to: &routes)
-        add(.get, "/v1/subscriptions/{originalTransactionId}", .readSubscriptions, reading.subscription, to: &routes)
-        add(.put, "/v1/contracts/{originalTransactionId}/owner", .linkContracts, owner.link, to: &routes)
+        let owner = OwnerEndpoint(store: store)
+        var routes = Routes(hidesUnknownPaths: true)
+        add(.POST, "/v1/orders", .createOrders, orders.make, to: &routes)
+        add(.GET, "/v1/orders/{orderNo}", .readOrders, orders.order, to: &routes)
+        add(.GET, "/v1/users/{user}/orders", .readOrders, orders.orders, to: &routes)
+        add(.POST, "/v1/transactions", .submitTransactions, transactions.submit, to: &routes)
+        add(.POST, ReceiptsEndpoint.path, .submitReceipts, receipts.submit, to: &routes)
+        add(.GET, "/v1/events/{id}", .readEvents, reading.event, to: &routes)
+        add(.GET, "/v1/users/{user}/entitlements", .readEntitlements, reading.entitlements, to: &routes)
+        add(.GET, "/v1/subscriptions/{originalTransactionId}", .readSubscriptions, reading.subscription, to: &routes)
+        add(.PUT, "/v1/contracts/{originalTransactionId}/owner", .linkContracts, owner.link, to: &routes)
         PublicEndpoints(store: store, admission: admission).add(to: &routes)
         return routes
     }
 
     private func add(
-        _ method: HTTPRequest.Method,
+        _ method: HTTPMethod,
         _ path: String,
         _ verb: Verb,
         _ endpoint: @escaping Endpoint,
         to routes: inout Routes
     ) {
         let operation = metrics.operation("\(method.rawValue) \(path)")
-        routes.on(method, path) { request, values throws(Problem) in
+        routes.on(method, path) { request throws(Problem) in
             let start = ContinuousClock.now
             let key = try await scope(of: request)
             try key.check(verb)
-            let response = try await endpoint(AuthorizedRequest(httpRequest: request, values: values, key: key))
-            operation.answered(status: response.status.code, after: .now - start)
+            let response = try await endpoint(AuthorizedRequest(httpRequest: request, key: key))
+            operation.answered(status: Int(response.status.code), after: .now - start)
             return response
         }
     }
@@ -55,7 +54,7 @@ struct ShopRoutes: Sendable {
     ///
     /// - Throws: status 401 for a missing, unknown or revoked key.
     private func scope(of request: Request) async throws(Problem) -> KeyScope {
-        guard let credentials = request.headers[.authorization], let key = Self.bearerKey(credentials),
+        guard let credentials = request.field("authorization"), let key = Self.bearerKey(credentials),
             let scope = try await store.scope(ofKey: key.hash)
         else { throw .unauthorized }
         return scope

@@ -1,6 +1,5 @@
 import AppStore
 import HTTPServing
-import Hummingbird
 import Interpretation
 import StrictJSON
 
@@ -14,9 +13,8 @@ struct TransactionsEndpoint: Sendable {
     func submit(_ request: AuthorizedRequest) async throws(Problem) -> Response {
         let query = try RequestQuery(request.httpRequest, known: ["environment", "wait"])
         let wait = try query.wait()
-        let body = try await RequestObject(
+        let body = try RequestObject(
             request.httpRequest,
-            maximumBytes: maximumBytes,
             known: ["signedTransaction", "user", "environment"]
         )
         let submission = try submission(body, in: request.environment(query, body), apps: request.key.bundleIDs)

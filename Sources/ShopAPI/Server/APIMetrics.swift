@@ -7,9 +7,9 @@ struct APIMetrics: Sendable {
     private let answers: CounterFamily
     private let factory: any MetricsFactory
 
-    init(factory: any MetricsFactory = MetricsSystem.factory) {
+    init(factory: any MetricsFactory = MetricsSystem.factory, refusalLog: RefusalLog? = nil) {
         self.factory = factory
-        listener = ListenerMetrics(listener: "api", factory: factory)
+        listener = ListenerMetrics(listener: "api", factory: factory, log: refusalLog)
         answers = CounterFamily(label: "appstore_inbox_api_answered_total", factory: factory)
     }
 

@@ -44,6 +44,7 @@ package struct APIServer: Service {
     ///
     /// - Parameters:
     ///   - pool: connections of role `appstore_api`; it must still run when this service shuts down.
+    ///   - refusalLog: where refused requests are summarised.
     ///   - onBound: called with the port, nil for a Unix socket, when the address is bound.
     /// - Throws: `ServerError` when the configuration is invalid.
     package init(
@@ -52,6 +53,7 @@ package struct APIServer: Service {
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory,
+        refusalLog: RefusalLog? = nil,
         onBound: @escaping @Sendable (Int?) async -> Void = { _ in }
     ) throws(ServerError) {
         try configuration.limits.validate()
@@ -59,7 +61,7 @@ package struct APIServer: Service {
         self.configuration = configuration
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
-        self.metrics = APIMetrics(factory: metrics)
+        self.metrics = APIMetrics(factory: metrics, refusalLog: refusalLog)
         self.onBound = onBound
         admission = Admission(configuration.pathLimits)
         store = ShopStore(pool: pool, logger: logger)

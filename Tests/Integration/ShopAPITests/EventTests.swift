@@ -88,4 +88,24 @@ struct EventTests {
             #expect(try await api.exchange("GET", "/v1/events/\(id)", key: key).problem == "no-such-event")
         }
     }
+
+    @Test func `an event has one path`() async throws {
+        try await RunningAPI.run { api in
+            let key = try await api.makeKey()
+            let event = try await post(api, key, .transactions)
+            #expect(try await api.exchange("GET", "/v1/events/\(event)", key: key).status == 200)
+            for id in ["+\(event)", "0\(event)", "%2B\(event)", "%20\(event)", "\(event)%20", "\(event)%00", "-0"] {
+                #expect(try await api.exchange("GET", "/v1/events/\(id)", key: key).problem == "no-such-event", "\(id)")
+            }
+            for wait in ["+1", "01", "-0"] {
+                let answer = try await api.exchange(
+                    "POST",
+                    "/v1/transactions?wait=\(wait)",
+                    key: key,
+                    json: Post.transactions.rawValue
+                )
+                #expect(answer.problem == "invalid-parameter", "\(wait)")
+            }
+        }
+    }
 }

@@ -20,6 +20,14 @@ package final class RawClient {
         try await connect(sending: first) { $0.connect(host: "127.0.0.1", port: port) }
     }
 
+    /// Connects over TCP to this machine, and takes no bytes from the server when `readsAnswers` is false.
+    package static func connect(port: Int, readsAnswers: Bool) async throws -> RawClient {
+        try await connect(sending: "") {
+            $0.channelOption(.autoRead, value: readsAnswers).channelOption(.socketOption(.so_rcvbuf), value: 4096)
+                .connect(host: "127.0.0.1", port: port)
+        }
+    }
+
     /// Connects to a Unix socket.
     package static func connect(unixSocket path: String) async throws -> RawClient {
         try await connect(sending: "") { $0.connect(unixDomainSocketPath: path) }

@@ -1,5 +1,6 @@
 import Foundation
 import GroupCommit
+import HTTPServing
 import InboxQueue
 import Ingest
 import Logging
@@ -51,7 +52,14 @@ import Testing
         _ = try IngestServer(configuration: IngestServer.Configuration(), committer: committer, logger: .quiet, registry: registry)
         registry.observe(pool, as: "ingest")
         let gate = SchemaGate(logger: .quiet)
-        _ = try IngestCommand.api(try #require(settings.api), settings, gate: gate, registry: registry, logger: .quiet) { _ in }
+        _ = try IngestCommand.api(
+            try #require(settings.api),
+            settings,
+            gate: gate,
+            registry: registry,
+            refusalLog: RefusalLog(logger: .quiet),
+            logger: .quiet
+        ) { _ in }
         #expect(registry.undescribed == [])
         let metrics = try ExposedMetrics(registry.render())
         #expect(metrics.value("appstore_inbox_ingest_reserved_bytes") == 0)

@@ -6,37 +6,44 @@ import Testing
 /// Bodies of all sizes that arrive in pieces, some of them incomplete.
 struct AdmissionPropertyTests {
     private static let memory = 8 << 20
-    private static let usualBytes = 256 * 1024
     private static let largest = 2 << 20
+    private static let connections = 64
+    /// The rest is shared: half of the memory, which has room for the largest body.
+    private static let common = memory / 2
 
     private struct Transfer {
-        var reservation: MemoryReservation
+        var reservation: BodyReservation
         var arrived = 0
     }
 
     private let start = ContinuousClock.now
 
-    private static func reservation(using generator: inout SeededGenerator) -> MemoryReservation {
-        let (isLarge, isAnnounced) = (Bool.random(using: &generator), Bool.random(using: &generator))
-        let most = isLarge ? largest : usualBytes
-        let least = isLarge ? usualBytes + 1 : 1
-        return MemoryReservation(
-            maximumBytes: isAnnounced ? Int.random(in: least...most, using: &generator) : most,
-            isLarge: isLarge,
-            isAnnounced: isAnnounced
+    private var state: AdmissionState {
+        AdmissionState(
+            memoryLimit: Self.memory,
+            largestBody: Self.largest,
+            connections: Self.connections,
+            hourlyLimit: .max,
+            now: start
         )
     }
 
+    private static func reservation(_ bytes: ClosedRange<Int>, using generator: inout SeededGenerator) -> BodyReservation {
+        let isAnnounced = Bool.random(using: &generator)
+        let maximum = isAnnounced ? Int.random(in: bytes, using: &generator) : bytes.upperBound
+        return BodyReservation(maximumBytes: maximum, announcedBytes: isAnnounced ? maximum : 0, awaitsContinue: false)
+    }
+
     @Test(arguments: 1...20)
-    func `reservations match the bodies, stay within the limits, and leave half of the memory to usual bodies`(_: Int) {
+    func `reservations match the bodies, stay within the limits, and leave each connection its share`(_: Int) {
         let seed = UInt64.random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
-        var state = AdmissionState(memoryLimit: Self.memory, largestBody: Self.largest, hourlyLimit: .max, now: start)
+        var state = state
         var transfers: [Transfer] = []
         for _ in 1...1000 {
-            if transfers.isEmpty || Int.random(in: 0...2, using: &generator) == 0 {
-                var transfer = Transfer(reservation: Self.reservation(using: &generator))
-                if state.admit(&transfer.reservation, now: start) == nil { transfers.append(transfer) }
+            if transfers.isEmpty || transfers.count < Self.connections - 1 && Int.random(in: 0...2, using: &generator) == 0 {
+                let reservation = Self.reservation(1...(Bool.random(using: &generator) ? Self.largest : 50_000), using: &generator)
+                if state.admit(reservation, now: start) == nil { transfers.append(Transfer(reservation: reservation)) }
             } else {
                 let index = Int.random(in: transfers.indices, using: &generator)
                 var transfer = transfers.remove(at: index)
@@ -50,30 +57,26 @@ struct AdmissionPropertyTests {
                     transfers.append(transfer)
                 }
             }
-            let (usual, large) = (transfers.filter { !$0.reservation.isLarge }, transfers.filter(\.reservation.isLarge))
-            #expect(state.reservedByLarge == large.map(\.reservation.bytes).reduce(0, +), "seed \(seed)")
-            #expect(state.reserved == transfers.map(\.reservation.bytes).reduce(0, +), "seed \(seed)")
-            #expect(state.reserved <= Self.memory && state.reservedByLarge <= Self.memory / 2, "seed \(seed)")
-            var another = MemoryReservation(maximumBytes: Self.usualBytes, isLarge: false, isAnnounced: true)
-            if usual.map(\.reservation.bytes).reduce(0, +) + Self.usualBytes <= Self.memory / 2 {
-                #expect(state.admit(&another, now: start) == nil, "seed \(seed)")
-                state.release(&another)
-            }
+            let bytes = transfers.map(\.reservation.bytes)
+            #expect(state.reserved == bytes.reduce(0, +), "seed \(seed)")
+            #expect(state.reservedAboveShares == bytes.map { max(0, $0 - state.share) }.reduce(0, +), "seed \(seed)")
+            #expect(state.reserved <= Self.memory && state.reservedAboveShares <= Self.common, "seed \(seed)")
+            var another = BodyReservation(maximumBytes: state.share, announcedBytes: state.share, awaitsContinue: false)
+            #expect(state.grow(&another, toHold: state.share, now: start) == nil, "seed \(seed)")
+            state.release(&another)
         }
         for var transfer in transfers { state.release(&transfer.reservation) }
-        #expect(state.reserved == 0 && state.reservedByLarge == 0, "seed \(seed)")
+        #expect(state.reserved == 0 && state.reservedAboveShares == 0, "seed \(seed)")
     }
 
     @Test(arguments: 1...20)
     func `at least one of many concurrent large bodies is received`(_: Int) {
         let seed = UInt64.random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
-        var state = AdmissionState(memoryLimit: Self.memory, largestBody: Self.largest, hourlyLimit: .max, now: start)
-        var usual = MemoryReservation(maximumBytes: Self.memory / 2, isLarge: false, isAnnounced: true)
-        #expect(state.admit(&usual, now: start) == nil)
-        let count = Int.random(in: 1...200, using: &generator)
+        var state = state
+        let count = Int.random(in: 1...Self.connections, using: &generator)
         var transfers = (1...count).map { _ in
-            Transfer(reservation: MemoryReservation(maximumBytes: Self.largest, isLarge: true, isAnnounced: Bool.random(using: &generator)))
+            Transfer(reservation: Self.reservation(Self.largest...Self.largest, using: &generator))
         }
         var received = 0
         while !transfers.isEmpty {
@@ -87,6 +90,6 @@ struct AdmissionPropertyTests {
             state.release(&ended.reservation)
         }
         #expect(received >= 1, "seed \(seed)")
-        #expect(state.reservedByLarge == 0, "seed \(seed)")
+        #expect(state.reservedAboveShares == 0, "seed \(seed)")
     }
 }

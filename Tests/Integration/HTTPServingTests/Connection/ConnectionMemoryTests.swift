@@ -8,11 +8,11 @@ import Testing
 struct ConnectionMemoryTests {
     static let request = "POST / HTTP/1.1\r\nHost: inbox\r\nContent-Length: 5\r\n\r\nhello"
     static let chunked = "Transfer-Encoding: chunked\r\n"
-    static let step = MemoryReservation.firstStep
+    static let step = BodyReservation.firstStep
 
     /// Usual bodies may have 256 KiB, bodies under `/large` 1 MiB.
-    private var limits: ConnectionLimits {
-        var limits = ConnectionLimits()
+    private var limits: ListenerLimits {
+        var limits = ListenerLimits()
         limits.bodyBytesByPath = ["/large": 1 << 20]
         return limits
     }
@@ -61,8 +61,11 @@ struct ConnectionMemoryTests {
         #expect(try next.requests() == ["hello"])
     }
 
-    @Test(arguments: [("/large", "Content-Length: 1048576\r\n", 1 << 20), ("/large", chunked, 1 << 20), ("/", chunked, 1 << 18)])
-    func `a growing body reserves memory in steps`(path: String, fields: String, most: Int) throws {
+    @Test(arguments: [
+        ("/large", "Content-Length: 1048576\r\n", 1 << 20), ("/large", chunked, 1 << 20), ("/", chunked, 1 << 18),
+        ("/", "Content-Length: 262144\r\n", 1 << 18),
+    ])
+    func `a body reserves memory in steps as it arrives`(path: String, fields: String, most: Int) async throws {
         let admission = Admission(memoryLimit: 1 << 21, hourlyLimit: 1 << 30)
         let connection = try connection(admission)
         let piece: (Int) -> String = { fields == Self.chunked ? chunk($0) : String(repeating: "x", count: $0) }
@@ -76,6 +79,7 @@ struct ConnectionMemoryTests {
         }
         try connection.send(piece(most - sent) + (fields == Self.chunked ? "0\r\n\r\n" : ""))
         #expect(admission.bytesInMemory == most)
+        await connection.endpoint.runTasks()
         #expect(try connection.requests().map(\.utf8.count) == [most])
         try connection.answer()
         #expect(try connection.answers().hasPrefix("HTTP/1.1 200 "))
@@ -83,25 +87,29 @@ struct ConnectionMemoryTests {
     }
 
     @Test(arguments: ["Content-Length: 1048576\r\n", chunked])
-    func `any number of large bodies leaves half of the memory to usual ones`(fields: String) throws {
-        let admission = Admission(memoryLimit: 1 << 21, largestBody: 1 << 20, hourlyLimit: 1 << 30)
-        let piece = fields == Self.chunked ? chunk(Self.step) : String(repeating: "x", count: Self.step)
-        let large = try (1...20).map { _ in try connection(admission) }
-        for client in large { try client.send(head("/large", fields)) }
+    func `however much the others hold, each connection may hold its share`(fields: String) throws {
+        // Half of 2 MiB for 16 connections: 64 KiB each.
+        let admission = Admission(memoryLimit: 1 << 21, largestBody: 1 << 20, connections: 16, hourlyLimit: 1 << 30)
+        let piece = fields == Self.chunked ? chunk(4 * Self.step) : String(repeating: "x", count: 4 * Self.step)
+        let slow = try (1...6).map { _ in try connection(admission) }
+        for client in slow { try client.send(head("/large", fields)) }
         #expect(admission.bytesInMemory == 0)
-        for client in large { try client.send(piece) }
-        let refused = try large.filter { try !$0.answers().isEmpty }.count
-        #expect(refused == 4 && admission.bytesInMemory == 1 << 20)
+        for client in slow { try client.send(piece) }
+        #expect(try slow.map { try $0.answers().prefix(13) } == ["", "", "", "", "", "HTTP/1.1 503 "])
+        #expect(admission.bytesInMemory == 5 * 4 * Self.step)
 
-        let usual = try (1...5).map { _ in try connection(admission) }
-        for client in usual { try client.send(head("/large", "Content-Length: 262144\r\n")) }
-        #expect(try usual.map { try $0.answers().prefix(13) } == ["", "", "", "", "HTTP/1.1 503 "])
-        #expect(admission.bytesInMemory == 1 << 21)
-        for client in large + usual { _ = try client.channel.finish(acceptAlreadyClosed: true) }
+        let usual = try (1...11).map { _ in try connection(admission) }
+        let body = String(repeating: "x", count: Self.step)
+        for client in usual.dropLast() { try client.send(head("/", "Content-Length: \(Self.step)\r\n") + body) }
+        try usual[10].send(head("/", "Content-Length: \(3 * Self.step)\r\n") + body + body + body)
+        for client in usual.dropLast() { #expect(try client.requests().count == 1) }
+        #expect(try usual[10].answers().hasPrefix("HTTP/1.1 503 "))
+        #expect(admission.bytesInMemory == 30 * Self.step)
+        for client in slow + usual { _ = try client.channel.finish(acceptAlreadyClosed: true) }
         #expect(admission.bytesInMemory == 0)
     }
 
-    @Test func `a body that gets no more memory is refused and releases its memory`() throws {
+    @Test func `a body that gets no more memory is refused and releases its memory`() async throws {
         let admission = Admission(memoryLimit: 1 << 20, largestBody: 1 << 20, hourlyLimit: 1 << 30)
         let (first, second) = (try connection(admission), try connection(admission))
         for client in [first, second] { try client.send(head("/large", Self.chunked) + chunk(1 << 19)) }
@@ -114,6 +122,7 @@ struct ConnectionMemoryTests {
         #expect(try second.answers() == "" && admission.bytesInMemory == 1 << 19)
 
         try first.send(chunk(1 << 19) + "0\r\n\r\n")
+        await first.endpoint.runTasks()
         #expect(try first.requests().map(\.utf8.count) == [1 << 20])
         _ = try second.channel.finish(acceptAlreadyClosed: true)
         _ = try first.channel.finish(acceptAlreadyClosed: true)

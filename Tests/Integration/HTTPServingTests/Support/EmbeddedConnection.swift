@@ -1,103 +1,128 @@
 import Logging
+import Metrics
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 
 @testable import HTTPServing
 
-/// A `RequestLimitsHandler` behind the real HTTP/1.1 codec in an `EmbeddedChannel`, with a manual clock.
+/// A `ConnectionHandler` behind the real HTTP/1.1 codec in an `EmbeddedChannel`, with a manual clock.
 final class EmbeddedConnection {
     let channel: EmbeddedChannel
     let admission: Admission
-    let limits: ConnectionLimits
-    private let halfClosure = HalfClosure()
+    let limits: ListenerLimits
+    /// Answers POST of all paths of these tests on the event loop.
+    let endpoint: ScriptedEndpoint
+    let peer = Peer()
 
     init(
-        limits: ConnectionLimits = ConnectionLimits(),
+        limits: ListenerLimits = ListenerLimits(),
         admission: Admission = Admission(memoryLimit: 1 << 20, hourlyLimit: 1 << 30),
         metrics: ListenerMetrics = ListenerMetrics(listener: "test"),
-        eventLoopEndpoints: [String: EventLoopEndpoint] = [:]
+        endpoint: ScriptedEndpoint = ScriptedEndpoint()
     ) throws {
         self.limits = limits
         self.admission = admission
+        self.endpoint = endpoint
         channel = EmbeddedChannel()
-        let pipeline = channel.pipeline.syncOperations
-        let decoderLimits = NIOHTTPDecoderLimitConfiguration.limited(to: limits)
-        try pipeline.addHandler(halfClosure)
-        try pipeline.addHandler(HTTPResponseEncoder())
-        try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: decoderLimits)))
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        try pipeline.addHandler(
-            RequestLimitsHandler(
-                admission: admission,
-                metrics: metrics,
-                limits: limits,
-                eventLoopEndpoints: eventLoopEndpoints,
-                logger: logger
-            )
-        )
+        let handler = ConnectionHandler(
+            routes: endpoint.routes,
+            admission: admission,
+            metrics: metrics,
+            limits: limits,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            now: channel.eventLoop.now
+        ) { endpoint.start($0) }
+        try channel.pipeline.syncOperations.addHandler(peer)
+        try channel.pipeline.syncOperations.addHTTPHandlers(handler, limits: limits)
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 80), promise: nil)
     }
 
-    /// Whether the server has closed its side, after a refusal, or the whole connection.
-    var isOutputClosed: Bool { halfClosure.isOutputClosed || !channel.isActive }
+    /// Whether the server has closed its side, or the whole connection.
+    var isOutputClosed: Bool { peer.isOutputClosed || !channel.isActive }
     var isClosed: Bool { !channel.isActive }
 
     func send(_ text: String) throws {
         try channel.writeInbound(ByteBuffer(string: text))
     }
 
-    /// The bodies of the requests passed on since the last call.
-    func requests() throws -> [String] {
-        var bodies: [String] = []
-        while let part = try channel.readInbound(as: HTTPServerRequestPart.self) {
-            switch part {
-            case .head: bodies.append("")
-            case .body(let bytes): bodies[bodies.count - 1] += String(buffer: bytes)
-            case .end: break
-            }
-        }
-        return bodies
+    /// Closes the client's side.
+    func closeInput() {
+        channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
     }
 
-    /// Answers the oldest request as an application would.
-    func answer() throws {
-        let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["content-length": "0"])
-        channel.write(HTTPServerResponsePart.head(head), promise: nil)
-        channel.write(HTTPServerResponsePart.end(nil), promise: nil)
-        channel.flush()
+    /// The bodies of the requests that reached the endpoint since the last call.
+    func requests() throws -> [String] { endpoint.newBodies() }
+
+    /// Answers the oldest request.
+    func answer(_ result: Result<Response, Problem> = .success(.empty)) throws {
+        try endpoint.answer(result)
         channel.embeddedEventLoop.run()
     }
 
     /// The bytes sent to the client since the last call.
     func answers() throws -> String {
+        channel.embeddedEventLoop.run()
         var text = ""
         while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
         return text
     }
 
-    func advance(by time: TimeAmount) {
-        channel.embeddedEventLoop.advanceTime(by: time)
+    func advance(by time: Duration) {
+        channel.embeddedEventLoop.advanceTime(by: TimeAmount(time))
     }
 }
 
-extension NIOHTTPDecoderLimitConfiguration {
-    fileprivate static func limited(to limits: ConnectionLimits) -> NIOHTTPDecoderLimitConfiguration {
-        var configuration = NIOHTTPDecoderLimitConfiguration()
-        configuration.maxHeaderFieldSize = limits.maximumHeadBytes
-        configuration.maxHeaderListSize = limits.maximumHeadBytes
-        configuration.maxHeaderFieldCount = limits.maximumHeadFields
-        return configuration
-    }
-}
-
-/// Records that the output was closed: an embedded channel would close completely.
-private final class HalfClosure: ChannelOutboundHandler {
+/// The other end of an embedded connection: a socket that may take no bytes, and that can be half closed.
+final class Peer: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     private(set) var isOutputClosed = false
+    private(set) var reads = 0
+    private var isInputClosed = false
+    private var isStalled = false
+    private var untaken: [(NIOAny, EventLoopPromise<Void>?)] = []
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    /// Takes no bytes until ``resume()``.
+    func stall() {
+        isStalled = true
+    }
+
+    func resume() {
+        isStalled = false
+        let taken = untaken
+        untaken = []
+        for (data, promise) in taken { context?.write(data, promise: promise) }
+        context?.flush()
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if isStalled { untaken.append((data, promise)) } else { context.write(data, promise: promise) }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        reads += 1
+        context.read()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event { isInputClosed = true }
+        context.fireUserInboundEventTriggered(event)
+    }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard mode == .output else { return context.close(mode: mode, promise: promise) }
+        for (_, promise) in untaken { promise?.fail(ChannelError.ioOnClosedChannel) }
+        untaken = []
+        guard mode == .output, !isInputClosed else { return context.close(mode: .all, promise: promise) }
         isOutputClosed = true
         promise?.succeed()
     }

@@ -31,10 +31,4 @@ struct IngestConfigurationTests {
             #expect(error?.description == "legacyBodyBytes: \(bytes) is not between 1024 and 4194304")
         }
     }
-
-    @Test func `refuses the same address for both listeners`() {
-        var configuration = IngestServer.Configuration()
-        configuration.adminListen = configuration.listen
-        #expect(throws: ServerError.self) { try configuration.validate() }
-    }
 }

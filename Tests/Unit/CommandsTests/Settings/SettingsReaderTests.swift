@@ -148,11 +148,20 @@ import Testing
         #expect(configuration.limits.maximumBytesInMemory == memory)
     }
 
-    @Test(arguments: ["127.0.0.1:8080", "127.0.0.1:9090"])
-    func `two listeners with one address are refused`(address: String) throws {
-        let reader = try SettingsReader(flags: ["api-listen": address, "api-database-url": "host=/api"], environment: database)
+    @Test(arguments: [
+        (["api-listen": "127.0.0.1:8080"], "--listen (APPSTORE_INBOX_LISTEN)", "--api-listen (APPSTORE_INBOX_API_LISTEN)"),
+        (["api-listen": "127.0.0.1:9090"], "--admin-listen (APPSTORE_INBOX_ADMIN_LISTEN)", "--api-listen (APPSTORE_INBOX_API_LISTEN)"),
+        (["listen": "127.0.0.1:9090"], "--listen (APPSTORE_INBOX_LISTEN)", "--admin-listen (APPSTORE_INBOX_ADMIN_LISTEN)"),
+    ])
+    func `two listeners with one address are refused, with both settings`(flags: [String: String], first: String, second: String) throws {
+        let reader = try SettingsReader(flags: flags.merging(["api-database-url": "host=/api"]) { $1 }, environment: database)
         let error = try #require(throws: SettingsError.self) { try IngestSettings(reader) }
-        #expect(error.description == "api-listen: \(address) is also another listener's address")
+        #expect(error.description == "\(first) and \(second) have the same address \(flags.values.first ?? "")")
+    }
+
+    @Test func `several listeners may have any free port`() throws {
+        let flags = ["listen": "127.0.0.1:0", "admin-listen": "127.0.0.1:0"]
+        _ = try IngestSettings(SettingsReader(flags: flags, environment: database))
     }
 
     @Test func `a misspelt variable is reported, other programs' variables are not`() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServing
 
-struct RequestLimitsShutdownTests {
+struct ShutdownTests {
     static let request = "POST / HTTP/1.1\r\nHost: inbox\r\nContent-Length: 5\r\n\r\nhello"
 
     private func shutDown(_ connection: EmbeddedConnection) {
@@ -25,11 +25,13 @@ struct RequestLimitsShutdownTests {
         #expect(try connection.requests() == ["hello"])
         try connection.answer()
         #expect(try connection.answers().contains("connection: close"))
+        #expect(connection.isOutputClosed)
+        connection.advance(by: connection.limits.lingerTimeout)
         #expect(connection.isClosed)
     }
 
     @Test func `the connection is closed when the grace period ends`() throws {
-        var limits = ConnectionLimits()
+        var limits = ListenerLimits()
         limits.shutdownGrace = .seconds(3)
         let connection = try EmbeddedConnection(limits: limits)
         try connection.send(Self.request)

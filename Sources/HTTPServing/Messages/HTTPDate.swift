@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// The Date field of answers not written by Hummingbird.
+/// The Date field of answers.
 enum HTTPDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

@@ -1,0 +1,184 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// The channel handler behind the HTTP/1.1 codec: it receives requests within the limits, one at a time, and dispatches each to its endpoint.
+///
+/// - The deadline is for the whole request, and the limits apply before a body is read.
+/// - A request that is refused before it is complete is answered, and ends the connection.
+/// - While an endpoint answers, or the client does not take the answer, nothing is read and no request runs.
+/// - At shutdown, a request that has begun is still answered within the grace period.
+final class ConnectionHandler: ChannelInboundHandler, ChannelOutboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = Never
+    typealias OutboundIn = Never
+    typealias OutboundOut = HTTPServerResponsePart
+    /// Runs an endpoint outside of the event loop.
+    typealias RunTask = @Sendable (@escaping @Sendable () async -> Void) -> Void
+
+    private let routes: Routes
+    private let metrics: ListenerMetrics
+    private let limits: ListenerLimits
+    private let runTask: RunTask
+    private let logger: Logger
+    private var state: ConnectionState
+    private let timer = ConnectionTimer()
+
+    /// - Parameter now: the time of the connection's event loop.
+    init(
+        routes: Routes,
+        admission: Admission,
+        metrics: ListenerMetrics,
+        limits: ListenerLimits,
+        logger: Logger,
+        now: NIODeadline,
+        runTask: @escaping RunTask
+    ) {
+        self.routes = routes
+        self.metrics = metrics
+        self.limits = limits
+        self.logger = logger
+        self.runTask = runTask
+        state = ConnectionState(limits: limits, admission: admission, now: now)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        metrics.opened()
+        timer.start(context: context) { [unowned self] in
+            perform(state.timeReached(now: context.eventLoop.now), context: context)
+        }
+        timer.wake(at: state.deadline)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        metrics.closed()
+        timer.stop()
+        state.closed()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer.stop()
+        state.closed()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        perform(state.received(unwrapInboundIn(data), now: context.eventLoop.now), context: context)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        state.bytesArrived(now: context.eventLoop.now)
+        timer.wake(at: state.deadline)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if case .read = state.readRequested() { context.read() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch error {
+        case HTTPParserError.invalidEOFState:
+            // `ChannelEvent.inputClosed` follows.
+            break
+        case HTTPParserError.headerOverflow:
+            perform(state.parserFailed(.headTooLarge, now: context.eventLoop.now), context: context)
+        case is HTTPParserError:
+            perform(state.parserFailed(.malformedRequest, now: context.eventLoop.now), context: context)
+        default:
+            logger.debug("connection failed", metadata: [LogKey.connectionError: "\(error)"])
+            perform(state.failed(), context: context)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed: perform(state.inputClosed(now: context.eventLoop.now), context: context)
+        case is ChannelShouldQuiesceEvent: perform(state.shutDown(now: context.eventLoop.now), context: context)
+        default: break
+        }
+    }
+
+    private func perform(_ action: ConnectionState.Action, context: ChannelHandlerContext) {
+        switch action {
+        case .none: break
+        case .read: context.read()
+        case .sendContinue:
+            context.writeAndFlush(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
+            perform(state.nextInput(now: context.eventLoop.now), context: context)
+        case .dispatch(let request): dispatch(request, context: context)
+        case .refuse(let problem, let form):
+            metrics.refused(problem, at: form.path.map(routes.place))
+            write(problem.response, form, context: context).whenComplete { _ in context.close(mode: .output, promise: nil) }
+        case .endOutput: context.close(mode: .output, promise: nil)
+        case .close: context.close(promise: nil)
+        }
+        timer.wake(at: state.deadline)
+    }
+
+    /// Runs the endpoint of a request: on the event loop, or in a task.
+    private func dispatch(_ request: Request, context: ChannelHandlerContext) {
+        let connection = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        let answer: Endpoint.Answer = { [eventLoop = context.eventLoop] result in
+            eventLoop.execute { connection.value.handler.answer(result, context: connection.value.context) }
+        }
+        do throws(Problem) {
+            let (endpoint, request) = try routes.match(request)
+            switch endpoint {
+            case .onEventLoop(let handle):
+                // Parsing a body above the usual limit would block the other connections of this event loop.
+                let isUsual = request.body.readableBytes <= limits.maximumBodyBytes
+                if isUsual { handle(request, answer) } else { runTask { handle(request, answer) } }
+            case .inTask(let respond):
+                runTask {
+                    do throws(Problem) { answer(.success(try await respond(request))) } catch { answer(.failure(error)) }
+                }
+            }
+        } catch {
+            answer(.failure(error))
+        }
+    }
+
+    private func answer(_ result: Result<Response, Problem>, context: ChannelHandlerContext) {
+        guard let form = state.answered() else { return }
+        let response: Response
+        switch result {
+        case .success(let success):
+            response = success
+        case .failure(let problem):
+            metrics.refused(problem, at: form.path.map(routes.place))
+            response = problem.response
+        }
+        write(response, form, context: context).whenSuccess { [self] in
+            perform(state.sent(now: context.eventLoop.now), context: context)
+        }
+    }
+
+    /// Writes an answer; the future succeeds when the operating system has taken it.
+    private func write(
+        _ response: Response,
+        _ form: ConnectionState.AnswerForm,
+        context: ChannelHandlerContext
+    ) -> EventLoopFuture<Void>.Isolated {
+        var head = HTTPResponseHead(version: .http1_1, status: response.status, headers: response.headers)
+        head.headers.add(name: "content-length", value: "\(response.body.readableBytes)")
+        head.headers.add(name: "date", value: HTTPDate.now)
+        if let connection = form.connection { head.headers.add(name: "connection", value: connection) }
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if !form.isHead, response.body.readableBytes > 0 {
+            context.write(wrapOutboundOut(.body(.byteBuffer(response.body))), promise: nil)
+        }
+        return context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated()
+    }
+}
+
+extension ChannelPipeline.SynchronousOperations {
+    /// Adds the HTTP/1.1 codec and the handler of a connection.
+    func addHTTPHandlers(_ handler: ConnectionHandler, limits: ListenerLimits) throws {
+        var decoding = NIOHTTPDecoderLimitConfiguration()
+        decoding.maxHeaderFieldSize = limits.maximumHeadBytes
+        decoding.maxHeaderListSize = limits.maximumHeadBytes
+        decoding.maxHeaderFieldCount = limits.maximumHeadFields
+        try addHandlers([
+            HTTPResponseEncoder(), ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: decoding)), handler,
+        ])
+    }
+}
