@@ -45,10 +45,10 @@ struct WorkerCommand: DaemonCommand {
             notifier.status(Self.status(settings))
             return ReloadableWorker.settings
         }
+        let (services, admin) = try Self.services(settings, parts, registry: registry, notifier: notifier, logger: logger)
         // In order of dependency: services shut down in reverse.
         try await ServiceGroup.running(
-            [reload] + Self.services(settings, parts, registry: registry, notifier: notifier, logger: logger)
-                + [StoppingNotice(notifier: notifier)],
+            [reload] + services + [StoppingNotice(notifier: notifier)],
             after: { for server in admin { try await server.bind() } },
             listeners: settings.adminListen.map { [ListenerSetting(Settings.workerAdminListen, $0)] } ?? [],
             shutdownTimeout: settings.shutdownTimeout,
@@ -57,13 +57,14 @@ struct WorkerCommand: DaemonCommand {
         logger.notice("worker has ended")
     }
 
+    /// All services, and those of them that listen, which are bound before any runs.
     private static func services(
         _ settings: WorkerSettings,
         _ parts: ReloadableWorker,
         registry: MetricRegistry,
         notifier: ServiceNotifier,
         logger: Logger
-    ) throws -> [any Service] {
+    ) throws -> (all: [any Service], admin: [AdminServer]) {
         let gate = SchemaGate(logger: logger)
         // One each for isolated events, for maintenance, and for the statistics of inbox and outbox.
         let connections = settings.concurrency + 3 + outboxConnections
@@ -82,8 +83,9 @@ struct WorkerCommand: DaemonCommand {
         }
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
-        return [pool] + listeners + [collector, outboxCollector, MaintenanceService(pool: pool, logger: logger, metrics: registry)]
-            + (try loops(settings, parts, pool: pool, registry: registry, notifier: notifier, logger: logger))
+        let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
+        let loops = try loops(settings, parts, pool: pool, registry: registry, notifier: notifier, logger: logger)
+        return ([pool] + listeners + [collector, outboxCollector, maintenance] + loops, admin)
     }
 
     /// The services that process events and make calls, and the heartbeat that reports their progress to systemd.

@@ -145,5 +145,5 @@ extension FuzzTarget {
 
     private static let now = Timestamp(millisecondsSince1970: 1_800_000_000_000)
     private static let verifier = Verifier(policy: VerificationPolicy(apps: nil, environments: nil))
-    private static let receiptVerifier = ReceiptVerifier(policy: ReceiptPolicy(apps: nil, environments: nil))
+    private static let receiptVerifier = ReceiptVerifier(policy: VerificationPolicy(apps: nil, environments: nil, roots: [.appleRootCA]))
 }

@@ -81,8 +81,8 @@ struct CertificateFormTests {
         try expectQuick { verifier.verifyNotification(jws, receivedAt: TestStore.now).rejection?.reason == .certificateKeyUnsupported }
     }
 
-    @Test(arguments: [(1, ReceiptReason.certificateKeyUnsupported), (4, .certificateKeyUnsupported), (16, .certificateCount)])
-    func `so does a receipt`(count: Int, reason: ReceiptReason) throws {
+    @Test(arguments: [(1, VerificationReason.certificateKeyUnsupported), (4, .certificateKeyUnsupported), (16, .certificateCount)])
+    func `so does a receipt`(count: Int, reason: VerificationReason) throws {
         var envelope = try TestReceipts.envelope()
         envelope.certificates = Array(repeating: Key(key: Key.ownCurve).der, count: count)
         envelope.signerIdentifier = [[0x30, 0x00], Key.serialNumber]
@@ -107,12 +107,5 @@ struct CertificateFormTests {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-}
-
-extension Verdict {
-    var rejection: Rejection? {
-        guard case .invalid(let rejection) = self else { return nil }
-        return rejection
     }
 }

@@ -177,7 +177,7 @@ extension EndToEnd {
             var shop = try Shop()
             let purchase = try shop.purchases(1)[0]
             try await Installation.lend { installation in
-                let (books, ingest) = (installation.books, try await installation.startIngest())
+                let (books, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await installation.startWorker(for: shop)
                 _ = try await ingest.client.post(shop.body(purchase))
                 let event = try await books.settled(1)[0].eventID

@@ -24,7 +24,7 @@ struct ReceiptCorpusTests {
     @Test func `each is valid at its own time, and holds what the independent reader decodes`() throws {
         let entries = try Corpus.index(of: "receipts", as: Entry.self)
         #expect(entries.count == 24)
-        let verifier = ReceiptVerifier(policy: ReceiptPolicy(apps: nil, environments: nil))
+        let verifier = ReceiptVerifier(policy: VerificationPolicy(apps: nil, environments: nil, roots: [.appleRootCA]))
         for entry in entries {
             let text = try Corpus.text("receipts/\(entry.file)")
             let verdict = verifier.verify(text, receivedAt: Self.now)
@@ -48,7 +48,7 @@ struct ReceiptCorpusTests {
     @Test func `iOS 6 style receipts are named, and left to verifyReceipt`() throws {
         let entries = try Corpus.index(of: "receipts-legacy", as: LegacyEntry.self)
         #expect(entries.count == 6)
-        let verifier = ReceiptVerifier(policy: ReceiptPolicy(apps: nil, environments: nil))
+        let verifier = ReceiptVerifier(policy: VerificationPolicy(apps: nil, environments: nil, roots: [.appleRootCA]))
         for entry in entries {
             let text = Array(try Corpus.text("receipts-legacy/\(entry.file)").utf8)
             guard case .transactionReceipt(let receipt) = ReceiptInput(text[...]) else {
@@ -64,7 +64,7 @@ struct ReceiptCorpusTests {
     @Test func `Xcode's receipts are decoded, and refused`() throws {
         let files = try Corpus.files(of: "receipts-xcode")
         #expect(files.count == 2)
-        let verifier = ReceiptVerifier(policy: ReceiptPolicy(apps: nil, environments: nil))
+        let verifier = ReceiptVerifier(policy: VerificationPolicy(apps: nil, environments: nil, roots: [.appleRootCA]))
         for file in files {
             let text = Array(try Corpus.text("receipts-xcode/\(file)").utf8)
             let signed = try SignedReceipt(try #require(Base64.decodeLoosely(text[...]))[...])
