@@ -8,7 +8,7 @@ import Testing
 
 extension EndToEnd {
     @Suite struct CrashTests {
-        @Test(arguments: ["transactions", "effects", "outcomes"])
+        @Test(arguments: ["transactions", "effect_log", "outcomes"])
         func `a worker killed during a batch loses no event and applies none twice`(table: String) async throws {
             var shop = try Shop()
             let bodies = try shop.bodies(shop.purchases(30))

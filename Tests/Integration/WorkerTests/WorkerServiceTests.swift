@@ -175,7 +175,7 @@ struct WorkerServiceTests {
         let merges = Atomic(0)
         var configuration = WorkerService.Configuration(concurrency: 1)
         configuration.smallBatch = smallBatch
-        configuration.smallBatchPause = .seconds(6) ... .seconds(6)
+        configuration.smallBatchPause = .seconds(15) ... .seconds(15)
         try await run(
             configuration,
             merge: { _ in merges.add(1, ordering: .relaxed) },

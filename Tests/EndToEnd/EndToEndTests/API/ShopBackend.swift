@@ -67,7 +67,9 @@ extension Installation {
             "orders:create", "transactions:submit", "receipts:submit", "events:read", "entitlements:read", "subscriptions:read",
             "contracts:link",
         ]
-        let made = try await key(["create", "shop", "--json"] + verbs.flatMap { ["--verb", $0] } + arguments)
+        let made = try await key(
+            ["create", "shop \(UInt32.random(in: .min ... .max))", "--json"] + verbs.flatMap { ["--verb", $0] } + arguments
+        )
         guard made.ending == .exit(0), let text = try made.json().text("key") else {
             throw ProgramFailure(what: "key create ended with \(made.ending)", log: made.errors)
         }
