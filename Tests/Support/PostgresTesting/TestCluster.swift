@@ -86,6 +86,8 @@ extension TestCluster {
 
     private static let settings = [
         "fsync": "off", "shared_buffers": "64MB", "max_connections": "600", "autovacuum": "off",
+        // A server counts the descriptors that it inherits from tests with hundreds of open connections.
+        "max_files_per_process": "8000",
         "log_checkpoints": "off",
     ]
 }
