@@ -23,6 +23,9 @@ package struct WorkerService: Service {
         /// How often lost batches are looked for.
         package var recoveryPause: Duration = .seconds(1)
 
+        /// After how long a follower takes over from a leader whose batch is not settled. Longer than a small batch and its pause.
+        package var helpDelay: Duration = .milliseconds(25)
+
         package init(concurrency: Int) {
             self.concurrency = concurrency
         }
@@ -34,8 +37,6 @@ package struct WorkerService: Service {
         }
     }
 
-    /// After how long a follower takes over from a leader whose batch is not settled. Longer than a small batch and its pause.
-    private static var helpDelay: Duration { .milliseconds(25) }
     /// The same for a leader that has no answer about what is due: its connection may be dead.
     private static var longestClaim: Duration { .seconds(1) }
 
@@ -144,7 +145,7 @@ package struct WorkerService: Service {
             group.addTask {
                 let end = ContinuousClock.now + Self.longestClaim
                 do {
-                    repeat { try await Task.sleep(for: Self.helpDelay) } while !lead.hasClaimed && .now < end
+                    repeat { try await Task.sleep(for: configuration.helpDelay) } while !lead.hasClaimed && .now < end
                     lead.release()
                 } catch {
                     // The batch is settled.
