@@ -35,8 +35,16 @@ let package = Package(
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMalloc"),
+        // The commit, which only the environment of the build knows.
+        .target(
+            name: "CBuild",
+            cSettings: Context.environment["APPSTORE_INBOX_COMMIT"].map { [.define("APPSTORE_INBOX_COMMIT", to: "\"\($0)\"")] } ?? []
+        ),
         .target(name: "Postgres", dependencies: ["CLibPQ", logging, serviceLifecycle]),
         .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
+
+        // How the daemons log what happens often.
+        .target(name: "Reporting", dependencies: [logging]),
 
         // The schema, compiled into the program.
         .target(
@@ -62,7 +70,7 @@ let package = Package(
 
         // The queue, the books, and what events mean for them.
         .target(name: "GroupCommit", dependencies: ["Postgres", "SQL", logging, metrics, serviceLifecycle]),
-        .target(name: "InboxQueue", dependencies: ["Postgres", "SQL", logging, metrics, serviceLifecycle]),
+        .target(name: "InboxQueue", dependencies: ["Postgres", "Reporting", "SQL", logging, metrics, serviceLifecycle]),
         .target(name: "Ledger", dependencies: ["AppStore", "StrictJSON", "OpenSSL"]),
         .target(name: "LedgerStore", dependencies: ["AppStore", "StrictJSON", "Ledger", "Postgres", "SQL"]),
         .target(name: "Interpretation", dependencies: ["AppStore", "StrictJSON", "AppStoreVerification", "Ledger"]),
@@ -84,7 +92,7 @@ let package = Package(
         .target(
             name: "HTTPServing",
             dependencies: [
-                "StrictJSON", "Prometheus", logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                "StrictJSON", "Prometheus", "Reporting", logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
             ]
         ),
         .target(
@@ -115,8 +123,10 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "CMalloc", "GroupCommit", "HTTPServing", "Interpretation", "InboxQueue",
-                "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "SQL", "Schema", "ShopAPI", "Systemd", "Worker",
+                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "GroupCommit", "HTTPServing", "Interpretation",
+                "InboxQueue",
+                "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "SQL", "Schema", "ShopAPI", "Systemd",
+                "Worker",
                 argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
                 unixSignals,
             ]
@@ -226,14 +236,14 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "HTTPServing", "GroupCommit", "InboxQueue", "Ingest",
                 "Outbox", "Postgres", "Prometheus",
-                "PrometheusTesting", "Schema", "ShopAPI", "OpenSSL", "StoreSimulator", argumentParser, logging, metrics,
+                "PrometheusTesting", "Schema", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser, logging, metrics,
             ],
             path: "Tests/Unit/CommandsTests"
         ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "AppStore", "StrictJSON", "EndToEndTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting",
+                "AppStore", "StrictJSON", "EndToEndTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting", "Randomness",
                 "StoreSimulator",
                 "appstore-inbox", "appstore-inbox-lab",
             ],
@@ -389,6 +399,7 @@ let package = Package(
             ],
             path: "Tests/Integration/OutboxTests"
         ),
+        .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),
         .testTarget(
             name: "WorkerTests",

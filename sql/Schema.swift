@@ -80,7 +80,6 @@ extension SchemaManifest {
         SchemaFile("functions/outbox/fall_back", PackageResources.fall_back_sql),
         SchemaFile("functions/outbox/repeat_call", PackageResources.repeat_call_sql),
         SchemaFile("functions/outbox/settle_call", PackageResources.settle_call_sql),
-        SchemaFile("functions/schema/admits", PackageResources.admits_sql),
         SchemaFile("functions/schema/schema_fingerprint", PackageResources.schema_fingerprint_sql),
         SchemaFile("functions/shop/api_keys", PackageResources.api_keys_sql),
         SchemaFile("functions/shop/api_order_reads", PackageResources.api_order_reads_sql),

@@ -18,10 +18,9 @@ $revoke$;
 GRANT USAGE ON SCHEMA appstore
     TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api;
 
--- Every daemon checks the contract of the schema.
+-- Every daemon and command checks the version and the contract of the schema.
 GRANT SELECT ON appstore.fence, appstore.schema_history
     TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api;
-GRANT EXECUTE ON FUNCTION appstore.admits TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_api;
 
 -- ingest stores bodies through a function, and can do nothing else.
 GRANT EXECUTE ON FUNCTION appstore.receive TO appstore_ingest;

@@ -345,17 +345,6 @@ $$;
 
 COMMENT ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) IS 'Until when the current transaction c of a contract gives access, by the registers s and l; null where a consumable or an unknown duration.';
 
-CREATE FUNCTION appstore.admits(contract integer) RETURNS boolean
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    RETURN EXISTS (SELECT FROM appstore.fence AS f WHERE f.contract = admits.contract);
-END
-$$;
-
-COMMENT ON FUNCTION appstore.admits(contract integer) IS 'Whether programs that were built for this contract can use the database.';
-
 CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], bare text[])
     LANGUAGE sql STABLE ROWS 1
     AS $$
@@ -3166,7 +3155,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) IS 'Locks the transactions of a contract as a merge does, inserts the link, and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner, appstore.unlink_owner and tests.';
 
-CREATE FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed integer) RETURNS record
+CREATE FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed bigint[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3180,7 +3169,7 @@ BEGIN
     lost := 0;
     isolated := 0;
     deaths := 0;
-    failed := 0;
+    failed := ARRAY[]::bigint[];
     DELETE FROM appstore.batch_markers AS m WHERE m.lane = ANY (p_lanes);
     FOR v_lane IN
         SELECT m.lane
@@ -3207,7 +3196,9 @@ BEGIN
             SELECT q.* INTO v_event FROM appstore.inbox_queue AS q WHERE q.event_id = v_marker.event_ids[1] FOR UPDATE SKIP LOCKED;
             IF FOUND THEN
                 deaths := deaths + 1;
-                failed := failed + appstore.record_death(v_event, p_maximum_deaths)::integer;
+                IF appstore.record_death(v_event, p_maximum_deaths) THEN
+                    failed := failed || v_event.event_id;
+                END IF;
             ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = v_marker.event_ids[1]) THEN
                 CONTINUE; -- another transaction holds it: judged later
             END IF;
@@ -3231,7 +3222,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed integer) IS 'Judges batches that ended without a commit: their events must run by themselves from now on; an event that ran by itself is counted a death, and is failed after its last one. Returns how many batches were found lost, and how many events were isolated, counted a death, and failed.';
+COMMENT ON FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed bigint[]) IS 'Judges batches that ended without a commit: their events must run by themselves from now on; an event that ran by itself is counted a death, and is failed after its last one. Returns how many batches were found lost, how many events were isolated and counted a death, and which events are failed.';
 
 CREATE FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) RETURNS record
     LANGUAGE plpgsql

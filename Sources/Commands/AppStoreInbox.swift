@@ -9,6 +9,7 @@ package struct AppStoreInbox: AsyncParsableCommand {
             A setting is read from its flag, else from its environment variable APPSTORE_INBOX_…, else from the JSON file that \
             APPSTORE_INBOX_CONFIG names, else it has its default.
             """,
+        version: "appstore-inbox \(Build.description)",
         subcommands: [
             MigrateCommand.self, IngestCommand.self, WorkerCommand.self, StatusCommand.self, VerifyCommand.self, ExplainCommand.self,
             RequeueCommand.self, DiscardCommand.self, ReplayCommand.self, KeyCommand.self,

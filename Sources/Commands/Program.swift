@@ -1,6 +1,7 @@
 package import ArgumentParser
 import FoundationEssentials
 import Glibc
+import Postgres
 
 /// Runs a command of either program and ends the process.
 package enum Program {
@@ -10,6 +11,7 @@ package enum Program {
         FreedMemory.keepForLater()
         var daemon: (any DaemonCommand)?
         do {
+            try requireKnownTopic(of: root)
             var command = try root.parseAsRoot()
             daemon = command as? any DaemonCommand
             if var command = command as? any AsyncParsableCommand {
@@ -28,12 +30,31 @@ package enum Program {
                 print(root.fullMessage(for: error))
                 Glibc.exit(EXIT_SUCCESS)
             }
-            end(daemon, daemon == nil ? root.fullMessage(for: error) : "\(error)", code: code == .validationFailure ? 2 : EXIT_FAILURE)
+            let message = daemon == nil ? root.fullMessage(for: error) : "\(error)"
+            end(daemon, message + remedy(error), code: code == .validationFailure ? 2 : EXIT_FAILURE)
         }
+    }
+
+    /// `help` shows the root's help for an unknown word, and succeeds.
+    private static func requireKnownTopic(of root: any ParsableCommand.Type) throws {
+        guard let words = Optional(CommandLine.arguments.dropFirst()), words.first == "help" else { return }
+        var command = root
+        for word in words.dropFirst() where !word.hasPrefix("-") {
+            guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
+                throw ValidationError("there is no command '\(word)'")
+            }
+            command = next
+        }
+    }
+
+    /// What helps against an error of PostgreSQL.
+    private static func remedy(_ error: any Error) -> String {
+        (error as? PostgresError)?.sqlState == .insufficientPrivilege ? "\nConnect as the role that --help names." : ""
     }
 
     private static func end(_ daemon: (any DaemonCommand)?, _ message: String, code: Int32) -> Never {
         let isJournal = LogOutput.isJournal(environment: ProcessInfo.processInfo.environment)
+        let message = message.withoutSecrets(ofArguments: Array(CommandLine.arguments.dropFirst()))
         if let daemon {
             daemon.reportFailure(message, isJournal: isJournal)
         } else {

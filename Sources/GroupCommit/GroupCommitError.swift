@@ -2,7 +2,7 @@
 package struct GroupCommitError: Error, CustomStringConvertible {
     /// The kind of failure.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
+        private enum Value {
             case full, unavailable, notCommitted, shuttingDown, timedOut, incomplete
         }
 
@@ -22,7 +22,16 @@ package struct GroupCommitError: Error, CustomStringConvertible {
         /// The database did not return one event id for each body; only used as a cause.
         package static let incomplete = Code(value: .incomplete)
 
-        package var description: String { value.rawValue }
+        package var description: String {
+            switch value {
+            case .full: "too many bodies wait"
+            case .unavailable: "the database accepts no bodies"
+            case .notCommitted: "the commit is not confirmed"
+            case .shuttingDown: "the process shuts down"
+            case .timedOut: "the database did not answer in time"
+            case .incomplete: "the database did not store each body"
+            }
+        }
     }
 
     /// The kind of failure.
@@ -36,8 +45,8 @@ package struct GroupCommitError: Error, CustomStringConvertible {
     package var isRetryable: Bool { true }
 
     package var description: String {
-        guard let cause else { return "group commit: \(code)" }
-        return "group commit: \(code): \(cause)"
+        guard let cause else { return "\(code)" }
+        return "\(code): \(cause)"
     }
 
     init(_ code: Code, retryAfter: Duration = .seconds(1), cause: (any Error)? = nil) {

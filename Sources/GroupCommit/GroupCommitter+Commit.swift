@@ -1,7 +1,7 @@
 import Logging
 
-import class Postgres.Ticker
-import struct Postgres.PostgresError
+import Postgres
+import Synchronization
 
 extension GroupCommitter {
     /// A known source: the database refuses an unknown one even without bodies.
@@ -32,7 +32,7 @@ extension GroupCommitter {
                 waiters.state.databaseAnswered(now: now)
                 waiters.answerReadiness(.success(()))
             }
-            if recovered { logger.notice("database accepts notifications again") }
+            if recovered, hasWarned.exchange(false, ordering: .relaxed) { logger.notice("the database accepts notifications again") }
         } catch {
             let failure = GroupCommitError(.unavailable, cause: error)
             databaseFailed(failure) { waiters, probeAt in
@@ -51,7 +51,8 @@ extension GroupCommitter {
 
     private func refuse(_ batch: GroupCommitState.Batch, _ error: any Error) {
         let failure = GroupCommitError(.notCommitted, cause: error)
-        logger.warning(
+        logger.log(
+            level: error.isDatabaseUnreachable ? .debug : .warning,
             "batch not committed",
             metadata: ["batch.events": "\(batch.submissions.count)", "error": "\(error)"]
         )
@@ -80,7 +81,9 @@ extension GroupCommitter {
             for id in change(&waiters, probeAt) { waiters.answer(id, .failure(unavailable)) }
         }
         guard wasOpen else { return }
-        logger.warning("database accepts no notifications", metadata: ["error": "\(failure)"])
+        let isReported = failure.cause?.isDatabaseOutage == true
+        if !isReported { hasWarned.store(true, ordering: .relaxed) }
+        logger.log(level: isReported ? .debug : .warning, "the database accepts no notifications", metadata: ["error": "\(failure)"])
     }
 
     /// Stores bodies within a time limit.

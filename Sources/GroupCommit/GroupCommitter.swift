@@ -25,6 +25,8 @@ package final class GroupCommitter: Service {
     private let waiters: Mutex<GroupCommitWaiters>
     private let backoff: Mutex<Backoff>
     private let latestID = Atomic<UInt64>(0)
+    /// Whether a warning says that the database accepts no bodies.
+    let hasWarned = Atomic(false)
 
     /// Creates a group committer that commits only while `run()` runs.
     ///

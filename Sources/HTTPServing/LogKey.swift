@@ -5,5 +5,4 @@ enum LogKey {
     static let refusedStatus = "refused.status"
     static let refusedReason = "refused.reason"
     static let refusedPath = "refused.path"
-    static let refusedCount = "refused.count"
 }

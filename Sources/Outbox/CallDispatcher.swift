@@ -128,7 +128,7 @@ struct CallDispatcher: Sendable {
     /// Logs the first failure as a warning; false when the error is only the cancellation of this task.
     private func databaseFailed(_ error: any Error) -> Bool {
         if error is CancellationError, Task.isCancelled { return false }
-        let level: Logger.Level = outage.began() ? .warning : .debug
+        let level: Logger.Level = !error.isDatabaseOutage && outage.began() ? .warning : .debug
         logger.log(level: level, "the outbox cannot use the database", metadata: [LogKey.error: "\(error)"])
         return true
     }

@@ -15,7 +15,9 @@ extension SchemaChanges: CustomStringConvertible {
     package var description: String {
         if let created { return "The schema is made, in version \(created)." }
         if isEmpty { return "The schema is current." }
-        let applied = steps + (isRedefined ? ["functions, views and privileges"] : [])
-        return "Applied \(applied.joined(separator: ", "))."
+        return "Applied \(parts.joined(separator: ", "))."
     }
+
+    /// The names of what is applied to a schema that exists.
+    var parts: [String] { steps + (isRedefined ? ["functions, views and privileges"] : []) }
 }

@@ -13,10 +13,15 @@ package struct SchemaError: Error, CustomStringConvertible, Sendable {
         self.cause = cause
     }
 
+    static let unknownSchema = SchemaError(
+        .unknownSchema,
+        "the database has a schema appstore that no release of this program made: use another database, or drop that schema"
+    )
+
     /// The kind of error; each documents its remedy.
     package struct Code: Hashable, Sendable {
         private enum Value {
-            case rolesMissing, databaseIsNewer, wrongEncoding, unknownSchema, schemaMissing, otherContract
+            case rolesMissing, databaseIsNewer, wrongEncoding, unknownSchema, schemaMissing, schemaIsOlder, wrongRole, notPermitted
             case locked, hasDependents, fileFailed
         }
 
@@ -32,8 +37,12 @@ package struct SchemaError: Error, CustomStringConvertible, Sendable {
         package static let unknownSchema = Code(value: .unknownSchema)
         /// Run `appstore-inbox migrate`.
         package static let schemaMissing = Code(value: .schemaMissing)
-        /// Run `appstore-inbox migrate`, or update the program.
-        package static let otherContract = Code(value: .otherContract)
+        /// Run `appstore-inbox migrate`.
+        package static let schemaIsOlder = Code(value: .schemaIsOlder)
+        /// Connect as the role that the description names.
+        package static let wrongRole = Code(value: .wrongRole)
+        /// Run `migrate` as another role, or grant what the description names.
+        package static let notPermitted = Code(value: .notPermitted)
         /// Retry when the transactions that hold the lock have ended.
         package static let locked = Code(value: .locked)
         /// Drop the foreign objects that depend on the schema first.

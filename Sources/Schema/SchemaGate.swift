@@ -1,55 +1,94 @@
 package import Logging
 package import Postgres
-import SQL
 import Synchronization
 
-/// Keeps a daemon from using a database whose schema has another contract than the daemon was built for.
+/// Keeps a daemon from using a database that it cannot work with: no schema, one of another version, a role without the needed privileges.
 ///
-/// A pool checks each of its connections with it (``ConnectionPool/Configuration/check``). While the check fails, the daemon waits as for a
-/// database that is down. It continues when the contract matches.
+/// A pool checks each of its connections with it (``ConnectionPool/Configuration/checked(by:)``), and tells it when none can be opened. While
+/// the check fails, the daemon waits as for a database that is down. The gate logs each change once, for all who use the pool.
 package final class SchemaGate: Sendable {
-    private let contract: Int32
+    private let expected: SchemaExpectation
     private let logger: Logger
-    private let state = Mutex<SchemaError?>(nil)
+    private let onChange: @Sendable (_ trouble: String?) -> Void
+    private let state = Mutex(State())
 
-    package init(contract: Int32 = SchemaContract.current, logger: Logger) {
-        self.contract = contract
-        self.logger = logger
+    private struct State {
+        var trouble: Trouble?
+        /// Whether a connection has passed the check since the last trouble.
+        var isUsable = false
+        /// Texts that are logged already since the database could be used.
+        var reported: Set<String> = []
     }
 
-    /// Why the last check failed; nil when it passed.
-    package var refusal: SchemaError? { state.withLock(\.self) }
+    private enum Trouble {
+        case unreachable(String)
+        case refused(SchemaError)
+    }
+
+    /// - Parameters:
+    ///   - logger: with metadata that tells this gate's pool from others of the process.
+    ///   - onChange: called with the reason when the database can no longer be used, and with nil when it can be.
+    package init(
+        _ expected: SchemaExpectation,
+        logger: Logger,
+        onChange: @escaping @Sendable (_ trouble: String?) -> Void = { _ in }
+    ) {
+        self.expected = expected
+        self.logger = logger
+        self.onChange = onChange
+    }
+
+    /// Why the last check failed although the database answered; nil when it passed, or the database could not be reached.
+    package var refusal: SchemaError? {
+        state.withLock { if case .refused(let error)? = $0.trouble { error } else { nil } }
+    }
+
+    /// Whether the latest attempt to use the database succeeded.
+    package var isUsable: Bool { state.withLock(\.isUsable) }
 
     /// Queries whether the database admits this program.
     ///
     /// - Throws: ``SchemaError`` with the reason when it does not.
     package func check(_ connection: Connection) async throws {
-        let refusal = try await ask(connection)
-        let former = state.withLock { state in
-            defer { state = refusal }
-            return state
-        }
-        if let refusal {
-            if former?.code != refusal.code { logger.warning("the database cannot be used", metadata: ["reason": "\(refusal)"]) }
+        do {
+            admitted(try await SchemaFinding(expected, connection))
+        } catch let refusal as SchemaError {
+            report(.refused(refusal), "the database cannot be used", ["reason": "\(refusal)"])
             throw refusal
         }
-        if former != nil { logger.notice("the database can be used") }
     }
 
-    private func ask(_ connection: Connection) async throws -> SchemaError? {
-        let statement: Statement = "SELECT f.contract, appstore.admits(\(contract)) AS is_admitted FROM appstore.fence AS f"
-        do {
-            let rows = try await connection.query(Statement(name: "schema_contract", statement))
-            if try rows.first?.decode("is_admitted") == true { return nil }
-            let found = try rows.first?.decode("contract", as: Int32.self) ?? 0
-            let advice = found < contract ? "run `appstore-inbox migrate`" : "update the program"
-            return SchemaError(
-                .otherContract,
-                "the database has schema contract \(found), this program works with \(contract): \(advice)"
-            )
-        } catch let error as PostgresError where error.namesNothing {
-            return SchemaError(.schemaMissing, "the database has no schema of appstore-inbox: run `appstore-inbox migrate`", cause: error)
+    /// Records that no connection could be opened.
+    package func openingFailed(_ error: any Error) {
+        report(.unreachable("\(error)"), "the database cannot be reached", ["error": "\(error)"])
+    }
+
+    private func admitted(_ finding: SchemaFinding) {
+        let wasUsable = state.withLock { state in
+            defer { state = State(isUsable: true) }
+            return state.isUsable
         }
+        guard !wasUsable else { return }
+        logger.notice(
+            "the database can be used",
+            metadata: [
+                "database.name": "\(finding.database)", "database.role": "\(finding.role)", "schema.version": "\(finding.version)",
+            ]
+        )
+        if let warning = finding.warning(expected) { logger.warning("\(warning)") }
+        onChange(nil)
+    }
+
+    private func report(_ trouble: Trouble, _ message: Logger.Message, _ metadata: Logger.Metadata) {
+        let text = "\(message): \(metadata.values.map { "\($0)" }.joined())"
+        let isNew = state.withLock { state in
+            state.trouble = trouble
+            state.isUsable = false
+            return state.reported.insert(text).inserted
+        }
+        guard isNew else { return }
+        logger.warning(message, metadata: metadata)
+        onChange(text)
     }
 }
 
@@ -58,13 +97,7 @@ extension ConnectionPool.Configuration {
     package func checked(by gate: SchemaGate) -> Self {
         var copy = self
         copy.check = gate.check
+        copy.openingFailed = gate.openingFailed
         return copy
-    }
-}
-
-extension PostgresError {
-    /// Whether a schema, table or function does not exist.
-    fileprivate var namesNothing: Bool {
-        sqlState == .invalidSchemaName || sqlState == .undefinedTable || sqlState == .undefinedFunction
     }
 }

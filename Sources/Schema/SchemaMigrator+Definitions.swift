@@ -25,14 +25,14 @@ extension SchemaMigrator {
                 try await connection.runScript(Self.validateScript)
                 try await recordFingerprint(since: before)
             }
-        } catch let error as PostgresError where error.sqlState == .dependentObjectsStillExist {
+        } catch let error as SchemaError where error.cause?.sqlState == .dependentObjectsStillExist {
             throw SchemaError(
                 .hasDependents,
                 """
                 functions and views have to be replaced, and these depend on them: \(try await dependents()); \
                 drop them, run migrate, and make them again
                 """,
-                cause: error
+                cause: error.cause
             )
         }
         logger.notice("functions, views and privileges replaced", metadata: ["schema.files": "\(definitions.count)"])
@@ -40,7 +40,7 @@ extension SchemaMigrator {
     }
 
     /// Whether a file differs from the applied one, or an object from the one that the file creates.
-    private func isOutdated() async throws -> Bool {
+    func isOutdated() async throws -> Bool {
         guard try await changedDefinitions().isEmpty else { return true }
         return try await compare()?.concernsDefinitions == true
     }

@@ -18,7 +18,7 @@ extension SchemaMigrator {
             } catch {
                 await rollBack()
                 let cause = error as? PostgresError ?? (error as? SchemaError)?.cause
-                guard cause?.sqlState == .lockNotAvailable else { throw error }
+                guard cause?.sqlState == .lockNotAvailable else { throw Self.named(name, error) }
                 let holders = try await lockHolders()
                 guard attempt < Self.attempts else {
                     throw SchemaError(.locked, "\(name): a lock was not free within \(lockTimeout); \(holders)", cause: cause)
@@ -28,6 +28,11 @@ extension SchemaMigrator {
             var generator = SystemRandomNumberGenerator()
             try await Task.sleep(for: pause.next(using: &generator))
         }
+    }
+
+    /// PostgreSQL's error with the name of what failed; other errors have it already.
+    private static func named(_ name: String, _ error: any Error) -> any Error {
+        (error as? PostgresError).map { SchemaError(.fileFailed, "\(name): \($0)", cause: $0) } ?? error
     }
 
     /// Runs a file of the manifest.

@@ -33,17 +33,11 @@ package struct SchemaMigrator: Sendable {
         try await connection.execute("SELECT FROM pg_advisory_lock(\(Self.lockKey))")
         try await requireUTF8()
         try await ensureRoles()
-        try await connection.runScript(sessionSettings)
-        let known = try await version()
-        guard known <= manifest.version else {
-            throw SchemaError(
-                .databaseIsNewer,
-                "the database has schema version \(known), this program knows \(manifest.version): update the program"
-            )
-        }
+        try await actAsOwner()
+        let known = try await knownVersion()
         var changes = SchemaChanges()
         if known == 0 {
-            try await create()
+            try await createIfPermitted()
             changes.created = manifest.version
         }
         for step in manifest.steps where known > 0 && step.version > known {
@@ -71,17 +65,52 @@ package struct SchemaMigrator: Sendable {
             """
         )
         guard let row = rows.first else { return 0 }
-        guard try row.decode("has_history") else {
-            throw SchemaError(
-                .unknownSchema,
-                "the database has a schema appstore that no release of this program made: use another database, or drop that schema"
-            )
-        }
+        guard try row.decode("has_history") else { throw SchemaError.unknownSchema }
         let versions = try await connection.query("SELECT max(version) AS version FROM appstore.schema_history")
         return Int(try versions[0].decode("version", as: Int32.self))
     }
 
-    private func requireUTF8() async throws {
+    /// The version of the database's schema.
+    ///
+    /// - Throws: ``SchemaError`` when it is later than this program's.
+    func knownVersion() async throws -> Int {
+        let known = try await version()
+        guard known <= manifest.version else {
+            throw SchemaError(
+                .databaseIsNewer,
+                "the database has schema version \(known), this program knows \(manifest.version): update the program"
+            )
+        }
+        return known
+    }
+
+    /// Acts as the owner of the schema from now on, with the settings that each file relies on.
+    func actAsOwner() async throws {
+        do {
+            try await connection.runScript(sessionSettings)
+        } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
+            let user = try await connection.query("SELECT quote_ident(session_user) AS name")[0].decode("name", as: String.self)
+            throw SchemaError(
+                .notPermitted,
+                "\(user) may not act as appstore_owner: run migrate as a superuser, or as one GRANT appstore_owner TO \(user)",
+                cause: error
+            )
+        }
+    }
+
+    private func createIfPermitted() async throws {
+        do {
+            try await create()
+        } catch let error as SchemaError where error.cause?.sqlState == .insufficientPrivilege {
+            throw SchemaError(
+                .notPermitted,
+                "\(error); run sql/roles.sql in this database as a superuser, which lets appstore_owner create the schema",
+                cause: error.cause
+            )
+        }
+    }
+
+    func requireUTF8() async throws {
         let rows = try await connection.query("SELECT current_setting('server_encoding') AS encoding, current_database()::text AS name")
         let encoding = try rows[0].decode("encoding", as: String.self)
         guard encoding != "UTF8" else { return }
@@ -99,21 +128,26 @@ package struct SchemaMigrator: Sendable {
             "SELECT rolsuper OR rolcreaterole AS may_create FROM pg_catalog.pg_roles WHERE rolname = current_user"
         )
         if try mayCreate.first?.decode("may_create") == true {
-            return try await connection.runScript("BEGIN;\n\(manifest.roles.text)\nCOMMIT;")
+            return try await naming(manifest.roles) { try await connection.runScript("BEGIN;\n\(manifest.roles.text)\nCOMMIT;") }
         }
-        let missing = try await connection.query(
+        let missing = try await missingRoles()
+        guard missing.isEmpty else {
+            throw SchemaError(
+                .rolesMissing,
+                "these roles are missing and this one may not create them: \(missing.joined(separator: ", ")); "
+                    + "run sql/roles.sql as a superuser"
+            )
+        }
+    }
+
+    /// The program's roles that the cluster lacks.
+    func missingRoles() async throws -> [String] {
+        try await connection.query(
             """
             SELECT wanted.name FROM unnest(\(Self.roles)) AS wanted (name)
             WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted.name)
             """
-        )
-        guard missing.isEmpty else {
-            let names = try missing.map { try $0.decode("name", as: String.self) }.joined(separator: ", ")
-            throw SchemaError(
-                .rolesMissing,
-                "these roles are missing and this one may not create them: \(names); run sql/roles.sql as a superuser"
-            )
-        }
+        ).map { try $0.decode("name") }
     }
 
     /// ALTER ROLE settings apply to logins, not to SET ROLE, so the session sets them. An empty search_path makes each file qualify names.

@@ -39,6 +39,14 @@ package struct EventProcessor: Sendable {
         return facts.lockedContracts.map { "\($0.environment.rawValue) \($0.id)" }
     }
 
+    /// What a prepared event says of itself.
+    package func labels(_ prepared: Prepared) -> OutcomeLabels {
+        switch prepared {
+        case .settled(.outcome(let outcome)), .unusableAnswer(_, let outcome): outcome.labels
+        case .settled(.retry(_, _, let labels)), .facts(_, let labels): labels
+        }
+    }
+
     /// Merges prepared events in order, and returns the settlement of each.
     package func merge(_ prepared: [Prepared], in transaction: Transaction) async throws -> [Settlement] {
         let fold = BatchFold(

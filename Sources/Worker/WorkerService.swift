@@ -74,6 +74,7 @@ package struct WorkerService: Service {
         // Only this process can report that no event is the cause of the batches that it lost.
         recovery = Recovery(isFirst: false)
         _ = await recover(&recovery)
+        queue.flushSummaries(all: true)
     }
 
     /// What one loop remembers.
@@ -120,10 +121,10 @@ package struct WorkerService: Service {
             if lead.isHeld, !report.isFull, report.events < configuration.smallBatch { await pauseAfterSmallBatch() }
         } catch {
             if error is CancellationError, Task.isCancelled { return }
-            delays.failures += 1
-            // Once in an outage, not at each attempt.
+            if !error.isDatabaseUnreachable { delays.failures += 1 }
+            // The first failure only.
             logger.log(
-                level: delays.failures == 1 ? .warning : .debug,
+                level: delays.failures == 1 && !error.isDatabaseUnreachable ? .warning : .debug,
                 "batch was not committed, its events stay in the inbox",
                 metadata: ["error": "\(error)", "worker.loop": "\(index)"]
             )
@@ -189,6 +190,7 @@ extension WorkerService {
         var recovery = earlier
         while !isEnding {
             let pause = await recover(&recovery)
+            queue.flushSummaries()
             await Task.rest(for: pause * Double.random(in: 0.8...1.2))
         }
     }
@@ -199,7 +201,7 @@ extension WorkerService {
         do {
             let report = try await queue.recoverLostBatches(isFirst: recovery.isFirst)
             if recovery.failures > 0 {
-                logger.notice("lost batches are looked for again", metadata: ["worker.failures": "\(recovery.failures)"])
+                logger.debug("lost batches are looked for again", metadata: ["worker.failures": "\(recovery.failures)"])
             }
             let pause = configuration.rest(afterRecoveryOf: .now - start)
             let wasFirst = recovery.isFirst
@@ -215,9 +217,9 @@ extension WorkerService {
             return .zero
         } catch {
             recovery.failures += 1
-            // Once in an outage, not at each attempt.
+            // The first failure only.
             logger.log(
-                level: recovery.failures == 1 ? .warning : .debug,
+                level: recovery.failures == 1 && !error.isDatabaseOutage ? .warning : .debug,
                 "lost batches could not be looked for, or an isolated event not be committed",
                 metadata: ["error": "\(error)"]
             )

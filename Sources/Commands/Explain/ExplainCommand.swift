@@ -1,8 +1,8 @@
 import AppStoreVerification
 import ArgumentParser
-import Logging
 import Postgres
 import SQL
+import Schema
 import StrictJSON
 
 /// `appstore-inbox explain`: what is known of one event, from its bytes to the ledger.
@@ -30,17 +30,13 @@ struct ExplainCommand: AsyncParsableCommand {
 
     @Argument(help: "The event's id, as in appstore.inbox_status.") var event: Int64
     @Flag(help: "Print one JSON object.") var json = false
-    @OptionGroup(title: "The worker's settings") var worker: WorkerOptions
+    @OptionGroup(title: "The worker's settings") var verification: VerificationOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var service: ServiceOptions
 
     func run() async throws {
-        let reader = try service.reader(worker, database)
-        if service.checkConfig { return print(try reader.report(.worker)) }
-        let connection = try await Connection.open(
-            try ConnectionOptions(DatabaseSettings(reader), command: "explain", role: "appstore_worker"),
-            logger: try Logger.service("explain", reader)
-        )
+        let reader = try service.reader(verification, database)
+        let connection = try await CommandConnection.open(reader, command: "explain", .explain)
         let explanation = try await explanation(from: connection, reader)
         await connection.close()
         guard let explanation else {
@@ -58,8 +54,8 @@ struct ExplainCommand: AsyncParsableCommand {
             let hints = ExplanationHints(apps: try reader.optional(Settings.apps)?.map(\.bundleID), readsBodies: false)
             return try await Explanation.read(event, from: connection, reader: nil, hints: hints)
         }
-        let settings = try WorkerSettings(reader)
+        let settings = try VerificationSettings(reader)
         let hints = ExplanationHints(apps: settings.apps.map(\.bundleID), readsBodies: true)
-        return try await Explanation.read(event, from: connection, reader: try settings.eventReader(), hints: hints)
+        return try await Explanation.read(event, from: connection, reader: settings.eventReader, hints: hints)
     }
 }

@@ -17,32 +17,32 @@ extension IngestCommand {
     static func announce(
         _ settings: IngestSettings,
         _ ports: Readiness<Listener>.Ports,
-        notifier: ServiceNotifier,
+        status: DaemonStatus,
         logger: Logger
     ) {
-        func port(_ listener: Listener) -> Logger.MetadataValue { "\((ports[listener] ?? nil) ?? 0)" }
         logger.notice(
             "ingest is listening",
             metadata: [
-                "listen": "\(settings.listen)", "listen.port": port(.notifications), "listen.admin": "\(settings.adminListen)",
-                "listen.admin.port": port(.admin),
+                "listen": "\(settings.listen.with(port: ports[.notifications] ?? nil))",
+                "listen.admin": "\(settings.adminListen.with(port: ports[.admin] ?? nil))",
             ]
         )
-        guard let api = settings.api else { return notifier.ready(status: "listening on \(settings.listen)") }
-        logger.notice("the API is listening", metadata: ["listen.api": "\(api.listen)", "listen.api.port": port(.api)])
-        notifier.ready(status: "listening on \(settings.listen) and \(api.listen)")
+        guard let api = settings.api else { return status.ready("listening on \(settings.listen)") }
+        logger.notice("the API is listening", metadata: ["listen.api": "\(api.listen.with(port: ports[.api] ?? nil))"])
+        status.ready("listening on \(settings.listen) and \(api.listen)")
     }
 
     /// The services of the API for the shop's own backend, with a pool of their own: the API cannot use up ingest's connections.
     static func api(
         _ api: IngestSettings.API,
         _ settings: IngestSettings,
-        gate: SchemaGate,
+        status: DaemonStatus,
         registry: MetricRegistry,
         refusalLog: RefusalLog,
         logger: Logger,
         onBound: @escaping @Sendable (Int?) async -> Void
     ) throws -> [any Service] {
+        let gate = SchemaGate(.api, logger: logger.naming(pool: "api")) { status.changed("api", $0) }
         let pool = ConnectionPool(
             options: try ConnectionOptions(api.database, command: "api", role: "appstore_api"),
             configuration: ConnectionPool.Configuration(maxConnections: 8, acquireTimeout: .seconds(3)).checked(by: gate),
@@ -58,7 +58,7 @@ extension IngestCommand {
             refusalLog: refusalLog,
             onBound: onBound
         )
-        return [pool, server]
+        return [pool, DatabaseWatch(pool: pool, gate: gate, logger: logger), server]
     }
 }
 

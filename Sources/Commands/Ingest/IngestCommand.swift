@@ -24,26 +24,37 @@ struct IngestCommand: DaemonCommand {
 
     @OptionGroup var ingest: IngestOptions
     @OptionGroup var database: DatabaseOptions
+    @OptionGroup var daemon: DaemonOptions
     @OptionGroup var service: ServiceOptions
 
     func run() async throws {
-        let read: ReloadService.Read = { [service, ingest, database] () throws(SettingsError) in try service.reader(ingest, database) }
+        let read: ReloadService.Read = { [service, ingest, database, daemon] () throws(SettingsError) in
+            try service.reader(ingest, database, daemon)
+        }
         let reader = try read()
-        if service.checkConfig { return print(try reader.report(.ingest)) }
+        if daemon.checkConfig { return print(try reader.check(.ingest)) }
         let settings = try IngestSettings(reader)
         let level = Reloadable(try LogSettings(reader).level)
         let logger = try Logger.service("ingest", reader, level: level)
+        let options = try ConnectionOptions(settings.database, command: "ingest", role: "appstore_ingest")
+        for warning in reader.strangeSecrets { logger.warning("\(warning)") }
+        let apps = settings.sharedSecrets.counts.keys.sorted().joined(separator: ", ")
+        logger.starting("ingest", options, ["apps.with-secret": "\(apps.isEmpty ? "none" : apps)"])
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, logger: logger)
+        let status = DaemonStatus(notifier)
         let registry = MetricRegistry(MetricCatalogue.ingest)
+        MetricCatalogue.exposeProcess(in: registry)
         let secrets = Reloadable(settings.sharedSecrets)
         let reload = try await ReloadService(reader, .ingest, level: level, logger: logger, read: read) { reader in
-            try Self.replace(secrets, by: IngestSettings(reader).sharedSecrets)
+            let settings = try IngestSettings(reader)
+            for warning in reader.strangeSecrets { logger.warning("\(warning)") }
+            return Self.replace(secrets, by: settings.sharedSecrets)
         }
 
         let committerConfiguration = GroupCommitter.Configuration()
-        let gate = SchemaGate(logger: logger)
+        let gate = SchemaGate(.ingest, logger: logger.naming(pool: "ingest")) { status.changed("ingest", $0) }
         let pool = ConnectionPool(
-            options: try ConnectionOptions(settings.database, command: "ingest", role: "appstore_ingest"),
+            options: options,
             configuration: ConnectionPool.Configuration(maxConnections: committerConfiguration.maximumBatchesInFlight + 1).checked(
                 by: gate
             ),
@@ -53,7 +64,7 @@ struct IngestCommand: DaemonCommand {
         let committer = GroupCommitter(pool: pool, configuration: committerConfiguration, logger: logger, metrics: registry)
         let refusalLog = RefusalLog(logger: logger)
         let ready = Readiness<Listener>(settings.api == nil ? [.notifications, .admin] : [.notifications, .admin, .api]) { ports in
-            Self.announce(settings, ports, notifier: notifier, logger: logger)
+            Self.announce(settings, ports, status: status, logger: logger)
         }
         let server = try IngestServer(
             configuration: IngestServer.Configuration(settings, heartbeatInterval: notifier.keepAlivePause),
@@ -62,7 +73,7 @@ struct IngestCommand: DaemonCommand {
             logger: logger,
             registry: registry,
             refusalLog: refusalLog,
-            refusal: { gate.refusal.map { .otherSchema("\($0)") } },
+            refusal: { gate.refusal.map { .databaseRefused("\($0)") } },
             heartbeat: notifier.keepAlive
         ) { ports in
             await ready.bound(.notifications, to: ports.notifications)
@@ -70,13 +81,14 @@ struct IngestCommand: DaemonCommand {
         }
         let api =
             try settings.api.map { api in
-                try Self.api(api, settings, gate: gate, registry: registry, refusalLog: refusalLog, logger: logger) {
+                try Self.api(api, settings, status: status, registry: registry, refusalLog: refusalLog, logger: logger) {
                     await ready.bound(.api, to: $0)
                 }
             } ?? []
         // In order of dependency: services shut down in reverse.
         try await ServiceGroup.running(
-            [reload, pool, committer, refusalLog] + api + [server, StoppingNotice(notifier: notifier)],
+            [reload, pool, committer, DatabaseWatch(pool: pool, gate: gate, logger: logger), refusalLog] + api
+                + [server, StoppingNotice(notifier: notifier)],
             listeners: settings.listeners,
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger

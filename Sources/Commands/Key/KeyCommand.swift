@@ -1,7 +1,7 @@
 import AppStore
 import ArgumentParser
-import Logging
 import Postgres
+import Schema
 import ShopAPI
 import StrictJSON
 
@@ -27,8 +27,8 @@ struct KeyOptions: ParsableArguments {
     /// Calls the body with the register of keys, on a connection of its own.
     func withRegister<Value: Sendable>(_ body: (KeyRegister) async throws -> Value) async throws -> Value {
         let reader = try service.reader(database)
-        let options = try ConnectionOptions(DatabaseSettings(reader), command: "key", role: "appstore_operator")
-        let connection = try await Connection.open(options, logger: try Logger.service("key", reader))
+        let keeper = SchemaExpectation(role: "appstore_operator", function: "schema_fingerprint")
+        let connection = try await CommandConnection.open(reader, command: "key", keeper)
         do {
             let value = try await body(KeyRegister(connection))
             await connection.close()

@@ -15,9 +15,7 @@ extension Logger {
         )
         let label = "appstore-inbox.\(command)"
         let logger = Logger(label: label) { ServiceLogHandler(label: $0, level: level, style: style) }
-        for variable in reader.unknownVariables {
-            logger.warning("unknown variable in the environment", metadata: ["settings.variable": "\(variable)"])
-        }
+        for mistake in reader.misspeltVariables { logger.warning("\(mistake)") }
         return logger
     }
 }

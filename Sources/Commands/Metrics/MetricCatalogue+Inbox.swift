@@ -4,7 +4,7 @@ import Prometheus
 
 extension MetricCatalogue {
     /// The state of the inbox, read from the database. Every worker exposes the same metrics, as of its own last query.
-    static let inbox = [up, age] + gauges.map(\.description)
+    static let inbox = [up, time] + gauges.map(\.description)
 
     private static let up = MetricDescription(
         "appstore_inbox_statistics_up",
@@ -12,20 +12,26 @@ extension MetricCatalogue {
         "1 when the last query for the inbox metrics succeeded, 0 when it failed; they are absent then. It runs about every 15 seconds."
     )
 
-    private static let age = MetricDescription(
-        "appstore_inbox_statistics_age_seconds",
+    private static let time = MetricDescription(
+        "appstore_inbox_statistics_timestamp_seconds",
         .gauge,
-        "Age of the inbox metrics: seldom more than 15 seconds, the interval of their query, or a minute where the query is slow."
+        "When the last query for the inbox metrics succeeded, in seconds since 1970."
     )
 
-    /// A metric of the inbox and its value in the statistics; the value is nil where no event has such an age.
+    /// A metric of the inbox and its value in a reading; the value is nil where no event has such a time.
     private struct Gauge {
         let description: MetricDescription
-        let value: @Sendable (InboxStatistics) -> Double?
+        let value: @Sendable (StatisticsCollector<InboxStatistics>.Reading) -> Double?
 
         init(_ name: String, _ help: String, _ value: @escaping @Sendable (InboxStatistics) -> Double?) {
             description = MetricDescription("appstore_inbox_" + name, .gauge, help)
-            self.value = value
+            self.value = { value($0.numbers) }
+        }
+
+        /// A time: ages by the database's clock before the instant of the reading, so that it stays the same between two readings.
+        init(_ name: String, at help: String, _ age: @escaping @Sendable (InboxStatistics) -> Duration?) {
+            description = MetricDescription("appstore_inbox_" + name, .gauge, help + ", in seconds since 1970; absent where there is none.")
+            value = { reading in age(reading.numbers).map { reading.time - $0 / .seconds(1) } }
         }
     }
 
@@ -34,45 +40,43 @@ extension MetricCatalogue {
     private static let gauges = [
         Gauge("ready_events", "Events that are due. \(counted)") { Double($0.ready) },
         Gauge("waiting_events", "Events whose next attempt is later. \(counted)") { Double($0.waiting) },
-        Gauge("unsettled_events", "Events without outcome: the sum of both while they are exact, else PostgreSQL's own estimate.") {
+        Gauge(
+            "unsettled_events",
+            "Events without outcome: those that are due and those that wait. Beyond 10,000 it is PostgreSQL's estimate."
+        ) {
             Double($0.unsettled)
         },
-        Gauge("isolated_events", "Events that run one to a batch: their batch was lost, or they took too long. \(counted)") {
+        Gauge("isolated_events", "Events that run one to a batch: their batch was lost, or they failed or took too long. \(counted)") {
             Double($0.isolated)
         },
         Gauge("failed_events", "Dead letters: events that failed for good and wait for an operator. \(counted)") { Double($0.failed) },
-        Gauge("overdue_seconds", "For how long the first ready event has been due; 0 when none is. Exact.") {
-            $0.overdue.map { $0 / .seconds(1) } ?? 0
-        },
-        Gauge("oldest_unsettled_age_seconds", "Time since the oldest event without outcome arrived; 0 when there is none. Exact.") {
-            $0.oldestUnsettled.map { $0 / .seconds(1) } ?? 0
-        },
+        Gauge("oldest_due_timestamp_seconds", at: "Since when the first event that is due has been due") { $0.overdue },
+        Gauge("oldest_unsettled_timestamp_seconds", at: "When the oldest event without outcome arrived") { $0.oldestUnsettled },
         Gauge(
-            "last_notification_age_seconds",
-            "Time since the last genuine notification that was settled arrived; absent before the first. Exact, or a lower bound where "
-                + "none is among the newest \(InboxStatistics.countedTo) outcomes."
-        ) { $0.silence.map { $0 / .seconds(1) } },
-        Gauge("lost_batches", "Batches whose process died and whose events are not yet back in the queue. Exact.") {
-            Double($0.lostBatches)
-        },
-        Gauge("partitions", "Partitions of the inbox, including the default partition. Exact.") { Double($0.partitions) },
+            "last_notification_timestamp_seconds",
+            at: "When the last genuine notification that is settled arrived, or a later time where none is among the newest "
+                + "\(InboxStatistics.countedTo) outcomes"
+        ) { $0.silence },
+        Gauge("lost_batches", "Batches whose process died and whose events are not yet back in the queue.") { Double($0.lostBatches) },
+        Gauge("partitions", "Partitions of the inbox, including the default partition.") { Double($0.partitions) },
         Gauge(
-            "oldest_snapshot_age_seconds",
-            "Age of the oldest snapshot of a session or prepared transaction, which keeps vacuum from removing dead rows. Exact for the "
-                + "sessions that this role may see: see snapshots_complete."
-        ) { $0.snapshotAge.map { $0 / .seconds(1) } ?? 0 },
-        Gauge("oldest_snapshot_age_transactions", "The xmin age of the oldest snapshot in transactions, including replication slots.") {
-            Double($0.snapshotTransactions)
-        },
-        Gauge("snapshots_complete", "1 when the oldest snapshot is that of the sessions of all roles, 0 when only of the owner's.") {
-            $0.seesAllSessions ? 1 : 0
-        },
+            "oldest_snapshot_timestamp_seconds",
+            at: "When the oldest snapshot of a session or prepared transaction was taken, which keeps vacuum from removing dead rows"
+        ) { $0.snapshotAge },
+        Gauge(
+            "oldest_snapshot_age_transactions",
+            "The xmin age, in transactions, of the oldest snapshot of a session, prepared transaction or replication slot."
+        ) { Double($0.snapshotTransactions) },
+        Gauge(
+            "snapshots_complete",
+            "1 when the metrics of the oldest snapshot include the sessions of all roles, 0 when only those of appstore_owner."
+        ) { $0.seesAllSessions ? 1 : 0 },
     ]
 
     /// Exposes the latest statistics of a collector.
     static func expose(_ collector: StatisticsCollector<InboxStatistics>, in registry: MetricRegistry) {
         registry.observe(up.name) { collector.latest == nil ? 0 : 1 }
-        registry.observe(age.name) { collector.age.map { $0 / .seconds(1) } }
+        registry.observe(time.name) { collector.latest?.time }
         for gauge in gauges {
             registry.observe(gauge.description.name) { collector.latest.flatMap(gauge.value) }
         }

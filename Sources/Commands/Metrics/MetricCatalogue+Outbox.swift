@@ -9,20 +9,20 @@ extension MetricCatalogue {
             MetricDescription(
                 "appstore_inbox_outbox_attempts_total",
                 .counter,
-                "Attempts of this worker, by the call's kind and result: answered, refused (for good), given_up (past its deadline), "
+                "Attempts of this worker to call verifyReceipt, by the call's kind and result: answered, refused (for good), given_up (past its deadline), "
                     + "postponed, or late (another worker has taken over the call)."
             ),
             MetricDescription(
                 "appstore_inbox_outbox_exchange_seconds",
                 .histogram(bounds: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]),
-                "Time from a request to its complete response, or to its failure."
+                "Time from a request to verifyReceipt to its complete response, or to its failure."
             ),
         ] + numbers.map(\.description)
 
     /// A metric of the outbox and its value in the statistics.
     private struct Number {
         let description: MetricDescription
-        let value: @Sendable (OutboxStatistics) -> Double
+        let value: @Sendable (StatisticsCollector<OutboxStatistics>.Reading) -> Double?
     }
 
     private static let numbers = [
@@ -32,20 +32,20 @@ extension MetricCatalogue {
                 .gauge,
                 "Calls that wait for an answer. Exact up to \(OutboxStatistics.countedTo), which means as many or more."
             )
-        ) { Double($0.open) },
+        ) { Double($0.numbers.open) },
         Number(
             description: MetricDescription(
-                "appstore_inbox_outbox_oldest_call_age_seconds",
+                "appstore_inbox_outbox_oldest_call_timestamp_seconds",
                 .gauge,
-                "Time since the oldest open call was requested; 0 when there is none."
+                "When the oldest open call was requested, in seconds since 1970; absent where there is none."
             )
-        ) { $0.oldest.map { $0 / .seconds(1) } ?? 0 },
+        ) { reading in reading.numbers.oldest.map { reading.time - $0 / .seconds(1) } },
     ]
 
     /// Exposes the latest statistics of a collector; they are absent until the database has answered.
     static func expose(_ collector: StatisticsCollector<OutboxStatistics>, in registry: MetricRegistry) {
         for number in numbers {
-            registry.observe(number.description.name) { collector.latest.map(number.value) }
+            registry.observe(number.description.name) { collector.latest.flatMap(number.value) }
         }
     }
 }

@@ -4,9 +4,9 @@ import Prometheus
 /// Every metric of the daemons: name, kind and meaning, in one table.
 enum MetricCatalogue {
     /// The metrics of `appstore-inbox ingest`.
-    static let ingest = http + database + receiver + api
+    static let ingest = process + http + database + receiver + api
     /// The metrics of `appstore-inbox worker`.
-    static let worker = http + database + batches + maintenance + inbox + outbox
+    static let worker = process + http + database + batches + maintenance + inbox + outbox
 
     /// Bounds in seconds around the latencies that the README promises.
     private static let latencies = MetricDescription.Kind.histogram(
@@ -63,20 +63,24 @@ enum MetricCatalogue {
         MetricDescription("appstore_inbox_ingest_accepted_bytes_total", .counter, "Bytes of accepted notifications, by route."),
         MetricDescription("appstore_inbox_ingest_accept_seconds", latencies, "Time from the last byte of a notification to its commit."),
         MetricDescription("appstore_inbox_ingest_batch_events", sizes, "Notifications that shared a commit."),
-        MetricDescription("appstore_inbox_ingest_commit_seconds", latencies, "Time to commit a batch, with the wait for a connection."),
+        MetricDescription(
+            "appstore_inbox_ingest_commit_seconds",
+            latencies,
+            "Time to commit a batch of notifications, with the wait for a connection."
+        ),
         MetricDescription(
             "appstore_inbox_ingest_commit_failures_total",
             .counter,
-            "Batches whose commit was not confirmed; their senders got 503 and retry."
+            "Batches of notifications whose commit was not confirmed; the senders got 503 and retry."
         ),
         MetricDescription(
             "appstore_inbox_ingest_reserved_bytes",
             .gauge,
             "Memory reserved for bodies being received or stored; requests beyond memory-limit get 503."
         ),
-        MetricDescription("appstore_inbox_ingest_waiting_events", .gauge, "Notifications that wait for a batch."),
-        MetricDescription("appstore_inbox_ingest_waiting_bytes", .gauge, "Bytes of notifications that wait for a batch."),
-        MetricDescription("appstore_inbox_ingest_batches_in_flight", .gauge, "Batches that are being committed."),
+        MetricDescription("appstore_inbox_ingest_waiting_events", .gauge, "Notifications that wait to be stored."),
+        MetricDescription("appstore_inbox_ingest_waiting_bytes", .gauge, "Bytes of notifications that wait to be stored."),
+        MetricDescription("appstore_inbox_ingest_batches_in_flight", .gauge, "Batches of notifications that are being committed."),
     ]
 
     private static let api = [
@@ -98,13 +102,13 @@ enum MetricCatalogue {
             .counter,
             "Events that this worker settled, by result and notification type (none: not verified; other: unknown to this version)."
         ),
-        MetricDescription("appstore_inbox_worker_retries_total", .counter, "Attempts that failed and will be retried."),
-        MetricDescription("appstore_inbox_worker_batch_events", sizes, "Events in a committed batch."),
-        MetricDescription("appstore_inbox_worker_batch_seconds", latencies, "Time from a batch's claim to its commit."),
+        MetricDescription("appstore_inbox_worker_retries_total", .counter, "Attempts of events that failed and will be retried."),
+        MetricDescription("appstore_inbox_worker_batch_events", sizes, "Events in a committed batch of a worker."),
+        MetricDescription("appstore_inbox_worker_batch_seconds", latencies, "Time from a worker's claim of a batch to its commit."),
         MetricDescription(
             "appstore_inbox_worker_batches_lost_total",
             .counter,
-            "Batches that were not committed; their events stayed in the inbox."
+            "Batches that a worker did not commit, so that the events stayed in the inbox."
         ),
         MetricDescription(
             "appstore_inbox_worker_isolated_total",
@@ -116,7 +120,11 @@ enum MetricCatalogue {
             .counter,
             "Deaths of a process with only one event in flight, as this worker found them; three make the event failed."
         ),
-        MetricDescription("appstore_inbox_worker_batch_splits_total", .counter, "Times that a batch was split around an error."),
+        MetricDescription(
+            "appstore_inbox_worker_batch_splits_total",
+            .counter,
+            "Batches that failed because of an event, so that their events ran one by one."
+        ),
         MetricDescription(
             "appstore_inbox_worker_contested_total",
             .counter,
@@ -150,12 +158,20 @@ enum MetricCatalogue {
     ]
 
     private static let maintenance = [
-        MetricDescription("appstore_inbox_maintenance_steps_total", .counter, "Steps of partitioning and retention, by task."),
-        MetricDescription("appstore_inbox_maintenance_rows_total", .counter, "Rows or events that these steps changed, by task."),
+        MetricDescription(
+            "appstore_inbox_maintenance_steps_total",
+            .counter,
+            "Steps of partitioning and retention that were carried out, by task."
+        ),
+        MetricDescription(
+            "appstore_inbox_maintenance_rows_total",
+            .counter,
+            "Rows or events that steps of partitioning and retention changed, by task."
+        ),
         MetricDescription(
             "appstore_inbox_maintenance_failures_total",
             .counter,
-            "Steps that failed and will be retried, by task; not counted: steps that only yielded to a lock."
+            "Steps of partitioning and retention that failed and will be retried, by task; not counted: steps that only yielded to a lock."
         ),
     ]
 }

@@ -1,5 +1,4 @@
 import AppStoreVerification
-import FoundationEssentials
 
 /// The values of a daemon's settings, to tell which of them differ after the settings are read again. It holds secrets: never log it.
 struct SettingsInForce {
@@ -33,10 +32,10 @@ struct SettingsInForce {
     }
 
     private static func content(_ root: ExtraRoot) throws(SettingsError) -> String {
-        do {
-            return try Data(contentsOf: URL(filePath: root.path)).base64EncodedString()
+        do throws(ReadableFile.Unreadable) {
+            return String(decoding: try ReadableFile.bytes(at: root.path), as: UTF8.self)
         } catch {
-            throw SettingsError(["\(Settings.extraRoots.name): \(root.path) cannot be read"])
+            throw SettingsError(["\(Settings.extraRoots.name): \(root.path) cannot be read: \(error)"])
         }
     }
 }

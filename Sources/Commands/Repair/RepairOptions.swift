@@ -1,6 +1,6 @@
 import ArgumentParser
-import Logging
 import Postgres
+import Schema
 
 /// Options that `requeue` and `discard` share.
 struct RepairOptions: ParsableArguments {
@@ -38,8 +38,8 @@ struct RepairOptions: ParsableArguments {
     /// Carries out the repair and prints its result.
     func run(_ action: RepairClient.Action, note: String?) async throws {
         let reader = try service.reader(database)
-        let options = try ConnectionOptions(DatabaseSettings(reader), command: action.rawValue, role: "appstore_operator")
-        let connection = try await Connection.open(options, logger: try Logger.service(action.rawValue, reader))
+        let operating = SchemaExpectation(role: "appstore_operator", function: "repair_step")
+        let connection = try await CommandConnection.open(reader, command: action.rawValue, operating)
         let client = RepairClient(connection: connection, action: action, note: note)
         let report = RepairReport(action: action, isJSON: json, isTerminal: StandardOutput.isTerminal)
         do {

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Logging
 import Postgres
+import Schema
 
 /// `appstore-inbox replay`: posts bodies to ingest again.
 struct ReplayCommand: AsyncParsableCommand {
@@ -63,8 +63,7 @@ struct ReplayCommand: AsyncParsableCommand {
                 throw ValidationError(error.description)
             }
         } else {
-            let options = try ConnectionOptions(DatabaseSettings(reader), command: "replay", role: "appstore_worker")
-            let connection = try await Connection.open(options, logger: try Logger.service("replay", reader))
+            let connection = try await CommandConnection.open(reader, command: "replay", .worker)
             var bodies = EventBodies(event.compactMap(EventSelection.init), on: connection)
             let tally = try await run(replay, &bodies)
             await connection.close()

@@ -17,7 +17,7 @@ extension ConfigurationFile {
             }
             let variable = SettingValue.trimmed(line[..<equals])
             guard let name = names[String(variable)] else {
-                problems.append("\(place): \(variable) is not a setting")
+                problems.append("\(place): \(shown(String(variable))) is not a setting\(meant(String(variable), among: names.keys))")
                 continue
             }
             guard let value = unquoted(SettingValue.trimmed(line[line.index(after: equals)...])) else {

@@ -12,14 +12,14 @@ struct ConfigurationFile {
     /// - Throws: ``SettingsError`` when the file cannot be read, has neither form or has something that is not a setting.
     init(path: String) throws(SettingsError) {
         self.path = path
-        let content: Data
-        do {
-            content = try Data(contentsOf: URL(filePath: path))
+        let content: [UInt8]
+        do throws(ReadableFile.Unreadable) {
+            content = try ReadableFile.bytes(at: path)
         } catch {
-            throw SettingsError(["\(path): cannot be read"])
+            throw SettingsError(["\(path) cannot be read: \(error)"])
         }
         isJSON = [UInt8(ascii: "{"), UInt8(ascii: "[")].contains(content.first { $0 > UInt8(ascii: " ") })
-        values = isJSON ? try Self.members(in: content, path) : try Self.variables(in: String(decoding: content, as: UTF8.self), path)
+        values = isJSON ? try Self.members(in: Data(content), path) : try Self.variables(in: String(decoding: content, as: UTF8.self), path)
     }
 
     /// Where the value of a setting stands, for messages.
@@ -34,9 +34,9 @@ struct ConfigurationFile {
         } catch {
             throw SettingsError(["\(path): is not JSON"])
         }
-        let known = Set(Settings.all.map(\.name))
+        let known = Settings.all.map(\.name)
         let unknown = members.keys.filter { !known.contains($0) }.sorted()
-        guard unknown.isEmpty else { throw SettingsError(unknown.map { "\(path): \($0) is not a setting" }) }
+        guard unknown.isEmpty else { throw SettingsError(unknown.map { "\(path): \(Self.shown($0)) is not a setting\(Self.meant($0, among: known))" }) }
         return members.mapValues(\.text)
     }
 
@@ -50,10 +50,20 @@ struct ConfigurationFile {
         )
     }
 
+    /// The name of a member, unless it may be a connection string in the wrong place.
+    static func shown(_ name: String) -> String {
+        name.allSatisfy { $0.isLetter || $0 == "-" || $0 == "_" } ? name : "a member, whose name is not shown,"
+    }
+
+    static func meant(_ name: String, among names: some Sequence<String>) -> String {
+        name.nearest(among: names).map { ": did you mean \($0)?" } ?? ""
+    }
+
     private static func explain(_ error: DecodingError) -> String {
         switch error {
         case .typeMismatch(_, let context) where context.codingPath.isEmpty: "must hold one JSON object"
-        case .typeMismatch(_, let context): "\(context.codingPath[0].stringValue) must be text, a number, true or false, or a list of texts"
+        case .typeMismatch(_, let context):
+            "\(shown(context.codingPath[0].stringValue)) must be text, a number, true or false, or a list of texts"
         default: "is not JSON"
         }
     }

@@ -26,7 +26,7 @@ struct IngestSettings: Sendable {
 
     /// - Throws: ``SettingsError`` with everything that is wrong.
     init(_ reader: SettingsReader) throws(SettingsError) {
-        try reader.requireValid(Settings.ingest)
+        try reader.requireValid(Settings.ingest, and: Self.contradictions(reader))
         database = try DatabaseSettings(reader)
         listen = try reader.required(Settings.listen)
         adminListen = try reader.required(Settings.adminListen)
@@ -40,13 +40,6 @@ struct IngestSettings: Sendable {
         let hourly = try reader.required(Settings.hourlyByteLimit)
         hourlyByteLimit = hourly == 0 ? nil : hourly
         shutdownTimeout = .seconds(try reader.required(Settings.shutdownTimeout))
-        for (name, limit) in [("body-limit", bodyLimit), ("legacy-body-limit", legacyBodyLimit)] {
-            guard limit <= memoryLimit else { throw SettingsError(["\(name) is larger than memory-limit: no such body could be accepted"]) }
-            guard limit <= hourlyByteLimit ?? .max else {
-                throw SettingsError(["\(name) is larger than hourly-byte-limit: no such body could be accepted"])
-            }
-        }
-        try ListenerSetting.check(listeners)
     }
 
     /// The settings of the listeners.
@@ -65,6 +58,31 @@ struct IngestSettings: Sendable {
             guard let listen = try reader.optional(Settings.apiListen) else { return nil }
             self.listen = listen
             self.database = DatabaseSettings(url: try reader.required(Settings.apiDatabaseURL), like: database)
+        }
+    }
+}
+
+extension IngestSettings {
+    /// Settings that are valid by themselves and do not fit together.
+    private static func contradictions(_ reader: SettingsReader) -> [String] {
+        let needed = reader.isGiven(Settings.apiListen) && !reader.isGiven(Settings.apiDatabaseURL)
+        return (needed ? [SettingsReader.missing(Settings.apiDatabaseURL.description)] : []) + sharedAddresses(reader) + smallLimits(reader)
+    }
+
+    private static func sharedAddresses(_ reader: SettingsReader) -> [String] {
+        ListenerSetting.conflicts(
+            [Settings.listen, Settings.adminListen, Settings.apiListen].compactMap { setting in
+                reader.valid(setting).map { ListenerSetting(setting, $0) }
+            }
+        )
+    }
+
+    private static func smallLimits(_ reader: SettingsReader) -> [String] {
+        [Settings.bodyLimit, Settings.legacyBodyLimit].flatMap { body in
+            [Settings.memoryLimit, Settings.hourlyByteLimit].compactMap { whole in
+                guard let limit = reader.valid(body), let room = reader.valid(whole), limit > room, room > 0 else { return nil }
+                return "\(reader.place(of: body)) is larger than \(reader.place(of: whole)): no such body could be accepted"
+            }
         }
     }
 }

@@ -13,13 +13,13 @@ struct ListenerSetting: Sendable {
     /// The flag and the variable, for messages.
     var name: String { "\(setting.flag) (\(setting.variable))" }
 
-    /// Checks that each listener has an address of its own.
-    ///
-    /// - Throws: ``SettingsError`` that names both settings.
-    static func check(_ listeners: [ListenerSetting]) throws(SettingsError) {
-        for (index, second) in listeners.enumerated() where !second.address.isAnyPort {
-            guard let first = listeners[..<index].first(where: { $0.address == second.address }) else { continue }
-            throw SettingsError(["\(first.name) and \(second.name) have the same address \(second.address)"])
+    /// A sentence for each pair of listeners with the same address.
+    static func conflicts(_ listeners: [ListenerSetting]) -> [String] {
+        listeners.indices.flatMap { index in
+            let second = listeners[index]
+            return listeners[..<index].filter { $0.address == second.address && !second.address.isAnyPort }.map { first in
+                "\(first.name) and \(second.name) have the same address \(second.address)"
+            }
         }
     }
 }

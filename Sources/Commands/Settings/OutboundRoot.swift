@@ -1,22 +1,16 @@
-import FoundationEssentials
 import OpenSSL
 
 /// A file with certificates that are trusted in addition to the system's for outbound TLS.
 enum OutboundRoot {
-    /// Checks that the file can be used, so that a start fails at once and `--check-config` reports it.
-    ///
-    /// - Throws: ``SettingsError`` that names the file.
-    static func check(_ path: String) throws(SettingsError) {
-        let bytes: [UInt8]
+    /// What keeps the file from being used; nil when it can be.
+    static func problem(_ path: String) -> String? {
         do {
-            bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+            _ = try Certificate.bundle(pem: ReadableFile.bytes(at: path))
+            return nil
+        } catch let error as ReadableFile.Unreadable {
+            return "\(path.mayHoldSecret ? "the file" : path) cannot be read: \(error)"
         } catch {
-            throw SettingsError(["\(Settings.outboundRoots.description.name): \(path) cannot be read"])
-        }
-        do {
-            _ = try Certificate.bundle(pem: bytes)
-        } catch {
-            throw SettingsError(["\(Settings.outboundRoots.description.name): \(path) holds no certificates in PEM: \(error)"])
+            return "\(path) holds no certificates in PEM: \(error)"
         }
     }
 }

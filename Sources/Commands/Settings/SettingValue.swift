@@ -34,7 +34,8 @@ enum SettingValue {
         do {
             return try ListenAddress(text)
         } catch {
-            throw InvalidSettingValue(expectation: error.message, namesValue: true)
+            guard text.mayHoldSecret else { throw InvalidSettingValue(expectation: error.message, namesValue: true) }
+            throw InvalidSettingValue(expectation: "must be HOST:PORT, [IPv6]:PORT or unix:PATH")
         }
     }
 
@@ -72,6 +73,10 @@ enum SettingValue {
             let bundleID = String(parts[0])
             guard parts.count <= 2, isBundleID(bundleID) else {
                 throw InvalidSettingValue(expectation: "must be bundleId or bundleId:appAppleId, separated by commas")
+            }
+            guard Int64(bundleID) == nil else {
+                let expectation = "\(bundleID) is the Apple id of an app: write its bundle id, as in com.example.shop:\(bundleID)"
+                throw InvalidSettingValue(expectation: expectation, namesValue: true)
             }
             var appAppleID: Int64?
             if parts.count == 2 {

@@ -63,7 +63,5 @@ extension Settings {
 
     /// The secrets, for both daemons: ingest compares them, the worker sends them to verifyReceipt.
     static let secrets = [sharedSecretsDirectory.description, sharedSecrets.description, sharedSecretsFile.description]
-    static let outbound = [
-        verifyReceipt.description, verifyReceiptURL.description, verifyReceiptSandboxURL.description, outboundRoots.description,
-    ]
+    static let outbound = [verifyReceiptURL.description, verifyReceiptSandboxURL.description, outboundRoots.description]
 }

@@ -174,7 +174,8 @@ enum Settings {
         parse: SettingValue.choice(LogSettings.Format.self)
     )
 
-    private static let common = [shutdownTimeout.description, logLevel.description, logFormat.description]
+    static let log = [logLevel.description, logFormat.description]
+    private static let common = [shutdownTimeout.description] + log
     static let database = [databaseURL.description, databaseURLFile.description, prepared.description]
     static let api = [apiListen.description, apiDatabaseURL.description, apiDatabaseURLFile.description]
     static let ingest =
@@ -182,10 +183,11 @@ enum Settings {
             listen.description, adminListen.description, bodyLimit.description, memoryLimit.description, connectionLimit.description,
             requestTimeout.description, hourlyByteLimit.description, legacyBodyLimit.description,
         ] + common
+    static let verification =
+        [apps.description, environments.description, extraRoots.description, verifyReceipt.description] + secrets
     static let worker =
-        database + secrets + outbound + [
-            apps.description, environments.description, extraRoots.description, workerAdminListen.description, concurrency.description,
-            batchSize.description, maximumAttempts.description,
+        database + verification + outbound + [
+            workerAdminListen.description, concurrency.description, batchSize.description, maximumAttempts.description,
         ] + common
 
     /// Each setting once, for checking names: a configuration file may serve both daemons.

@@ -23,38 +23,48 @@ extension SettingDescription {
     }
 }
 
-/// `--database-url`, `--database-url-file`, `--prepared`.
+/// `--database-url`, `--database-url-file`.
 struct DatabaseOptions: SettingsOptions {
     @Option(help: Settings.databaseURL.description.help) private var databaseURL: String?
     @Option(help: Settings.databaseURLFile.description.help) private var databaseURLFile: String?
-    @Option(help: Settings.prepared.description.help) private var prepared: String?
 
     init() {}
 
     var flags: [String: String] {
-        Self.collect(["database-url": databaseURL, "database-url-file": databaseURLFile, "prepared": prepared])
+        Self.collect(["database-url": databaseURL, "database-url-file": databaseURLFile])
     }
 }
 
-/// `--config`, `--check-config`, `--log-level`, `--log-format`, `--shutdown-timeout`.
+/// `--config`, `--log-level`, `--log-format`.
 struct ServiceOptions: SettingsOptions {
     /// The configuration file.
     @Option(help: "A JSON file with settings (default: $APPSTORE_INBOX_CONFIG).") var config: String?
-    /// Whether to print the effective settings and exit.
-    @Flag(help: "Print the effective settings, secrets redacted, and end.") var checkConfig = false
     @Option(help: Settings.logLevel.description.help) private var logLevel: String?
     @Option(help: Settings.logFormat.description.help) private var logFormat: String?
-    @Option(help: Settings.shutdownTimeout.description.help) private var shutdownTimeout: String?
 
     init() {}
 
     var flags: [String: String] {
-        Self.collect(["log-level": logLevel, "log-format": logFormat, "shutdown-timeout": shutdownTimeout])
+        Self.collect(["log-level": logLevel, "log-format": logFormat])
     }
 
     /// The settings of a command, from its options and the environment of the process.
     func reader(_ options: any SettingsOptions...) throws(SettingsError) -> SettingsReader {
         let given = options.reduce(into: flags) { $0.merge($1.flags) { $1 } }
         return try SettingsReader(flags: given, configPath: config, environment: ProcessInfo.processInfo.environment)
+    }
+}
+
+/// `--check-config`, `--shutdown-timeout`, `--prepared`.
+struct DaemonOptions: SettingsOptions {
+    /// Whether to check the settings and exit.
+    @Flag(help: "Print the effective settings, secrets redacted, or everything that is wrong with them, and end.") var checkConfig = false
+    @Option(help: Settings.shutdownTimeout.description.help) private var shutdownTimeout: String?
+    @Option(help: Settings.prepared.description.help) private var prepared: String?
+
+    init() {}
+
+    var flags: [String: String] {
+        Self.collect(["shutdown-timeout": shutdownTimeout, "prepared": prepared])
     }
 }

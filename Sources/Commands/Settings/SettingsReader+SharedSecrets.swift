@@ -1,5 +1,4 @@
 import AppStoreVerification
-import FoundationEssentials
 
 /// Reads the apps' shared secrets from a folder, one text, or systemd credentials. Errors name the source, never the content.
 extension SettingsReader {
@@ -31,11 +30,10 @@ extension SettingsReader {
     }
 
     private func secrets(inFolder folder: Origin) throws(SettingsError) -> FoundSecrets {
-        let url = URL(filePath: folder.text, directoryHint: .isDirectory)
-        let names = try Self.names(in: url, of: folder.place)
+        let names = try Self.names(in: folder.text, of: folder.place)
         // The names of files that Kubernetes and editors add begin with a dot.
-        let files = names.filter { !$0.hasPrefix(".") }.map { (bundleID: $0, url: url.appending(path: $0)) }
-        guard !files.isEmpty else { throw SettingsError(["\(folder.place): \(url.path) holds no file"]) }
+        let files = names.filter { !$0.hasPrefix(".") }.map { (bundleID: $0, path: "\(folder.text)/\($0)") }
+        guard !files.isEmpty else { throw SettingsError(["\(folder.place): \(Self.shown(folder.text)) holds no file"]) }
         return FoundSecrets(secrets: try Self.secrets(in: files), place: "\(folder.text) (\(folder.place))")
     }
 
@@ -48,12 +46,12 @@ extension SettingsReader {
     private func secretsInCredentials() throws(SettingsError) -> FoundSecrets? {
         let prefix = Settings.sharedSecrets.description.name + "_"
         let inText = try secretsInText()
-        guard let credentials, FileManager.default.fileExists(atPath: credentials.path) else { return inText }
-        let names = try Self.names(in: credentials, of: "CREDENTIALS_DIRECTORY").filter { $0.hasPrefix(prefix) }
+        guard let credentials else { return inText }
+        let names = try Self.names(in: credentials, of: "CREDENTIALS_DIRECTORY", mayBeMissing: true).filter { $0.hasPrefix(prefix) }
         guard !names.isEmpty else { return inText }
-        let place = credentials.appending(path: prefix).path + "*"
+        let place = "\(credentials)/\(prefix)*"
         if let inText { throw Self.bothSet(inText.place, place) }
-        let files = names.map { (bundleID: String($0.dropFirst(prefix.count)), url: credentials.appending(path: $0)) }
+        let files = names.map { (bundleID: String($0.dropFirst(prefix.count)), path: "\(credentials)/\($0)") }
         return FoundSecrets(secrets: try Self.secrets(in: files), place: place)
     }
 
@@ -61,31 +59,32 @@ extension SettingsReader {
         SettingsError(["\(one) and \(other) are both set: set only one"])
     }
 
-    private static func names(in folder: URL, of place: String) throws(SettingsError) -> [String] {
-        do {
-            return try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    private static func names(in folder: String, of place: String, mayBeMissing: Bool = false) throws(SettingsError) -> [String] {
+        do throws(ReadableFile.Unreadable) {
+            return try ReadableFile.names(in: folder)
         } catch {
-            throw SettingsError(["\(place): \(folder.path) cannot be read"])
+            if mayBeMissing, error.isMissing { return [] }
+            throw SettingsError(["\(place): \(Self.shown(folder)) cannot be read: \(error)"])
         }
     }
 
-    private static func secrets(in files: [(bundleID: String, url: URL)]) throws(SettingsError) -> SharedSecrets {
+    private static func secrets(in files: [(bundleID: String, path: String)]) throws(SettingsError) -> SharedSecrets {
         var secrets: [String: [String]] = [:]
         var problems: [String] = []
-        for (bundleID, url) in files {
+        for (bundleID, path) in files {
             guard SettingValue.isBundleID(bundleID) else {
-                problems.append("\(url.path): a file of shared secrets must be named as a bundle id")
+                problems.append("\(path): a file of shared secrets must be named as a bundle id")
                 continue
             }
             do {
-                guard let text = String(validating: try Data(contentsOf: url), as: UTF8.self) else {
+                guard let text = String(validating: try ReadableFile.bytes(at: path), as: UTF8.self) else {
                     throw InvalidSettingValue(expectation: "is not text")
                 }
                 secrets[bundleID] = try SettingValue.secrets(inLines: text)
             } catch let error as InvalidSettingValue {
-                problems.append("\(url.path): \(error.expectation)")
+                problems.append("\(path): \(error.expectation)")
             } catch {
-                problems.append("\(url.path) cannot be read")
+                problems.append("\(path) cannot be read: \(error)")
             }
         }
         guard problems.isEmpty else { throw SettingsError(problems) }

@@ -1,5 +1,4 @@
 import Configuration
-import FoundationEssentials
 
 /// Finds the text of each setting: flag over environment over credential over file over default.
 ///
@@ -16,9 +15,9 @@ struct SettingsReader: Sendable {
     private let environment: EnvironmentVariablesProvider
     private let file: ConfigurationFile?
     /// The folder of systemd's credentials; nil when there are none.
-    let credentials: URL?
+    let credentials: String?
 
-    /// Variables with this program's prefix that are not settings. They deserve a warning: a misspelt name silently leaves the default.
+    /// Variables with this program's prefix that are not settings, sorted: a misspelt name silently leaves the default.
     let unknownVariables: [String]
 
     /// Reads the configuration file, if `--config` or `APPSTORE_INBOX_CONFIG` names one.
@@ -34,14 +33,14 @@ struct SettingsReader: Sendable {
         self.environment = EnvironmentVariablesProvider(environmentVariables: environment, secretsSpecifier: .all)
         let path = configPath ?? environment[Self.configVariable]
         self.file = if let path { try ConfigurationFile(path: path) } else { nil }
-        self.credentials = environment["CREDENTIALS_DIRECTORY"].map { URL(filePath: $0, directoryHint: .isDirectory) }
+        self.credentials = environment["CREDENTIALS_DIRECTORY"]
         let known = Set(Settings.all.map(\.variable) + Self.otherVariables)
         self.unknownVariables = environment.keys.filter { $0.hasPrefix(SettingDescription.variablePrefix) && !known.contains($0) }.sorted()
     }
 
     private static let configVariable = "APPSTORE_INBOX_CONFIG"
-    /// Variables with the prefix that are not settings: the path of the configuration file, and variables of the tests.
-    private static let otherVariables = [configVariable, "APPSTORE_INBOX_CORPUS", "APPSTORE_INBOX_SAMPLES", "APPSTORE_INBOX_VECTORS"]
+    /// Variables with the prefix that are not settings: the path of the configuration file, and variables of the build and the tests.
+    private static let otherVariables = ["CONFIG", "COMMIT", "SAMPLES", "VECTORS", "CORPUS"].map { SettingDescription.variablePrefix + $0 }
 
     /// The value of a setting that is required or has a default.
     func required<Value>(_ setting: Setting<Value>) throws(SettingsError) -> Value {
@@ -59,12 +58,35 @@ struct SettingsReader: Sendable {
         return try required(setting)
     }
 
-    /// Checks all of `settings`, so that one error reports every problem.
-    func requireValid(_ settings: [SettingDescription]) throws(SettingsError) {
+    /// The value of a setting, or nil where it has none or is invalid, which ``requireValid(_:and:)`` reports.
+    func valid<Value>(_ setting: Setting<Value>) -> Value? {
+        do { return try optional(setting) } catch { return nil }
+    }
+
+    /// Whether any source has a text for the setting, or one that cannot be read.
+    func isGiven<Value>(_ setting: Setting<Value>) -> Bool {
+        do { return try origin(of: setting.description) != nil } catch { return true }
+    }
+
+    /// Where the value of a setting comes from, for messages: `--listen`, `APPSTORE_INBOX_LISTEN`, `listen (default)`.
+    func place<Value>(of setting: Setting<Value>) -> String {
+        let name = setting.description.name
+        do {
+            guard let place = try origin(of: setting.description)?.place, place != Self.defaultPlace else { return "\(name) (default)" }
+            return place
+        } catch {
+            return name
+        }
+    }
+
+    /// Checks all of `settings`, so that one error reports every problem, including `others`.
+    func requireValid(_ settings: [SettingDescription], and others: [String] = []) throws(SettingsError) {
         var problems: [String] = []
         for setting in settings {
             do {
-                if let origin = try origin(of: setting) {
+                if setting.name == Settings.sharedSecrets.description.name {
+                    _ = try sharedSecrets()
+                } else if let origin = try origin(of: setting) {
                     do { try setting.validate(origin.text) } catch { problems.append(Self.problem(setting, origin, error)) }
                 } else if !Self.mayBeAbsent.contains(setting.name) {
                     problems.append(Self.missing(setting))
@@ -73,6 +95,7 @@ struct SettingsReader: Sendable {
                 problems += error.problems
             }
         }
+        problems += others
         guard problems.isEmpty else { throw SettingsError(problems) }
     }
 
@@ -97,8 +120,10 @@ struct SettingsReader: Sendable {
         if let file, let text = try text(of: setting.name, in: file.provider) {
             return Origin(text: text, place: file.place(of: setting))
         }
-        return setting.fallback.map { Origin(text: $0, place: "default") }
+        return setting.fallback.map { Origin(text: $0, place: Self.defaultPlace) }
     }
+
+    private static let defaultPlace = "default"
 
     /// The text of a secret: given directly, in a file that another setting names, or in the systemd credential of the same name.
     private func secretOrigin(of setting: SettingDescription, file: SettingDescription) throws(SettingsError) -> Origin? {
@@ -109,22 +134,33 @@ struct SettingsReader: Sendable {
         }
         if let given { return given }
         if let named {
-            let text = try secret(at: URL(filePath: named.text), named: named.place)
-            return Origin(text: text, place: "\(named.text) (\(named.place))")
+            return Origin(text: try Self.secret(at: named.text, named: named.place), place: "\(named.text) (\(named.place))")
         }
-        guard let credential = credentials?.appending(path: setting.name),
-            FileManager.default.fileExists(atPath: credential.path)
-        else { return nil }
-        return Origin(text: try secret(at: credential, named: "the credential \(setting.name)"), place: credential.path)
+        guard let path = credentials.map({ "\($0)/\(setting.name)" }) else { return nil }
+        do throws(ReadableFile.Unreadable) {
+            return Origin(text: Self.text(try ReadableFile.bytes(at: path)), place: path)
+        } catch {
+            if error.isMissing { return nil }
+            throw SettingsError(["the credential \(setting.name): \(path) cannot be read: \(error)"])
+        }
     }
 
-    private func secret(at url: URL, named name: String) throws(SettingsError) -> String {
-        do {
-            let text = String(decoding: try Data(contentsOf: url), as: UTF8.self)
-            return String(text.reversed().drop { $0.isWhitespace }.reversed())
+    private static func secret(at path: String, named name: String) throws(SettingsError) -> String {
+        do throws(ReadableFile.Unreadable) {
+            return text(try ReadableFile.bytes(at: path))
         } catch {
-            throw SettingsError(["\(name): \(url.path) cannot be read"])
+            throw SettingsError(["\(name): \(Self.shown(path)) cannot be read: \(error)"])
         }
+    }
+
+    /// The path of a secret's file, unless it may be the secret itself.
+    static func shown(_ path: String) -> String {
+        (path.hasPrefix("/") || path.hasPrefix(".")) && !path.mayHoldSecret ? path : "the file"
+    }
+
+    /// The text of a file without the line feed at its end.
+    private static func text(_ bytes: [UInt8]) -> String {
+        String(String(decoding: bytes, as: UTF8.self).reversed().drop { $0.isWhitespace }.reversed())
     }
 
     private func text(of key: String, in provider: some ConfigProvider) throws(SettingsError) -> String? {
@@ -139,10 +175,10 @@ struct SettingsReader: Sendable {
 
     private static func problem(_ setting: SettingDescription, _ origin: Origin, _ error: InvalidSettingValue) -> String {
         setting.isSecret || error.namesValue
-            ? "\(origin.place): \(error.expectation)" : "\(origin.place): \(error.expectation), not \"\(origin.text)\""
+            ? "\(origin.place): \(error.expectation)" : "\(origin.place): \(error.expectation), not \(origin.text.quotedUnlessSecret)"
     }
 
-    private static func missing(_ setting: SettingDescription) -> String {
+    static func missing(_ setting: SettingDescription) -> String {
         "\(setting.name) is missing: set \(setting.variable) or \(setting.flag) (\(setting.summary))"
     }
 }

@@ -1,7 +1,7 @@
 import AppStore
 import ArgumentParser
-import Logging
 import Postgres
+import Schema
 import StrictJSON
 
 /// `appstore-inbox status`: shows waiting events, and settled events by result.
@@ -22,14 +22,13 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let reader = try service.reader(database)
-        let options = try ConnectionOptions(DatabaseSettings(reader), command: "status", role: "appstore_operator")
-        let logger = try Logger.service("status", reader)
-        let connection = try await Connection.open(options, logger: logger)
+        let viewer = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
+        let connection = try await CommandConnection.open(reader, command: "status", viewer)
         let status = try await InboxStatus.read(from: connection)
         await connection.close()
         print(json ? String(decoding: JSONSerializer.serialize(status.json), as: UTF8.self) : status.text)
         if let maxSilence, status.silence.map({ $0 > maxSilence }) ?? true {
-            logger.error("no notification for too long", metadata: ["status.max-silence": "\(maxSilence) s"])
+            LogOutput.standardError.write("No genuine notification has arrived for more than \(maxSilence) seconds.\n")
             throw ExitCode.failure
         }
     }

@@ -1,6 +1,5 @@
 import AppStore
 import AppStoreVerification
-import FoundationEssentials
 import OpenSSL
 
 /// A file with root certificates: one in DER, or any number in PEM.
@@ -16,10 +15,10 @@ struct RootFile {
     init(path: String) throws(Unusable) {
         self.path = path
         let bytes: [UInt8]
-        do {
-            bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+        do throws(ReadableFile.Unreadable) {
+            bytes = try ReadableFile.bytes(at: path)
         } catch {
-            throw Unusable(description: "\(path): cannot be read")
+            throw Unusable(description: "\(path.mayHoldSecret ? "the file" : path) cannot be read: \(error)")
         }
         do {
             // DER begins with the tag of a SEQUENCE; PEM is text and cannot.

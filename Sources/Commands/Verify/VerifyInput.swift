@@ -15,10 +15,10 @@ struct VerifyInput {
 
     /// Reads a file, or standard input for `-`.
     init(file: String) throws(Unreadable) {
-        do {
-            bytes = [UInt8](try Data(contentsOf: URL(filePath: file == "-" ? "/dev/stdin" : file)))
+        do throws(ReadableFile.Unreadable) {
+            bytes = try file == "-" ? ReadableFile.standardInput() : ReadableFile.bytes(at: file)
         } catch {
-            throw Unreadable(description: "\(file): cannot be read")
+            throw Unreadable(description: "\(file) cannot be read: \(error)")
         }
         guard bytes.contains(where: { $0 != 0x20 && !(0x09...0x0d).contains($0) }) else {
             throw Unreadable(description: "\(file): is empty")

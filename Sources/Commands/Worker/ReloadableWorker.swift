@@ -17,20 +17,16 @@ struct ReloadableWorker: Sendable {
     private let metrics: VerificationMetrics
 
     /// Exposes the metrics of verification in the registry.
-    ///
-    /// - Throws: ``SettingsError`` when the file of a root cannot be used.
-    init(_ settings: WorkerSettings, registry: MetricRegistry) throws(SettingsError) {
+    init(_ settings: VerificationSettings, registry: MetricRegistry) {
         metrics = VerificationMetrics(factory: registry)
-        processor = Reloadable(try settings.processor(metrics: metrics))
+        processor = Reloadable(EventProcessor(settings.eventReader, metrics: metrics))
         secrets = Reloadable(settings.outboundSecrets)
         registry.observe { [processor] in processor.current.reader.verifier }
     }
 
     /// Replaces the parts. A batch in flight ends with the old ones.
-    ///
-    /// - Throws: ``SettingsError`` when the file of a root cannot be used; then nothing is replaced.
-    func apply(_ settings: WorkerSettings) throws(SettingsError) {
-        processor.replace(with: try settings.processor(metrics: metrics))
+    func apply(_ settings: VerificationSettings) {
+        processor.replace(with: EventProcessor(settings.eventReader, metrics: metrics))
         secrets.replace(with: settings.outboundSecrets)
     }
 }

@@ -26,11 +26,10 @@ extension WorkerCommand {
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: logger
         ) { () throws(Problem) in
-            if let refusal = gate.refusal { throw .otherSchema("\(refusal)") }
-            // The same state as the metric `appstore_inbox_statistics_up`: the last query for the inbox metrics succeeded.
-            guard collector.latest != nil else { throw .databaseUnavailable(retryAfter: 5) }
+            if let refusal = gate.refusal { throw .databaseRefused("\(refusal)") }
+            guard gate.isUsable, collector.latest != nil else { throw .databaseUnavailable(retryAfter: 5) }
         } onBound: { port in
-            logger.notice("worker is listening", metadata: ["listen.admin": "\(listen)", "listen.admin.port": "\(port ?? 0)"])
+            logger.notice("worker is listening", metadata: ["listen.admin": "\(listen.with(port: port))"])
             announce()
         }
         return [server]

@@ -25,27 +25,40 @@ struct WorkerCommand: DaemonCommand {
 
     @OptionGroup var worker: WorkerOptions
     @OptionGroup var database: DatabaseOptions
+    @OptionGroup var daemon: DaemonOptions
     @OptionGroup var service: ServiceOptions
 
     func run() async throws {
-        let read: ReloadService.Read = { [service, worker, database] () throws(SettingsError) in try service.reader(worker, database) }
+        let read: ReloadService.Read = { [service, worker, database, daemon] () throws(SettingsError) in
+            try service.reader(worker, database, daemon)
+        }
         let reader = try read()
-        if service.checkConfig { return print(try reader.report(.worker)) }
+        if daemon.checkConfig { return print(try reader.check(.worker)) }
         let settings = try WorkerSettings(reader)
         let level = Reloadable(try LogSettings(reader).level)
         let logger = try Logger.service("worker", reader, level: level)
-        for warning in settings.warnings { logger.warning("\(warning)") }
+        for warning in settings.warnings + reader.strangeSecrets { logger.warning("\(warning)") }
+        let options = try ConnectionOptions(settings.database, command: "worker", role: "appstore_worker")
+        logger.starting("worker", options, settings.summary)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, logger: logger)
+        let status = DaemonStatus(notifier)
         let registry = MetricRegistry(MetricCatalogue.worker)
-        let parts = try ReloadableWorker(settings, registry: registry)
+        MetricCatalogue.exposeProcess(in: registry)
+        let parts = ReloadableWorker(settings.verification, registry: registry)
         let reload = try await ReloadService(reader, .worker, level: level, logger: logger, read: read) { reader in
             let settings = try WorkerSettings(reader)
-            try parts.apply(settings)
-            for warning in settings.warnings { logger.warning("\(warning)") }
-            notifier.status(Self.status(settings))
+            parts.apply(settings.verification)
+            for warning in settings.warnings + reader.strangeSecrets { logger.warning("\(warning)") }
+            status.works(settings.work)
             return ReloadableWorker.settings
         }
-        let (services, admin) = try Self.services(settings, parts, registry: registry, notifier: notifier, logger: logger)
+        let gate = SchemaGate(.worker, logger: logger.naming(pool: "worker")) { status.changed("worker", $0) }
+        let pool = Self.pool(options, settings, gate: gate, logger: logger)
+        registry.observe(pool, as: "worker")
+        let (services, admin) = try Self.services(settings, parts, gate, pool, registry: registry, notifier: notifier, logger: logger) {
+            status.ready(settings.work)
+            logger.notice("worker is running")
+        }
         // In order of dependency: services shut down in reverse.
         try await ServiceGroup.running(
             [reload] + services + [StoppingNotice(notifier: notifier)],
@@ -57,30 +70,32 @@ struct WorkerCommand: DaemonCommand {
         logger.notice("worker has ended")
     }
 
-    /// All services, and those of them that listen, which are bound before any runs.
-    private static func services(
-        _ settings: WorkerSettings,
-        _ parts: ReloadableWorker,
-        registry: MetricRegistry,
-        notifier: ServiceNotifier,
-        logger: Logger
-    ) throws -> (all: [any Service], admin: [AdminServer]) {
-        let gate = SchemaGate(logger: logger)
+    private static func pool(_ options: ConnectionOptions, _ settings: WorkerSettings, gate: SchemaGate, logger: Logger) -> ConnectionPool {
         // One each for isolated events, for maintenance, and for the statistics of inbox and outbox.
         let connections = settings.concurrency + 3 + outboxConnections
-        let pool = ConnectionPool(
-            options: try ConnectionOptions(settings.database, command: "worker", role: "appstore_worker"),
+        return ConnectionPool(
+            options: options,
             configuration: ConnectionPool.Configuration(maxConnections: connections).checked(by: gate),
             logger: logger
         )
-        registry.observe(pool, as: "worker")
+    }
+
+    /// All services, and those of them that listen, which are bound before any runs.
+    ///
+    /// - Parameter announce: called when the worker is ready.
+    private static func services(
+        _ settings: WorkerSettings,
+        _ parts: ReloadableWorker,
+        _ gate: SchemaGate,
+        _ pool: ConnectionPool,
+        registry: MetricRegistry,
+        notifier: ServiceNotifier,
+        logger: Logger,
+        announce: @escaping @Sendable () -> Void
+    ) throws -> (all: [any Service], admin: [AdminServer]) {
         let collector = StatisticsCollector<InboxStatistics>(pool: pool, logger: logger)
         let outboxCollector = StatisticsCollector<OutboxStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(outboxCollector, in: registry)
-        let announce: @Sendable () -> Void = {
-            notifier.ready(status: status(settings))
-            logger.notice("worker is running", metadata: ["worker.concurrency": "\(settings.concurrency)"])
-        }
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
@@ -116,11 +131,6 @@ struct WorkerCommand: DaemonCommand {
         ]
     }
 
-    /// The line of `systemctl status`.
-    private static func status(_ settings: WorkerSettings) -> String {
-        "processing events of \(settings.apps.map(\.bundleID).joined(separator: ", "))"
-    }
-
     /// The service that verifies and merges events; counts its work in the registry.
     static func queue(
         _ settings: WorkerSettings,
@@ -139,6 +149,7 @@ struct WorkerCommand: DaemonCommand {
             metrics: QueueMetrics(types: notificationTypes, factory: registry),
             prepare: { processor.current.prepare($0) },
             subjects: { processor.current.subjects($0) },
+            labels: { processor.current.labels($0) },
             merge: { try await processor.current.merge($0, in: $1) }
         )
         registry.observe(queue.side, as: "markers")

@@ -94,11 +94,11 @@ extension Problem {
         Problem(413, "content-too-large", "Content too large", "The body may have at most \(limit) bytes.")
     }
 
-    /// Status 503 while the database schema is incompatible with this program.
+    /// Status 503 while this program cannot work with a database that answers: another schema, or a role without the needed privileges.
     ///
-    /// - Parameter reason: what is wrong with the schema, and what to run.
-    package static func otherSchema(_ reason: String) -> Problem {
-        Problem(503, "other-schema", "Other schema", reason, retryAfter: 5)
+    /// - Parameter reason: what is wrong, and what to do.
+    package static func databaseRefused(_ reason: String) -> Problem {
+        Problem(503, "database-refused", "Database refused", reason, retryAfter: 5)
     }
 
     /// Status 503 while the database does not answer.

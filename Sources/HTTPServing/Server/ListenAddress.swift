@@ -47,6 +47,12 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         if case .tcp(_, port: 0) = kind { true } else { false }
     }
 
+    /// The address with the port that was bound; the same for a Unix socket.
+    package func with(port: Int?) -> ListenAddress {
+        guard case .tcp(let host, _) = kind, let port else { return self }
+        return ListenAddress(kind: .tcp(host: host, port: port))
+    }
+
     /// True for a Unix socket.
     var isUnix: Bool {
         if case .unix = kind { true } else { false }

@@ -20,6 +20,8 @@ struct Batch: Sendable {
     var events: [Int64] = []
     /// Those that another loop is running one by one, and released in between: they are left out.
     var singles: Set<Int64> = []
+    /// What the first event says of itself, as soon as it is prepared.
+    var labels = OutcomeLabels()
 
     init(_ kind: Kind, _ configuration: QueueConfiguration, areMarkersNeeded: Bool) {
         self.kind = kind
@@ -65,8 +67,14 @@ extension EventQueue {
                 batch.events = events.map(\.eventID)
                 guard !events.isEmpty else { return nil }
                 if batch.kind == .batch { batch.singles = inFlight.failed(among: batch.events) }
+                let claimed = batch
                 do {
-                    return try await settle(events.filter { !batch.singles.contains($0.eventID) }, of: batch, in: transaction)
+                    return try await settle(
+                        events.filter { !claimed.singles.contains($0.eventID) },
+                        of: claimed,
+                        knowing: &batch.labels,
+                        in: transaction
+                    )
                 } catch  where mayBeOfEvent(error) {
                     // Before the rollback releases them.
                     inFlight.failed(batch.events, in: batch.lane)
@@ -83,12 +91,18 @@ extension EventQueue {
     }
 
     /// Reads, prepares and merges events that the transaction holds, and has their outcomes travel with the commit.
-    private func settle(_ keys: [ClaimedEvent], of batch: Batch, in transaction: Transaction) async throws -> SettlementPlan {
+    private func settle(
+        _ keys: [ClaimedEvent],
+        of batch: Batch,
+        knowing known: inout OutcomeLabels,
+        in transaction: Transaction
+    ) async throws -> SettlementPlan {
         let delays = losses.withLock { $0.delays(of: keys.map(\.eventID)) }
         async let marked: Void = mark(keys, of: batch)
         var events = try await read(keys.filter { delays[$0.eventID] == nil }, of: batch, in: transaction)
         await marked
         var prepared = await prepareAll(events, of: batch)
+        if let first = prepared.first { known = labels(first) }
         for index in events.indices { events[index].body = [] }
         release(contestedOf: &events, &prepared, lane: batch.lane)
         var plan = SettlementPlan(events, try await mergeAll(prepared, of: batch, in: transaction), configuration)
@@ -103,6 +117,7 @@ extension EventQueue {
     func report(_ plan: SettlementPlan, of batch: Batch) -> BatchReport {
         let now = ContinuousClock.now
         metrics.committed(plan, after: now - batch.start, sinceClaim: now - batch.claimedAt)
+        log(plan, sinceClaim: now - batch.claimedAt)
         return plan.report
     }
 

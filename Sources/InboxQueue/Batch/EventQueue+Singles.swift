@@ -51,7 +51,6 @@ extension EventQueue {
 
     /// Records that an event failed by itself, in a transaction of its own, and isolates it. Does nothing when another transaction holds it.
     func recordFailure(of event: Int64, _ error: any Error, in batch: Batch) async throws -> BatchReport {
-        logger.error("event failed, it runs by itself from now on", metadata: ["event.id": "\(event)", "error": "\(error)"])
         do {
             return try await record(event, in: batch) { plan(of: $0, after: error, in: batch) }
         } catch let refusal as PostgresError where mayBeOfEvent(refusal) {
@@ -75,7 +74,7 @@ extension EventQueue {
             // It gets more time when it runs by itself.
             plan.postpone(failed, for: .zero, error: "\(error)")
         } else {
-            let failure = Settlement.retry(reason: error.reason, error: "\(error)", labels: OutcomeLabels())
+            let failure = Settlement.retry(reason: error.reason, error: "\(error)", labels: batch.labels)
             plan = SettlementPlan([failed], [failure], configuration, isolates: true)
         }
         return plan

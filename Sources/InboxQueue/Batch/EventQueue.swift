@@ -1,5 +1,6 @@
 package import Logging
 package import Postgres
+import Reporting
 import Synchronization
 
 /// Takes events off the inbox in batches. A batch is one transaction: claim, prepare, merge, settle, commit. A crash before the commit leaves
@@ -15,6 +16,8 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
     package typealias Merge = @Sendable ([Prepared], Transaction) async throws -> [Settlement]
     /// The names of what a prepared event is about, such as a contract: merges of two events about the same wait for each other.
     package typealias Subjects = @Sendable (Prepared) -> [String]
+    /// What a prepared event says of itself, for the outcome of an event whose merge fails.
+    package typealias Labels = @Sendable (Prepared) -> OutcomeLabels
     package typealias Configuration = QueueConfiguration
 
     let pool: ConnectionPool
@@ -22,12 +25,14 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
     let metrics: QueueMetrics
     let prepare: Prepare
     let subjects: Subjects
+    let labels: Labels
     let merge: Merge
     let logger: Logger
     let markers: CrashMarkers
     let cursor = ClaimCursor()
     let losses: Mutex<BatchLosses>
     let inFlight = InFlightBatches()
+    let rejections: OccurrenceSummary
 
     /// - Parameter pool: lends a connection to each batch in flight. One more to the same database, for crash markers, is the queue's own.
     package init(
@@ -37,6 +42,7 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
         metrics: QueueMetrics = QueueMetrics(),
         prepare: @escaping Prepare,
         subjects: @escaping Subjects = { _ in [] },
+        labels: @escaping Labels = { _ in OutcomeLabels() },
         merge: @escaping Merge
     ) {
         self.pool = pool
@@ -44,10 +50,12 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
         self.metrics = metrics
         self.prepare = prepare
         self.subjects = subjects
+        self.labels = labels
         self.merge = merge
         self.logger = logger
         markers = CrashMarkers(side: pool.side(timeout: .seconds(1)), configuration, logger: logger)
         losses = Mutex(BatchLosses(maximum: configuration.batchEvents))
+        rejections = OccurrenceSummary("events are rejected", logger: logger)
     }
 
     /// The connection for crash markers, which is beside the pool.
@@ -133,8 +141,13 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
                 "batches were lost, their events run by themselves",
                 metadata: [
                     "queue.lost": "\(report.lost)", "queue.isolated": "\(report.isolated)", "queue.deaths": "\(report.deaths)",
-                    "queue.failed": "\(report.failed)",
                 ]
+            )
+        }
+        for event in report.failed {
+            logger.error(
+                "event failed for the last time and is given up",
+                metadata: ["event.id": "\(event)", "event.type": "unknown", "event.reason": "killed_worker"]
             )
         }
         return report

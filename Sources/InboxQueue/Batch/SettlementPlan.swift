@@ -18,6 +18,9 @@ struct SettlementPlan: Sendable {
     /// An event that waits.
     struct Retry: Sendable {
         let event: ClaimedEvent
+        let labels: OutcomeLabels
+        /// Why it waits, in a word.
+        let reason: String
         let delay: Duration
         let error: String
         /// Whether this was one of its attempts.
@@ -38,9 +41,18 @@ struct SettlementPlan: Sendable {
             switch settlement {
             case .outcome(let outcome):
                 outcomes.append(Settled(event: event, attempts: attempts, outcome: outcome))
-            case .retry(_, let error, _) where attempts < configuration.maximumAttempts:
+            case .retry(let reason, let error, let labels) where attempts < configuration.maximumAttempts:
                 let delay = configuration.retry.delay(afterFailures: attempts, using: &generator)
-                retries.append(Retry(event: event, delay: delay, error: error, isAttempt: true, isIsolated: isolates))
+                let retry = Retry(
+                    event: event,
+                    labels: labels,
+                    reason: reason,
+                    delay: delay,
+                    error: error,
+                    isAttempt: true,
+                    isIsolated: isolates
+                )
+                retries.append(retry)
             case .retry(let reason, let error, let labels):
                 let failed = Outcome(.failed, reason: reason, labels: labels)
                 outcomes.append(Settled(event: event, attempts: attempts, outcome: failed, error: error))
@@ -50,7 +62,16 @@ struct SettlementPlan: Sendable {
 
     /// Has an event wait and run by itself from then on, with no attempt counted.
     mutating func postpone(_ event: ClaimedEvent, for delay: Duration, error: String) {
-        retries.append(Retry(event: event, delay: delay, error: error, isAttempt: false, isIsolated: true))
+        let retry = Retry(
+            event: event,
+            labels: OutcomeLabels(),
+            reason: "postponed",
+            delay: delay,
+            error: error,
+            isAttempt: false,
+            isIsolated: true
+        )
+        retries.append(retry)
     }
 
     /// The events that have run.

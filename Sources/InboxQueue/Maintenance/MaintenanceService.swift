@@ -55,7 +55,7 @@ package struct MaintenanceService: Service {
             metrics.recordFailure(of: task)
             // A warning for the first failure only.
             logger.log(
-                level: failing.insert(task).inserted ? .warning : .debug,
+                level: !error.isDatabaseOutage && failing.insert(task).inserted ? .warning : .debug,
                 "maintenance step failed and will be tried again",
                 metadata: metadata(task).merging(["error": "\(error)"]) { $1 }
             )

@@ -51,7 +51,8 @@ final class CrashMarkers: Sendable {
                 defer { state.isAway = true }
                 return state.isAway
             }
-            if !wasAway { logger.warning("batches go on without crash markers", metadata: ["error": "\(error)"]) }
+            let level: Logger.Level = wasAway || error.isDatabaseOutage ? .debug : .warning
+            logger.log(level: level, "batches go on without crash markers", metadata: ["error": "\(error)"])
         }
     }
 
@@ -74,7 +75,7 @@ final class CrashMarkers: Sendable {
                 defer { state.isAway = false }
                 return state.isAway
             }
-            if wasAway { logger.notice("batches are marked again") }
+            if wasAway { logger.debug("batches are marked again") }
             return report
         } catch {
             state.withLock { $0.forgotten.formUnion(lanes) }
@@ -92,7 +93,7 @@ package struct RecoveryReport: Sendable, Hashable {
     /// Deaths of a process that one event caused.
     package let deaths: Int
     /// Events that had their last death.
-    package let failed: Int
+    package let failed: [Int64]
     /// Whether an isolated event is due.
     package let isolatedAreDue: Bool
 
@@ -100,7 +101,7 @@ package struct RecoveryReport: Sendable, Hashable {
         lost = Int(try row.decode("lost", as: Int32.self))
         isolated = Int(try row.decode("isolated", as: Int32.self))
         deaths = Int(try row.decode("deaths", as: Int32.self))
-        failed = Int(try row.decode("failed", as: Int32.self))
+        failed = try row.decode("failed")
         isolatedAreDue = try row.decode("isolated_are_due")
     }
 }

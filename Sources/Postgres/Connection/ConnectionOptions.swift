@@ -19,12 +19,17 @@ package struct ConnectionOptions: Sendable {
     ///
     /// libpq takes missing values from environment variables (`PGHOST`, …), service files and password files.
     ///
-    /// - Throws: ``PostgresError/Code/invalidOptions``, with the mistake but without the password.
+    /// - Throws: ``PostgresError/Code/invalidOptions``, with the mistake but without any part of the string.
     package init(_ conninfo: String) throws(PostgresError) {
         settings = try ConnectionSetting.parse(conninfo)
         applicationName = settings.value(of: "application_name") ?? "appstore-inbox"
         connectTimeout = settings.value(of: "connect_timeout").flatMap { Int($0) }.map { .seconds($0) } ?? .seconds(5)
     }
+
+    /// The host, the database and the user that the connection string names; nil where libpq takes its default.
+    package var host: String? { settings.value(of: "host") ?? settings.value(of: "hostaddr") }
+    package var database: String? { settings.value(of: "dbname") }
+    package var user: String? { settings.value(of: "user") }
 
     /// The settings for `PQconnectdbParams`. libpq uses the last value of a keyword, so these override the user's.
     var parameters: [ConnectionSetting] {

@@ -1,11 +1,15 @@
 extension ConnectionSetting {
-    /// Checks what libpq checks only when it connects, where a mistake looks like an unavailable server.
-    func validate(mayShowValue: Bool) throws(PostgresError) {
+    /// Checks what libpq checks only when it connects: there a mistake looks like an unavailable server, and its message quotes the value.
+    func validate(inURL isURL: Bool) throws(PostgresError) {
         guard !value.isEmpty else { return }
         let expectation: String? =
             switch keyword {
             case "port": isListOfPorts ? nil : "a port from 1 to 65535, or several with commas between"
-            case "host", "hostaddr": value.contains("@") ? "without \"@\": in a URL, one in a password is written %40" : nil
+            case "password", "sslpassword", "options": nil
+            case _ where isSeveralSettings: "a single value" + Self.hint(isURL)
+            case "host", "hostaddr": value.contains("@") ? "a host, or several with commas between" + Self.hint(isURL) : nil
+            case "dbname": value.contains("@") ? "the name of a database" + Self.hint(isURL) : nil
+            case "user": value.contains(":") ? "the name of a role" + Self.hint(isURL) : nil
             case "connect_timeout": Int(value) == nil ? "a whole number of seconds" : nil
             case "sslmode": expectation(among: ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"])
             case "target_session_attrs":
@@ -14,8 +18,16 @@ extension ConnectionSetting {
             default: nil
             }
         guard let expectation else { return }
-        let shown = mayShowValue ? "\"\(value)\"" : "the value (not shown)"
-        throw PostgresError(.invalidOptions, "connection string: \(keyword) must be \(expectation); it is \(shown)")
+        throw PostgresError(.invalidOptions, "connection string: \(keyword) must be \(expectation)")
+    }
+
+    private static func hint(_ isURL: Bool) -> String {
+        isURL ? "; in a password, @ is written %40, / is %2F and a space is %20" : "; spaces stand between settings"
+    }
+
+    /// Whether the value looks like more than one setting, such as `db;password=x`, or like a whole URL.
+    private var isSeveralSettings: Bool {
+        value.contains("=") || value.contains(";") || value.contains("://")
     }
 
     private var isListOfPorts: Bool {

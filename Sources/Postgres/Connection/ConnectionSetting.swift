@@ -7,13 +7,19 @@ struct ConnectionSetting: Sendable {
 
     var isSecret: Bool { keyword == "password" || keyword == "sslpassword" }
 
+    /// Parses what libpq accepts, and refuses what it would misread. Errors contain no part of `conninfo`.
     static func parse(_ conninfo: String) throws(PostgresError) -> [ConnectionSetting] {
-        guard !conninfo.utf8.contains(0) else { throw PostgresError(.invalidOptions, "the connection string contains a NUL character") }
+        let isURL = ConnectionStringMistake.isURL(conninfo)
+        guard !conninfo.utf8.contains(0) else { throw .connectionString("it contains a NUL character") }
+        // libpq takes a space for a part of the password or the host.
+        guard !isURL || conninfo.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
+            throw .connectionString("a URL must not contain a space or a control character: a space is written %20")
+        }
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(conninfo, &message) else {
             defer { PQfreemem(message) }
-            let text = message.map { String(cString: $0) } ?? "out of memory"
-            throw PostgresError(.invalidOptions, "connection string: " + withoutSecrets(PostgresError.firstLine(of: text), of: conninfo))
+            let text = message.map { String(cString: $0) } ?? ""
+            throw .connectionString(ConnectionStringMistake(text, of: conninfo).description)
         }
         defer { PQconninfoFree(options) }
         var settings: [ConnectionSetting] = []
@@ -24,23 +30,14 @@ struct ConnectionSetting: Sendable {
             }
             option += 1
         }
-        for setting in settings { try setting.validate(mayShowValue: !mayHoldSecret(conninfo)) }
+        for setting in settings { try setting.validate(inURL: isURL) }
         return settings
     }
+}
 
-    /// Removes the quoted parts of libpq's message where the connection string may contain a password, as they may contain some of it.
-    private static func withoutSecrets(_ message: String, of conninfo: String) -> String {
-        guard mayHoldSecret(conninfo) else { return message }
-        let parts = message.split(separator: "\"", omittingEmptySubsequences: false)
-        return parts.enumerated().map { index, part in
-            index.isMultiple(of: 2) ? String(part) : part.count <= 1 ? "\"\(part)\"" : "(not shown)"
-        }.joined()
-    }
-
-    private static func mayHoldSecret(_ conninfo: String) -> Bool {
-        let isURL = conninfo.hasPrefix("postgresql://") || conninfo.hasPrefix("postgres://")
-        if isURL && (conninfo.contains("@") || conninfo.contains("%")) { return true }
-        return conninfo.lowercased().contains("password")
+extension PostgresError {
+    fileprivate static func connectionString(_ mistake: String) -> PostgresError {
+        PostgresError(.invalidOptions, "connection string: \(mistake)")
     }
 }
 

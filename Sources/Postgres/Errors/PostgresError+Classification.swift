@@ -36,3 +36,11 @@ extension PostgresError {
     /// Connection, transaction rollback, resources, operator intervention, system.
     private static let retryableClasses: Set<String> = ["08", "40", "53", "57", "58"]
 }
+
+extension Error {
+    /// Whether the database cannot be reached or must not be used. A daemon reports that once, so each of its parts logs it as debug only.
+    package var isDatabaseOutage: Bool { (self as? PostgresError)?.isConnectionLoss ?? false }
+
+    /// Whether no connection could be had, so that nothing was begun.
+    package var isDatabaseUnreachable: Bool { (self as? PostgresError)?.code == .connectionFailed }
+}

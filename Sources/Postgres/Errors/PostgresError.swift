@@ -58,14 +58,13 @@ package struct PostgresError: Error, Sendable {
 }
 
 extension PostgresError: CustomStringConvertible {
+    /// The message, and in parentheses what a search needs: `relation "x" does not exist (SQLSTATE 42P01, at character 15)`.
     package var description: String {
-        var parts = [code.description]
-        if let sqlState { parts.append(sqlState.rawValue) }
-        var text = parts.joined(separator: " ") + ": " + message
-        if let constraint { text += " (constraint \(constraint))" }
-        if let position { text += " (at character \(position))" }
-        if let statementName { text += " [statement \(statementName)]" }
-        return text
+        let notes = [
+            sqlState.map { "SQLSTATE \($0)" }, constraint.map { "constraint \($0)" }, position.map { "at character \($0)" },
+            statementName.map { "statement \($0)" },
+        ].compactMap(\.self)
+        return notes.isEmpty ? message : "\(message) (\(notes.joined(separator: ", ")))"
     }
 }
 

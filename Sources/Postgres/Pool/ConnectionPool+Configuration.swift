@@ -13,6 +13,8 @@ extension ConnectionPool {
         package var check: (@Sendable (Connection) async throws -> Void)?
         /// How long a successful ``check`` is valid for a connection.
         package var checkInterval: Duration = .seconds(5)
+        /// Called with the reason each time that a connection could not be opened; nil logs a warning where no caller gets the error.
+        package var openingFailed: (@Sendable (any Error) -> Void)?
 
         package init(maxConnections: Int = 8, acquireTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(300)) {
             precondition(maxConnections > 0, "a pool needs at least one connection")

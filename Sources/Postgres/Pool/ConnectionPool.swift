@@ -101,7 +101,7 @@ extension ConnectionPool {
             let connection =
                 if let idle = state.withLock({ $0.lease() }) { idle } else { try await waitForConnection(until: deadline) }
             if connection.isReusable { return connection }
-            logger.notice("connection died while idle")
+            logger.debug("connection died while idle")
             discard(connection)
         }
     }
@@ -185,8 +185,9 @@ extension ConnectionPool {
         var generator = SystemRandomNumberGenerator()
         let reason = error as? PostgresError ?? .poolClosed
         let waiters = state.withLock { $0.openingFailed(reason, at: .now, using: &generator) }
+        configuration.openingFailed?(error)
         // Otherwise the callers report it.
-        if waiters.isEmpty { logger.warning("connection could not be opened", metadata: [LogKey.error: "\(error)"]) }
+        if waiters.isEmpty, configuration.openingFailed == nil { logger.warning("connection could not be opened", metadata: [LogKey.error: "\(error)"]) }
         for waiter in waiters { waiter.resume(throwing: error) }
         resumeDrainWaiters()
     }

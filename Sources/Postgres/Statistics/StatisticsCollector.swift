@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import Logging
 import ServiceLifecycle
 import Synchronization
@@ -12,8 +13,15 @@ package protocol Statistics: Sendable {
 
 /// Reads statistics from the database at intervals, so that scraping metrics or readiness runs no SQL.
 package final class StatisticsCollector<Numbers: Statistics>: Service {
+    /// Numbers, and when they were read.
+    package struct Reading: Sendable {
+        package let numbers: Numbers
+        /// Seconds since 1970.
+        package let time: Double
+    }
+
     private struct State {
-        var latest: (numbers: Numbers, instant: ContinuousClock.Instant)?
+        var latest: Reading?
         /// Whether the last query failed.
         var isFailing = false
     }
@@ -33,10 +41,7 @@ package final class StatisticsCollector<Numbers: Statistics>: Service {
     }
 
     /// The latest numbers; nil before the first and while they cannot be read, because old ones would hide the outage.
-    package var latest: Numbers? { state.withLock { $0.latest?.numbers } }
-
-    /// The time since the answer with the latest numbers; nil while there are none.
-    package var age: Duration? { state.withLock { $0.latest?.instant }.map { .now - $0 } }
+    package var latest: Reading? { state.withLock(\.latest) }
 
     /// Collects until graceful shutdown.
     package func run() async throws {
@@ -56,14 +61,18 @@ package final class StatisticsCollector<Numbers: Statistics>: Service {
         do {
             let rows = try await pool.withConnection { try await $0.query(Numbers.statement) }
             guard let row = rows.first else { throw PostgresError(.decoding, "no row came") }
-            let numbers = try Numbers(row)
-            if replace(with: State(latest: (numbers, .now))).isFailing { logger.notice("statistics can be read again", metadata: metadata) }
+            let reading = Reading(numbers: try Numbers(row), time: Date.now.timeIntervalSince1970)
+            if replace(with: State(latest: reading)).isFailing { logger.notice("statistics can be read again", metadata: metadata) }
             return true
         } catch {
-            let wasFailing = replace(with: State(isFailing: true)).isFailing
+            let isReported = error.isDatabaseOutage
+            let wasFailing = state.withLock { state in
+                defer { state = State(isFailing: state.isFailing || !isReported) }
+                return state.isFailing
+            }
             // A warning for the first failure only.
             logger.log(
-                level: wasFailing ? .debug : .warning,
+                level: wasFailing || isReported ? .debug : .warning,
                 "statistics cannot be read",
                 metadata: metadata.merging([LogKey.error: "\(error)"]) { $1 }
             )

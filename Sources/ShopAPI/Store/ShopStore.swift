@@ -174,7 +174,7 @@ struct ShopStore: Sendable {
             logger.error("the database refused a statement", metadata: metadata)
             return .internalError
         }
-        logger.warning("the database did not answer the API", metadata: metadata)
+        logger.log(level: error.isDatabaseOutage ? .debug : .warning, "the database did not answer the API", metadata: metadata)
         return .databaseUnavailable(retryAfter: 1)
     }
 }

@@ -25,7 +25,7 @@ import Testing
             }
             state.attempts = [
                 .init(eventID: 3, error: "killed_worker: 1 times the worker had only this event in its hands"),
-                .init(eventID: 5, error: "sql P0001: \(Poison.message)"),
+                .init(eventID: 5, error: "\(Poison.message) (SQLSTATE P0001)"),
                 .init(eventID: 5, error: "timed_out: 1 times the worker had only this event in its hands"),
                 .init(eventID: 6, error: "signed_in_the_future in outer"),
             ]
@@ -109,14 +109,14 @@ import Testing
             $0.state.outcomes.append(.init(eventID: 9, result: "applied"))
         },
         Damage("events_not_exactly_once() returns an event", [.notExactlyOnce(3)]) { $0.state.notExactlyOnce = [3] },
-        Damage("an attempt was counted for another event's failure", [.wronglyCounted(3, error: "sql P0001: \(Poison.message)")]) {
-            $0.state.attempts.append(.init(eventID: 3, error: "sql P0001: \(Poison.message)"))
+        Damage("an attempt was counted for another event's failure", [.wronglyCounted(3, error: "\(Poison.message) (SQLSTATE P0001)")]) {
+            $0.state.attempts.append(.init(eventID: 3, error: "\(Poison.message) (SQLSTATE P0001)"))
         },
         Damage(
             "an attempt was counted for a failure of the database",
-            [.wronglyCounted(1, error: "sql 55P03: canceling statement due to lock timeout")]
+            [.wronglyCounted(1, error: "canceling statement due to lock timeout (SQLSTATE 55P03)")]
         ) {
-            $0.state.attempts.append(.init(eventID: 1, error: "sql 55P03: canceling statement due to lock timeout"))
+            $0.state.attempts.append(.init(eventID: 1, error: "canceling statement due to lock timeout (SQLSTATE 55P03)"))
         },
         Damage("a present event was treated as signed in the future", [.wronglyCounted(2, error: "signed_in_the_future in outer")]) {
             $0.state.attempts.append(.init(eventID: 2, error: "signed_in_the_future in outer"))

@@ -34,10 +34,11 @@ extension EndToEndInterfaces {
                     return metrics.count("appstore_inbox_worker_delay_seconds") == 5 ? metrics : nil
                 }
                 try expectFiveOutcomes(in: worker)
+                for metrics in [receiver, worker] { try expectProcess(in: metrics) }
                 for client in [admin, ingest.admin] {
                     #expect(try await client.get("/readyz").status == 200)
                     #expect(try await client.get("/livez").status == 200)
-                    if Promtool.isInstalled { #expect(try await Promtool.problems(in: text(of: client)) == "") }
+                    if Promtool.isInstalled { #expect(try await Promtool.run(["check", "metrics"], input: text(of: client)) == "") }
                 }
                 try await expectLostConnections(installation, ingest, admin, bodies)
             }
@@ -72,13 +73,28 @@ extension EndToEndInterfaces {
             #expect(worker.sum("appstore_inbox_worker_batch_events") == 5)
             #expect(worker.count("appstore_inbox_worker_verification_seconds") == 5)
             #expect(worker.value("appstore_inbox_statistics_up") == 1)
-            #expect(try #require(worker.value("appstore_inbox_statistics_age_seconds")) < 60)
+            let readAt = try #require(worker.value("appstore_inbox_statistics_timestamp_seconds"))
+            #expect(abs(Date.now.timeIntervalSince1970 - readAt) < 60)
             #expect(worker.value("appstore_inbox_database_connections_opened_total", ["pool": "markers"]) == 1)
             let slots = { state in worker.value("appstore_inbox_database_connections", ["pool": "worker", "state": state]) ?? .nan }
             #expect(slots("idle") + slots("leased") >= 1 && slots("unanswered") == 0)
             let known = try #require(worker.value("appstore_inbox_worker_chain_cache_hits_total"))
             let unknown = try #require(worker.value("appstore_inbox_worker_chain_cache_misses_total"))
             #expect(known + unknown >= 10 && unknown >= 1)
+        }
+
+        private func expectProcess(in metrics: ExposedMetrics) throws {
+            let build = try #require(metrics.families["appstore_inbox_build_info"]?.samples.first)
+            #expect((build.value, build.labels["version"], build.labels["schema"]) == (1, "0.2.0", "1"))
+            let now = Date.now.timeIntervalSince1970
+            let startedAt = try #require(metrics.value("process_start_time_seconds"))
+            #expect(startedAt > now - 60 && startedAt <= now)
+            let computed = try #require(metrics.value("process_cpu_seconds_total"))
+            #expect(computed > 0 && computed < 60)
+            #expect(try #require(metrics.value("process_resident_memory_bytes")) > 1_000_000)
+            let open = try #require(metrics.value("process_open_fds"))
+            let most = try #require(metrics.value("process_max_fds"))
+            #expect(open > 3 && open < most)
         }
 
         private func expectLostConnections(
@@ -113,33 +129,6 @@ extension EndToEndInterfaces {
             #expect(answer.status == 200)
             #expect(answer.fields["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
             return String(decoding: answer.body, as: UTF8.self)
-        }
-    }
-}
-
-/// Prometheus' checker of the text format and of names.
-private enum Promtool {
-    private static let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/promtool" }
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
-
-    static var isInstalled: Bool { path != nil }
-
-    /// The problems that promtool reports; empty when there are none.
-    static func problems(in metrics: String) async throws -> String {
-        let path = try #require(path)
-        return try await blocking {
-            let (process, input, output) = (Process(), Pipe(), Pipe())
-            process.executableURL = URL(filePath: path)
-            process.arguments = ["check", "metrics"]
-            process.standardInput = input
-            process.standardOutput = output
-            process.standardError = output
-            try process.run()
-            try input.fileHandleForWriting.write(contentsOf: Data(metrics.utf8))
-            try input.fileHandleForWriting.close()
-            let found = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            process.waitUntilExit()
-            return process.terminationStatus == 0 ? found : "promtool ended with \(process.terminationStatus): \(found)"
         }
     }
 }

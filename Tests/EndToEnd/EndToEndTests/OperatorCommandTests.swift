@@ -21,7 +21,7 @@ extension EndToEndInterfaces {
                 ])
                 for arguments in [["SUBSCRIBED/INITIAL_BUY", "--repeat", "2"], ["TEST"], ["SUBSCRIBED/INITIAL_BUY", "--forged"]] {
                     let result = try await Program.run(
-                        ["trigger"] + arguments + ["--ca", authority, "--url", url],
+                        ["trigger"] + arguments + ["--ca", authority, "--to", url],
                         program: BuiltProgram.labPath()
                     )
                     #expect(result.ending == .exit(0), "\(arguments): \(result.errors)")
@@ -76,7 +76,7 @@ extension EndToEndInterfaces {
             let folder = FileManager.default.temporaryDirectory.appending(path: "appstore-inbox-ca-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let lab = try BuiltProgram.labPath()
-            let refused = try await Program.run(["trigger", "TEST", "--ca", folder, "--url", "http://127.0.0.1:9/x"], program: lab)
+            let refused = try await Program.run(["trigger", "TEST", "--ca", folder, "--to", "http://127.0.0.1:9/x"], program: lab)
             #expect(refused.ending == .exit(1))
             #expect(!refused.errors.isEmpty)
             let unknown = try await Program.run(["trigger", "GIFT_WRAPPED", "--ca", folder], program: lab)

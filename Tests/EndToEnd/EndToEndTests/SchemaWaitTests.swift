@@ -2,6 +2,7 @@ import EndToEndTesting
 import Foundation
 import Postgres
 import PostgresTesting
+import StoreSimulator
 import Testing
 
 extension EndToEnd {
@@ -40,6 +41,15 @@ extension EndToEnd {
                 await sql.close()
                 #expect(try await worker.terminate() == .exit(0))
                 #expect(try await ingest.daemon.terminate() == .exit(0))
+                for log in [worker.log, ingest.daemon.log] {
+                    let reason = #"reason=the database has no schema appstore: run `appstore-inbox migrate`"#
+                    #expect(log.components(separatedBy: reason).count == 2, "\(log)")
+                    #expect(
+                        log.components(separatedBy: " WARNING: ").count == (log == worker.log ? 3 : 2),
+                        "one for the test's root: \(log)"
+                    )
+                    #expect(log.components(separatedBy: "the database can be used").count == 2, "\(log)")
+                }
             }
         }
 
@@ -64,11 +74,35 @@ extension EndToEnd {
                 }
                 #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 1)
                 #expect(worker.isRunning)
+                let trouble = Substring("STATUS=the database cannot be used: the schema is version 1, this program knows 1 ")
+                try await eventually("systemd knows why") {
+                    try await worker.systemdMessages(within: .seconds(1)).contains { $0.hasPrefix(trouble) }
+                }
 
                 try await sql.execute("UPDATE appstore.fence SET contract = contract - 1")
                 try await expectApplied(sql)
                 try await eventually("ready") { try await admin.get("/readyz").status == 200 }
+                try await eventually("systemd knows that it works") {
+                    try await worker.systemdMessages(within: .seconds(1)).contains("STATUS=processing events of \(shop.app.bundleID)")
+                }
                 #expect(try await worker.terminate() == .exit(0))
+            }
+        }
+
+        @Test func `a worker of a later schema takes no event until migrate has run`() async throws {
+            var shop = try Shop()
+            try await Installation.lend { installation in
+                let sql = installation.sql
+                try await sql.execute("DELETE FROM appstore.schema_history")
+                let body = try shop.body(try shop.purchases(1)[0])
+                try await sql.execute("SELECT appstore.receive(\([body]))")
+                let worker = try await installation.startWorker(for: shop)
+                try await eventually("the log says what to run") {
+                    worker.log.contains("the schema is version 0, this program knows 1: run `appstore-inbox migrate`")
+                }
+                #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 1)
+                try await sql.execute("INSERT INTO appstore.schema_history VALUES (1, 'tables', false)")
+                try await expectApplied(sql)
             }
         }
 

@@ -1,4 +1,5 @@
 import EndToEndTesting
+import Foundation
 import Postgres
 import PostgresTesting
 import PrometheusTesting
@@ -7,27 +8,28 @@ import Testing
 extension EndToEndInterfaces {
     /// The metrics that a worker reads from the database.
     @Suite struct StatisticsMetricsTests {
-        /// The columns of `appstore.inbox_statistics()` in order, each with a distinct value, and the metric that exposes it.
+        /// The columns of `appstore.inbox_statistics()` in order, each with a distinct value, and the metric that exposes it. The number of a
+        /// timestamp is its age.
         private static let columns: [(name: String, type: String, answer: String, metric: String, number: Double)] = [
             ("ready", "bigint", "11", "ready_events", 11), ("waiting", "bigint", "12", "waiting_events", 12),
             ("unsettled", "bigint", "13", "unsettled_events", 13), ("isolated", "bigint", "14", "isolated_events", 14),
-            ("failed", "bigint", "15", "failed_events", 15), ("overdue", "interval", "'101.5 s'", "overdue_seconds", 101.5),
-            ("oldest_unsettled", "interval", "'102.5 s'", "oldest_unsettled_age_seconds", 102.5),
-            ("silence", "interval", "'103.5 s'", "last_notification_age_seconds", 103.5),
+            ("failed", "bigint", "15", "failed_events", 15), ("overdue", "interval", "'101.5 s'", "oldest_due_timestamp_seconds", 101.5),
+            ("oldest_unsettled", "interval", "'102.5 s'", "oldest_unsettled_timestamp_seconds", 102.5),
+            ("silence", "interval", "'103.5 s'", "last_notification_timestamp_seconds", 103.5),
             ("lost_batches", "bigint", "16", "lost_batches", 16), ("partitions", "bigint", "17", "partitions", 17),
-            ("snapshot_age", "interval", "'104.5 s'", "oldest_snapshot_age_seconds", 104.5),
+            ("snapshot_age", "interval", "'104.5 s'", "oldest_snapshot_timestamp_seconds", 104.5),
             ("snapshot_transactions", "bigint", "18", "oldest_snapshot_age_transactions", 18),
             ("sees_all_sessions", "boolean", "true", "snapshots_complete", 1),
         ]
 
         @Test func `each statistic of inbox and outbox has its own metric`() async throws {
             try await Installation.lend { installation in
-                // Without events, the age of the queue is 0, and the time since the last notification is absent.
+                // Without events, there are no times of events.
                 let idle = try await metrics(in: installation)
-                #expect(idle.value("appstore_inbox_oldest_unsettled_age_seconds") == 0 && idle.value("appstore_inbox_overdue_seconds") == 0)
-                #expect(idle.value("appstore_inbox_last_notification_age_seconds") == nil)
+                for name in ["oldest_unsettled", "oldest_due", "last_notification", "outbox_oldest_call"] {
+                    #expect(idle.value("appstore_inbox_\(name)_timestamp_seconds") == nil, "\(name)")
+                }
                 #expect(idle.value("appstore_inbox_outbox_open_calls") == 0)
-                #expect(idle.value("appstore_inbox_outbox_oldest_call_age_seconds") == 0)
 
                 let parameters = Self.columns.map { "OUT \($0.name) \($0.type)" }.joined(separator: ", ")
                 let answers = Self.columns.map { "\($0.answer)::\($0.type)" }.joined(separator: ", ")
@@ -46,11 +48,17 @@ extension EndToEndInterfaces {
                     """
                 )
                 let metrics = try await metrics(in: installation)
+                let time = try #require(metrics.value("appstore_inbox_statistics_timestamp_seconds"))
+                #expect(abs(time - Date.now.timeIntervalSince1970) < 60)
                 for column in Self.columns {
-                    #expect(metrics.value("appstore_inbox_\(column.metric)") == column.number, "\(column.metric)")
+                    let value = metrics.value("appstore_inbox_\(column.metric)")
+                    let isTime = column.metric.hasSuffix("_timestamp_seconds")
+                    // Within the precision of a number of this size.
+                    let found = isTime ? value.map { ((time - $0) * 1000).rounded() / 1000 } : value
+                    #expect(found == column.number, "\(column.metric)")
                 }
                 #expect(metrics.value("appstore_inbox_outbox_open_calls") == 21)
-                let oldest = try #require(metrics.value("appstore_inbox_outbox_oldest_call_age_seconds"))
+                let oldest = time - (try #require(metrics.value("appstore_inbox_outbox_oldest_call_timestamp_seconds")))
                 #expect(oldest >= 2100 && oldest < 2400)
             }
         }

@@ -101,7 +101,7 @@ private struct PooledInstallation {
 
     /// Runs an operator's command to its end.
     func command(_ arguments: [String]) async throws -> Program.Result {
-        try await Program.run(arguments + ["--prepared", "off"], settings: url(of: "operator"))
+        try await Program.run(arguments, settings: url(of: "operator").merging(["APPSTORE_INBOX_PREPARED": "off"]) { $1 })
     }
 
     private func url(of role: String) -> [String: String] {

@@ -26,16 +26,27 @@ import Testing
     }
 
     @Test(arguments: [
-        ("host=a prot=1", #"connection string: invalid connection option "prot""#),
-        ("host=a port=x", #"connection string: port must be a port from 1 to 65535, or several with commas between; it is "x""#),
-        ("target_session_attrs=rw", #"connection string: target_session_attrs must be one of any, read-write"#),
-        ("sslmode=on", #"connection string: sslmode must be one of disable, allow"#),
-        ("connect_timeout=5s", #"connection string: connect_timeout must be a whole number of seconds; it is "5s""#),
-        ("nonsense", #"connection string: missing "=" after "nonsense" in connection info string"#),
+        ("host=a prot=1", "it contains an option that libpq does not know"), ("host=a port=x", "port must be a port from 1 to 65535"),
+        ("target_session_attrs=rw", "target_session_attrs must be one of any, read-write"),
+        ("sslmode=on", "sslmode must be one of disable"),
+        ("connect_timeout=5s", "connect_timeout must be a whole number of seconds"), ("nonsense", "it must be key=value pairs"),
+        ("postgre://u:hunter2@a/b", "a URL must begin with postgresql:// or postgres://"),
+        ("postgresql://a/b?x", "each option after ? must be key=value"), ("postgresql://a/b?sslmod=x", "it contains an option after ?"),
+        ("postgresql://u:a%zz@h/b", "a % must be followed by two hexadecimal digits"), ("host='a", "a quotation mark is not closed"),
+        ("postgresql://a b/c", "a URL must not contain a space"),
+        ("host=a;password=b", "host must be a single value; spaces stand between"),
+        ("postgresql://u:1/x@h/b", "dbname must be the name of a database; in a password, @ is written %40"),
+        ("postgresql://u%3Ax@h/b", "user must be the name of a role"), ("sslrootcert=/a;password=b", "sslrootcert must be a single value"),
     ])
-    func `the error names the mistake`(conninfo: String, message: String) throws {
-        let error = #expect(throws: PostgresError.self) { try ConnectionOptions(conninfo) }
-        #expect(error?.message.hasPrefix(message) == true, "\(error?.message ?? "")")
+    func `the error names the mistake in words that quote nothing`(conninfo: String, message: String) throws {
+        let error = try #require(throws: PostgresError.self) { try ConnectionOptions(conninfo) }
+        #expect(error.description.hasPrefix("connection string: \(message)"), "\(error)")
+    }
+
+    @Test func `host, database and user are those of the string`() throws {
+        let options = try ConnectionOptions("postgresql://shop:hunter2@a,b:5433/db")
+        #expect((options.host, options.database, options.user) == ("a,b", "db", "shop"))
+        #expect(try ConnectionOptions("").host == nil)
     }
 
     @Test func `descriptions of options do not contain the password`() throws {

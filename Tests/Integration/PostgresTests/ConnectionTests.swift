@@ -17,7 +17,7 @@ import Testing
             #expect(!error.isRetryable && !error.isConnectionLoss)
             #expect(!error.description.contains("hunter2"))
             let cast = try await postgresError { try await connection.execute("SELECT \("hunter2")::uuid") }
-            #expect(cast.description == "sql 22P02: invalid input syntax for type uuid: (a value)")
+            #expect(cast.description == "invalid input syntax for type uuid: (a value) (SQLSTATE 22P02)")
         }
     }
 

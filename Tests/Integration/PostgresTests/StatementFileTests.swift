@@ -104,7 +104,7 @@ import Testing
         try await withConnection { connection, _ in
             let error = try await postgresError { try await connection.query(Statement(Self.greeting, values)) }
             #expect(error.code == .invalidBind)
-            #expect(error.description == "invalidBind: \(message) [statement greet]")
+            #expect(error.description == "\(message) (statement greet)")
         }
     }
 

@@ -30,7 +30,7 @@ import Testing
             #expect(error.code == .invalidBind)
             #expect(
                 error.description
-                    == "invalidBind: bind $2: text contains a NUL character, which PostgreSQL cannot store [statement greet]"
+                    == "bind $2: text contains a NUL character, which PostgreSQL cannot store (statement greet)"
             )
             for refused: Statement in [
                 "SELECT \(["a", "b\0"])", "SELECT \(JSONText("\"\0\""))", "SELECT 1 AS \(identifier: "a\0b")",

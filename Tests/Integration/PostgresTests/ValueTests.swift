@@ -59,7 +59,7 @@ import Testing
             #expect(try row.decode("name", as: String?.self) == nil)
             #expect(try row.decode("ids", as: [Int?].self) == [1, nil])
             let scalar = #expect(throws: PostgresError.self) { try row.decode("name", as: String.self) }
-            #expect(scalar?.description == #"decoding: column "name": is NULL"#)
+            #expect(scalar?.description == #"column "name": is NULL"#)
             let element = #expect(throws: PostgresError.self) { try row.decode("ids", as: [Int].self) }
             #expect(element?.code == .decoding)
         }

@@ -42,8 +42,11 @@ struct SchemaDefinitionTests {
     ])
     func `a function with an invalid body is refused by name, and nothing changes`(text: String) async throws {
         let database = try await InboxDatabase.make()
-        let error = await #expect(throws: PostgresError.self) { try await database.migrate(SchemaManifest().defining(text)) }
-        #expect(error?.message.contains("appstore.wrong()") == true, "\(error.map(String.init(describing:)) ?? "")")
+        let error = await #expect(throws: SchemaError.self) { try await database.migrate(SchemaManifest().defining(text)) }
+        #expect(
+            error?.description.hasPrefix("functions, views and privileges: appstore.wrong()") == true,
+            "\(error.map(String.init(describing:)) ?? "")"
+        )
         #expect(try await database.differences().isEmpty)
         #expect(try await database.migrate().isEmpty)
     }
@@ -56,11 +59,11 @@ struct SchemaDefinitionTests {
     }
 
     @Test(arguments: [
-        ("DROP FUNCTION appstore.admits", "missing: function appstore.admits(integer)"),
+        ("DROP FUNCTION appstore.repeat_call", "missing: function appstore.repeat_call(bigint,text)"),
         ("DROP FUNCTION appstore.schema_fingerprint", "missing: function appstore.schema_fingerprint()"),
-        ("ALTER FUNCTION appstore.admits RESET search_path", "different: function appstore.admits(integer)"),
+        ("ALTER FUNCTION appstore.repeat_call RESET search_path", "different: function appstore.repeat_call(bigint,text)"),
         ("GRANT DELETE ON appstore.inbox TO appstore_viewer", "different: privileges of appstore_viewer"),
-        ("GRANT EXECUTE ON FUNCTION appstore.admits TO PUBLIC", "unknown: privileges of PUBLIC"),
+        ("GRANT EXECUTE ON FUNCTION appstore.repeat_call TO PUBLIC", "unknown: privileges of PUBLIC"),
         ("ALTER VIEW appstore.failed SET (security_barrier = true)", "different: view appstore.failed"),
     ])
     func `a manual change is reported and undone`(script: String, line: String) async throws {

@@ -161,7 +161,7 @@ struct KeyTests {
             """
         )
         let own = [
-            "admits", "api_create_order", "api_entitlements", "api_event", "api_key", "api_link_owner", "api_order", "api_receipt_charges",
+            "api_create_order", "api_entitlements", "api_event", "api_key", "api_link_owner", "api_order", "api_receipt_charges",
             "api_receipt_question", "api_submit_receipt", "api_submit_transaction", "api_subscription", "api_user_orders",
         ]
         #expect(functions == own)

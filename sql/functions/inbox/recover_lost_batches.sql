@@ -1,7 +1,7 @@
 -- A batch that ended without a commit has left its crash marker, and its advisory lock is free. Its worker died, or it lives, has lost its
 -- connection and removes the marker; so a marker is judged only when its grace period is over.
 CREATE FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer,
-                                              OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed integer)
+                                              OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed bigint[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
@@ -13,7 +13,7 @@ BEGIN
     lost := 0;
     isolated := 0;
     deaths := 0;
-    failed := 0;
+    failed := ARRAY[]::bigint[];
     DELETE FROM appstore.batch_markers AS m WHERE m.lane = ANY (p_lanes);
     FOR v_lane IN
         SELECT m.lane
@@ -40,7 +40,9 @@ BEGIN
             SELECT q.* INTO v_event FROM appstore.inbox_queue AS q WHERE q.event_id = v_marker.event_ids[1] FOR UPDATE SKIP LOCKED;
             IF FOUND THEN
                 deaths := deaths + 1;
-                failed := failed + appstore.record_death(v_event, p_maximum_deaths)::integer;
+                IF appstore.record_death(v_event, p_maximum_deaths) THEN
+                    failed := failed || v_event.event_id;
+                END IF;
             ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = v_marker.event_ids[1]) THEN
                 CONTINUE; -- another transaction holds it: judged later
             END IF;
@@ -65,8 +67,8 @@ END
 $$;
 COMMENT ON FUNCTION appstore.recover_lost_batches IS
     'Judges batches that ended without a commit: their events must run by themselves from now on; an event that ran by itself is counted a death, '
-    'and is failed after its last one. Returns how many batches were found lost, and how many events were isolated, counted a '
-    'death, and failed.';
+    'and is failed after its last one. Returns how many batches were found lost, how many events were isolated and '
+    'counted a death, and which events are failed.';
 
 -- Counts a death of the worker against an event that ran by itself. The event waits, twice as long after each death, and fails with the last
 -- one. A death is no attempt: another event may have been the cause.

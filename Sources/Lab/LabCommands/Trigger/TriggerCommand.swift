@@ -18,7 +18,7 @@ struct TriggerCommand: AsyncParsableCommand {
 
     @Argument(help: "TYPE or TYPE/SUBTYPE, such as SUBSCRIBED/INITIAL_BUY or TEST.") var kind: String?
     @Option(help: "The folder of the throw-away certificate authority; created if it is missing.") var ca = ".appstore-inbox/ca"
-    @Option(help: "The URL to post to (default: the ingest on this machine, according to APPSTORE_INBOX_LISTEN).") var url: String?
+    @Option(help: "Where to post (default: the address in APPSTORE_INBOX_LISTEN).") var to: String?
     @Option(name: .customLong("repeat"), help: "The number of times to post the same bytes.") var times = 1
     @Flag(help: "Change the payload after signing.") var forged = false
     @Flag(name: .customLong("print"), help: "Print the body instead of posting it.") var printsBody = false
@@ -28,7 +28,7 @@ struct TriggerCommand: AsyncParsableCommand {
     func validate() throws {
         if kind == nil && !rootOnly { throw ValidationError("name a TYPE or TYPE/SUBTYPE, such as SUBSCRIBED/INITIAL_BUY") }
         if !(1...10_000).contains(times) { throw ValidationError("--repeat must be 1 to 10000, not \(times)") }
-        if let url, !NotificationPost.isAddress(url) { throw ValidationError("--url must be http://HOST:PORT/PATH, not \"\(url)\"") }
+        if let to, !NotificationPost.isAddress(to) { throw ValidationError("--to must be http://HOST:PORT/PATH, not \"\(to)\"") }
     }
 
     func run() async throws {
@@ -45,7 +45,7 @@ struct TriggerCommand: AsyncParsableCommand {
             throw ValidationError(error.description)
         }
         if printsBody { return print(String(decoding: signed.body, as: UTF8.self)) }
-        let allTaken = try await NotificationPost.withPost(to: url) { post in
+        let allTaken = try await NotificationPost.withPost(to: to) { post in
             var allTaken = true
             for _ in 0..<times {
                 let status = try await post.send(signed.body).status

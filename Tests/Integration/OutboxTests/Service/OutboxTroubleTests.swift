@@ -52,7 +52,7 @@ struct OutboxTroubleTests {
         let collector = StatisticsCollector<OutboxStatistics>(pool: pool, logger: scene.log.logger)
         #expect(collector.latest == nil)
         await collector.collect()
-        #expect(collector.latest?.open == 0 && collector.latest?.oldest == nil)
+        #expect(collector.latest?.numbers.open == 0 && collector.latest?.numbers.oldest == nil)
         for key in 0..<3 { try await scene.call(key: "\(key)") }
         _ = try await scene.database.withConnection { connection in
             try await connection.execute(
@@ -66,8 +66,8 @@ struct OutboxTroubleTests {
             )
         }
         await collector.collect()
-        #expect(collector.latest?.open == 2)
-        #expect(try #require(collector.latest?.oldest) >= .seconds(3600))
+        #expect(collector.latest?.numbers.open == 2)
+        #expect(try #require(collector.latest?.numbers.oldest) >= .seconds(3600))
         try await allowConnections(false, to: scene.database)
         await collector.collect()
         await collector.collect()
@@ -75,7 +75,7 @@ struct OutboxTroubleTests {
         #expect(scene.log.lines.map { $0.prefix { $0 != ":" } } == ["warning", "debug"])
         try await allowConnections(true, to: scene.database)
         await collector.collect()
-        #expect(collector.latest?.open == 2)
+        #expect(collector.latest?.numbers.open == 2)
         #expect(scene.log.lines.last?.hasPrefix("notice: statistics can be read again") == true)
         await pool.close()
         await scene.server.stop()

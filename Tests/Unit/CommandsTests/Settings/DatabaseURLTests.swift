@@ -34,7 +34,7 @@ import Testing
 
     @Test func `a file that cannot be read is named`() throws {
         let error = try #require(throws: SettingsError.self) { try url([:], ["APPSTORE_INBOX_DATABASE_URL_FILE": "/nonexistent"]) }
-        #expect(error.description.contains("APPSTORE_INBOX_DATABASE_URL_FILE: /nonexistent cannot be read"))
+        #expect(error.description.contains("APPSTORE_INBOX_DATABASE_URL_FILE: /nonexistent cannot be read: there is no such file"))
     }
 
     @Test(arguments: ["host=db password=hunter2 nonsense=1", "postgresql://shop:hunter2@db:port/shop", ""])

@@ -19,12 +19,12 @@ import Testing
 
     @Test func `a worker calls verifyReceipt by default`() throws {
         let usual = try workerSettings()
-        #expect(usual.verifyReceipt == .apple)
+        #expect(usual.verification.verifyReceipt == .apple)
         #expect(usual.verifyReceiptURL == VerifyReceiptAddresses().production)
         #expect(usual.verifyReceiptSandboxURL == VerifyReceiptAddresses().sandbox)
         #expect(usual.outboundRoots == [])
         let other = try workerSettings(["verify-receipt": "local", "verify-receipt-url": "http://127.0.0.1:1/a"])
-        #expect((other.verifyReceipt, other.verifyReceiptURL) == (.local, "http://127.0.0.1:1/a"))
+        #expect((other.verification.verifyReceipt, other.verifyReceiptURL) == (.local, "http://127.0.0.1:1/a"))
         #expect(throws: SettingsError.self) { try workerSettings(["verify-receipt": "both"]) }
     }
 
@@ -53,9 +53,11 @@ import Testing
         #expect(settings.outboundRoots == [file, file])
         #expect(settings.warnings.count == 2 && settings.warnings[0].hasPrefix("\(file) is trusted for outbound TLS"))
         let rubbish = try folder.write("rubbish.pem", "hunter2")
-        for (path, problem) in [("/nonexistent", "/nonexistent cannot be read"), (rubbish, "\(rubbish) holds no certificates in PEM: ")] {
+        for (path, problem) in [
+            ("/nonexistent", "/nonexistent cannot be read: there is no such file"), (rubbish, "\(rubbish) holds no certificates in PEM: "),
+        ] {
             let error = try #require(throws: SettingsError.self) { try workerSettings(["outbound-roots": path]) }
-            #expect(error.description.hasPrefix("outbound-roots: \(problem)") && !error.description.contains("hunter2"))
+            #expect(error.description.hasPrefix("--outbound-roots: \(problem)") && !error.description.contains("hunter2"))
         }
     }
 
@@ -69,7 +71,7 @@ import Testing
         for text in ["16383", "4194305", "1 MB"] { #expect(throws: SettingsError.self) { try settings(["legacy-body-limit": text]) } }
         for limit in ["memory-limit", "hourly-byte-limit"] {
             let error = try #require(throws: SettingsError.self) { try settings([limit: "1048576"]) }
-            #expect(error.description == "legacy-body-limit is larger than \(limit): no such body could be accepted")
+            #expect(error.description == "legacy-body-limit (default) is larger than --\(limit): no such body could be accepted")
             #expect(try settings([limit: "1048576", "legacy-body-limit": "1048576"]).legacyBodyLimit == 1_048_576)
         }
         #expect(try settings(["hourly-byte-limit": "0"]).hourlyByteLimit == nil)

@@ -1,6 +1,8 @@
 import AppStore
 import AppStoreVerification
 import HTTPServing
+import OpenSSL
+import StoreSimulator
 import Testing
 
 @testable import Commands
@@ -16,6 +18,7 @@ import Testing
 
     @Test(arguments: [
         "", ",", "com.example.a,", "com.example.a:", "com.example.a:x", "com.example.a:-1", "a:1:2", "com.example.*", "a b", "a,a:1",
+        "1234567890", "com.example.a,1234567890",
     ])
     func `text that is not a list of apps is refused`(text: String) {
         #expect(throws: InvalidSettingValue.self) { try SettingValue.apps(text) }
@@ -52,7 +55,10 @@ import Testing
     }
 
     @Test func `a root trusted for Production causes a warning`() throws {
-        let flags = ["database-url": "host=/tmp", "apps": "a.b", "extra-roots": "a.pem,b.pem:Production"]
+        let folder = try TemporaryFolder()
+        let root = try TestAuthority.generate(AuthorityOptions(around: .init(millisecondsSince1970: 1_735_689_600_000))).root.pem
+        let (a, b) = (try folder.write("a.pem", root), try folder.write("b.pem", root))
+        let flags = ["database-url": "host=/tmp", "apps": "a.b", "extra-roots": "\(a),\(b):Production"]
         let settings = try WorkerSettings(SettingsReader(flags: flags, environment: [:]))
         #expect(settings.warnings.count == 1)
         #expect(settings.warnings[0].contains("b.pem"))

@@ -30,8 +30,8 @@ import Testing
             #"{"apps": ["com.example.a", "com.example.b:42"], "concurrency": 3, "prepared": false, "database-url": "host=/tmp"}"#
         )
         let settings = try WorkerSettings(SettingsReader(flags: [:], configPath: file, environment: [:]))
-        #expect(settings.apps.map(\.bundleID) == ["com.example.a", "com.example.b"])
-        #expect(settings.apps.map(\.appAppleID) == [nil, 42])
+        #expect(settings.verification.apps.map(\.bundleID) == ["com.example.a", "com.example.b"])
+        #expect(settings.verification.apps.map(\.appAppleID) == [nil, 42])
         #expect(settings.concurrency == 3)
         #expect(!settings.database.isPrepared)
         #expect(settings.database.url == "host=/tmp")
@@ -67,10 +67,10 @@ import Testing
         )
         let reader = try SettingsReader(flags: [:], configPath: file, environment: ["APPSTORE_INBOX_BATCH_SIZE": "7"])
         let settings = try WorkerSettings(reader)
-        #expect(settings.apps.map(\.bundleID) == ["com.example.b"])
+        #expect(settings.verification.apps.map(\.bundleID) == ["com.example.b"])
         #expect(settings.database.url == "host=/tmp dbname=shop")
         #expect((settings.concurrency, settings.batchSize) == (3, 7))
-        #expect(try reader.report(.worker).contains("APPSTORE_INBOX_APPS in \(file)"))
+        #expect(try reader.check(.worker).contains("APPSTORE_INBOX_APPS in \(file)"))
     }
 
     @Test func `each wrong line of a file is named by its number, without its value`() throws {
@@ -82,7 +82,7 @@ import Testing
         let error = try #require(throws: SettingsError.self) { try SettingsReader(flags: [:], configPath: file, environment: [:]) }
         #expect(
             error.problems == [
-                "\(file), line 1: APPSTORE_INBOX_APSS is not a setting", "\(file), line 2: is not NAME=value",
+                "\(file), line 1: APPSTORE_INBOX_APSS is not a setting: did you mean APPSTORE_INBOX_APPS?", "\(file), line 2: is not NAME=value",
                 "\(file), line 3: APPSTORE_INBOX_APPS has a quote that does not end", "\(file), line 4: PGPASSWORD is not a setting",
             ]
         )
@@ -92,7 +92,7 @@ import Testing
         let error = #expect(throws: SettingsError.self) {
             try SettingsReader(flags: [:], configPath: "/nonexistent.json", environment: [:])
         }
-        #expect(error?.description == "/nonexistent.json: cannot be read")
+        #expect(error?.description == "/nonexistent.json cannot be read: there is no such file")
     }
 
     @Test func `every problem is reported at once, each with its source`() throws {
@@ -132,7 +132,7 @@ import Testing
         let settings = try IngestSettings(reader)
         #expect((settings.api?.database.url, settings.database.url) == ("host=/api", "postgresql:///shop"))
         #expect(settings.api?.database.isPrepared == false)
-        #expect(try !reader.report(.ingest).contains("host=/api"))
+        #expect(try !reader.check(.ingest).contains("host=/api"))
     }
 
     @Test(arguments: [
@@ -171,7 +171,7 @@ import Testing
 
     @Test func `the report shows values and their sources but no secret`() throws {
         let environment = ["APPSTORE_INBOX_DATABASE_URL": "postgresql://shop:hunter2@db/shop", "APPSTORE_INBOX_APPS": "com.example.a"]
-        let report = try SettingsReader(flags: ["batch-size": "7"], environment: environment).report(.worker)
+        let report = try SettingsReader(flags: ["batch-size": "7"], environment: environment).check(.worker)
         #expect(!report.contains("hunter2"))
         #expect(!report.contains("postgresql:"))
         let lines = report.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") }

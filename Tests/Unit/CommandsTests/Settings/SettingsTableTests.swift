@@ -12,9 +12,11 @@ import Testing
     @Test(arguments: Settings.all.map(\.name))
     func `each setting has a flag of its name`(name: String) throws {
         let setting = try #require(Settings.all.first { $0.name == name })
-        if Settings.database.contains(where: { $0.name == name }) {
+        if ["prepared", "shutdown-timeout"].contains(name) {
+            #expect(try flags(DaemonOptions.self, setting, "x") == "x")
+        } else if Settings.database.contains(where: { $0.name == name }) {
             #expect(try flags(DatabaseOptions.self, setting, "x") == "x")
-        } else if ["log-level", "log-format", "shutdown-timeout"].contains(name) {
+        } else if Settings.log.contains(where: { $0.name == name }) {
             #expect(try flags(ServiceOptions.self, setting, "x") == "x")
         } else if Settings.ingest.contains(where: { $0.name == name }) {
             #expect(try flags(IngestOptions.self, setting, "x") == "x")

@@ -110,13 +110,16 @@ import Testing
         #expect(
             problems == [
                 "\(path)/com.example.binary: is not text", "\(path)/com.example.empty: holds no secret",
-                "\(path)/com.example.folder cannot be read",
+                "\(path)/com.example.folder cannot be read: it is a folder",
                 "\(path)/com.example.tides~: a file of shared secrets must be named as a bundle id",
             ]
         )
         let file = try folder.write("file", "\n")
         #expect(try problem(["shared-secrets-file": file]).hasPrefix("\(file) (--shared-secrets-file): holds no secret"))
-        #expect(try problem(["shared-secrets-file": "/nonexistent"]) == "--shared-secrets-file: /nonexistent cannot be read")
+        #expect(
+            try problem(["shared-secrets-file": "/nonexistent"])
+                == "--shared-secrets-file: /nonexistent cannot be read: there is no such file"
+        )
         let nowhere = try problem(["shared-secrets-directory": "/nonexistent"])
         #expect(nowhere.contains("--shared-secrets-directory: /nonexistent") && nowhere.contains("cannot be read"))
         let empty = try TemporaryFolder()
@@ -131,13 +134,13 @@ import Testing
         let inText = ["shared-secrets": "com.example.tides=hunter2,com.example.dunes=hunter4,com.example.tides=hunter3"]
         let inFolder = ["shared-secrets-directory": folder.url.path]
         for (flags, place) in [(inFolder, "\(folder.url.path) (--shared-secrets-directory)"), (inText, "--shared-secrets")] {
-            let all = flags.merging(["database-url": "host=/tmp", "apps": "com.example.tides"]) { $1 }
-            let report = try SettingsReader(flags: all, environment: [:]).report(scope)
+            let all = flags.merging(["database-url": "host=/tmp", "apps": "com.example.tides,com.example.dunes"]) { $1 }
+            let report = try SettingsReader(flags: all, environment: [:]).check(scope)
             #expect(!report.contains("hunter"))
             let lines = report.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
             #expect(lines.contains("shared-secrets com.example.dunes: 1, com.example.tides: 2 \(place)"))
         }
-        let without = try SettingsReader(flags: ["database-url": "host=/tmp", "apps": "a.b"], environment: [:]).report(scope)
+        let without = try SettingsReader(flags: ["database-url": "host=/tmp", "apps": "a.b"], environment: [:]).check(scope)
         #expect(!without.contains("shared-secrets"))
     }
 
@@ -146,8 +149,8 @@ import Testing
         let reader = try SettingsReader(flags: flags, environment: [:])
         #expect(try IngestSettings(reader).sharedSecrets.counts == ["com.example.tides": 1, "com.example.tide": 1])
         let worker = try WorkerSettings(reader)
-        #expect(worker.sharedSecrets.secrets(of: "com.example.tides") == ["a"])
-        #expect(worker.warnings == ["there are shared secrets of com.example.tide, which is not one of the apps"])
+        #expect(worker.verification.sharedSecrets.secrets(of: "com.example.tides") == ["a"])
+        #expect(reader.strangeSecrets == ["--shared-secrets: com.example.tide has a shared secret and is not one of the apps"])
         #expect(!"\(worker)".contains(#""a""#))
     }
 }

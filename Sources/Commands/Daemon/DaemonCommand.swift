@@ -3,12 +3,13 @@ import ArgumentParser
 /// A command that runs until it receives SIGTERM or SIGINT, and whose standard error is a log.
 protocol DaemonCommand: AsyncParsableCommand {
     var service: ServiceOptions { get }
+    var daemon: DaemonOptions { get }
 }
 
 extension DaemonCommand {
     /// Writes why the daemon ends as lines of its log, or as plain text under `--check-config`.
     func reportFailure(_ message: String, isJournal: Bool, output: LogOutput = .standardError) {
-        guard !service.checkConfig else { return output.write(LogStyle.failureLines(message, isJournal: isJournal)) }
+        guard !daemon.checkConfig else { return output.write(LogStyle.failureLines(message, isJournal: isJournal)) }
         let label = "appstore-inbox" + (Self.configuration.commandName.map { ".\($0)" } ?? "")
         output.write(logStyle(isJournal: isJournal).failureLines(message, label: label, at: output.now()))
     }

@@ -12,6 +12,7 @@ import PrometheusTesting
 import Schema
 import ServiceLifecycle
 import ShopAPI
+import Systemd
 import Testing
 
 @testable import Commands
@@ -21,7 +22,7 @@ import Testing
 
     @Test func `names have the prefix, a unit or a counted noun, and the suffix of their kind`() {
         for metric in all {
-            #expect(metric.name.hasPrefix("appstore_inbox_"))
+            #expect(metric.name.hasPrefix("appstore_inbox_") || metric.name.hasPrefix("process_"))
             #expect(metric.name.allSatisfy { $0.isLowercase && $0.isASCII || $0 == "_" }, "\(metric.name)")
             #expect(metric.name.hasSuffix("_total") == (metric.kind == .counter), "\(metric.name)")
             #expect(["ms", "milliseconds", "kb", "percent"].allSatisfy { !metric.name.split(separator: "_").contains(Substring($0)) })
@@ -45,17 +46,18 @@ import Testing
 
     @Test func `the receiver counts exactly the described metrics`() throws {
         let registry = MetricRegistry(MetricCatalogue.ingest)
+        MetricCatalogue.exposeProcess(in: registry)
         let urls = ["database-url": "host=/nonexistent", "api-database-url": "host=/nonexistent", "api-listen": "127.0.0.1:0"]
         let settings = try IngestSettings(SettingsReader(flags: urls, environment: [:]))
         let pool = ConnectionPool(options: try ConnectionOptions("host=/nonexistent"), logger: .quiet)
         let committer = GroupCommitter(pool: pool, logger: .quiet, metrics: registry)
         _ = try IngestServer(configuration: IngestServer.Configuration(), committer: committer, logger: .quiet, registry: registry)
         registry.observe(pool, as: "ingest")
-        let gate = SchemaGate(logger: .quiet)
+        let status = DaemonStatus(ServiceNotifier(environment: [:], logger: .quiet))
         _ = try IngestCommand.api(
             try #require(settings.api),
             settings,
-            gate: gate,
+            status: status,
             registry: registry,
             refusalLog: RefusalLog(logger: .quiet),
             logger: .quiet
@@ -69,17 +71,18 @@ import Testing
 
     @Test func `a worker counts exactly the described metrics`() throws {
         let registry = MetricRegistry(MetricCatalogue.worker)
+        MetricCatalogue.exposeProcess(in: registry)
         let flags = ["database-url": "host=/nonexistent", "apps": "com.example.shop", "worker-admin-listen": "127.0.0.1:0"]
         let settings = try WorkerSettings(SettingsReader(flags: flags, environment: [:]))
         let pool = ConnectionPool(options: try ConnectionOptions("host=/nonexistent"), logger: .quiet)
         registry.observe(pool, as: "worker")
-        let parts = try ReloadableWorker(settings, registry: registry)
+        let parts = ReloadableWorker(settings.verification, registry: registry)
         _ = WorkerCommand.queue(settings, parts.processor, pool: pool, registry: registry, logger: .quiet)
         _ = MaintenanceService(pool: pool, logger: .quiet, metrics: registry)
         let collector = StatisticsCollector<InboxStatistics>(pool: pool, logger: .quiet)
         _ = WorkerCommand.outbox(settings, secrets: { parts.secrets.current }, pool: pool, registry: registry, logger: .quiet)
         MetricCatalogue.expose(StatisticsCollector<OutboxStatistics>(pool: pool, logger: .quiet), in: registry)
-        let gate = SchemaGate(logger: .quiet)
+        let gate = SchemaGate(.worker, logger: .quiet)
         let admin = WorkerCommand.admin(settings, registry: registry, collector: collector, gate: gate, logger: .quiet) {}
         #expect(admin.count == 1)
         #expect(registry.undescribed == [])
@@ -87,7 +90,7 @@ import Testing
         #expect(metrics.value("appstore_inbox_statistics_up") == 0)
         // Statistics of the database that were never read.
         let unread = Set(MetricCatalogue.inbox.map(\.name)).subtracting(["appstore_inbox_statistics_up"])
-            .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_age_seconds"])
+            .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])
         #expect(metrics.silent.subtracting(lazy) == unread)
         #expect(metrics.value("appstore_inbox_maintenance_rows_total", ["task": "prepare_partitions"]) == 0)
         let late = ["kind": "verify_receipt", "result": "late"]
@@ -96,7 +99,7 @@ import Testing
     }
 
     @Test func `the README of deploy explains every metric`() throws {
-        let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
+        let root = URL(filePath: #filePath).appending(path: "../../../../..").standardized
         let readme = try String(contentsOf: root.appending(path: "deploy/README.md"), encoding: .utf8)
         #expect(all.map(\.name).filter { !readme.contains("`\($0)`") } == [])
     }

@@ -1,0 +1,61 @@
+import Glibc
+
+/// Reads a file that a setting or an argument names; `-` in an argument is standard input.
+enum ReadableFile {
+    /// Why a file or a folder cannot be read.
+    struct Unreadable: Error, CustomStringConvertible {
+        fileprivate let code: Int32
+
+        /// Whether there is no file of this name.
+        var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+
+        /// Completes a sentence such as `/etc/x cannot be read: permission denied`.
+        var description: String {
+            switch code {
+            case ENOENT, ENOTDIR: "there is no such file"
+            case EACCES, EPERM: "permission denied"
+            case EISDIR: "it is a folder"
+            default: String(cString: strerror(code))
+            }
+        }
+    }
+
+    /// The content of a file, which may be a pipe.
+    static func bytes(at path: String) throws(Unreadable) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Unreadable(code: errno) }
+        defer { close(descriptor) }
+        return try bytes(of: descriptor)
+    }
+
+    /// Everything up to the end of standard input.
+    static func standardInput() throws(Unreadable) -> [UInt8] {
+        try bytes(of: STDIN_FILENO)
+    }
+
+    /// The names of the files in a folder, sorted.
+    static func names(in folder: String) throws(Unreadable) -> [String] {
+        guard let stream = opendir(folder) else { throw Unreadable(code: errno) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    private static func bytes(of descriptor: Int32) throws(Unreadable) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Unreadable(code: errno) }
+            guard count > 0 else { return bytes }
+            bytes += chunk[..<count]
+        }
+    }
+}

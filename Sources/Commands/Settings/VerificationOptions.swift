@@ -1,0 +1,18 @@
+import ArgumentParser
+
+/// The options that decide which events count, for the worker and `explain`.
+struct VerificationOptions: SettingsOptions {
+    @Option(help: Settings.apps.description.help) private var apps: String?
+    @Option(help: Settings.environments.description.help) private var environments: String?
+    @Option(help: Settings.extraRoots.description.help) private var extraRoots: String?
+    @Option(help: Settings.verifyReceipt.description.help) private var verifyReceipt: String?
+    @OptionGroup private var secrets: SharedSecretsOptions
+
+    init() {}
+
+    var flags: [String: String] {
+        Self.collect([
+            "apps": apps, "environments": environments, "extra-roots": extraRoots, "verify-receipt": verifyReceipt,
+        ]).merging(secrets.flags) { $1 }
+    }
+}

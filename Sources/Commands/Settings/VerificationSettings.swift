@@ -1,0 +1,75 @@
+import AppStore
+import AppStoreVerification
+import Interpretation
+
+/// The settings that decide which events count, for the worker and `explain`.
+struct VerificationSettings: Sendable {
+    /// The apps whose notifications are processed; at least one.
+    let apps: [App]
+    /// The environments that are processed; at least one.
+    let environments: Set<AppStoreEnvironment>
+    let extraRoots: [ExtraRoot]
+    /// The certificates in the files of ``extraRoots``.
+    private let trustedRoots: [TrustedRoot]
+    /// The secrets that are sent to verifyReceipt.
+    let sharedSecrets: SharedSecrets
+    /// Whether posted receipts are sent to verifyReceipt.
+    let verifyReceipt: VerifyReceiptMode
+
+    /// - Throws: ``SettingsError`` with everything that is wrong.
+    init(_ reader: SettingsReader) throws(SettingsError) {
+        try reader.requireValid(Settings.verification, and: Self.problems(reader))
+        apps = try reader.required(Settings.apps)
+        environments = try reader.required(Settings.environments)
+        extraRoots = try reader.required(Settings.extraRoots)
+        var roots: [TrustedRoot] = []
+        for root in extraRoots {
+            do throws(RootFile.Unusable) { roots += try root.trusted() } catch { throw SettingsError([error.description]) }
+        }
+        trustedRoots = roots
+        sharedSecrets = try reader.sharedSecrets()?.secrets ?? SharedSecrets()
+        verifyReceipt = try reader.required(Settings.verifyReceipt)
+    }
+
+    /// Files of extra roots that cannot be used.
+    static func problems(_ reader: SettingsReader) -> [String] {
+        guard let roots = reader.valid(Settings.extraRoots) else { return [] }
+        return roots.compactMap { root in
+            do throws(RootFile.Unusable) {
+                _ = try root.trusted()
+                return nil
+            } catch {
+                return "\(reader.place(of: Settings.extraRoots)): \(error)"
+            }
+        }
+    }
+
+    /// The reader of events, with everything that decides about them.
+    var eventReader: EventReader { EventReader(verifier: verifier, receipts: receiptVerifier, legacy: legacy) }
+
+    /// The secrets that are sent to verifyReceipt. Without the secret of an app, a worker makes no calls for it and leaves them to other
+    /// workers.
+    var outboundSecrets: SharedSecrets { verifyReceipt == .apple ? sharedSecrets : SharedSecrets() }
+
+    /// The verifier of JWS for the settings' roots, apps and environments.
+    private var verifier: Verifier {
+        Verifier(policy: VerificationPolicy(apps: apps, environments: environments, roots: [.appleRootCAG3] + trustedRoots))
+    }
+
+    /// The verifier of receipts, which chain to another Apple root.
+    private var receiptVerifier: ReceiptVerifier {
+        ReceiptVerifier(policy: VerificationPolicy(apps: apps, environments: environments, roots: [.appleRootCA] + trustedRoots))
+    }
+
+    /// Which receipts are sent to verifyReceipt.
+    private var legacy: LegacySettings {
+        let bundleIDs = apps.map(\.bundleID).filter { !sharedSecrets.secrets(of: $0).isEmpty }
+        return LegacySettings(mode: verifyReceipt, appsWithSecret: Set(bundleIDs))
+    }
+
+    /// The roots for a log: Apple's, and the files of others with their environments.
+    var rootNames: [String] {
+        ["Apple Root CA - G3", "Apple Root CA"]
+            + extraRoots.map { root in "\(root.path) (\(root.environments.map(\.rawValue).sorted().joined(separator: ", ")))" }
+    }
+}
