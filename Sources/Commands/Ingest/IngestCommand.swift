@@ -33,11 +33,12 @@ struct IngestCommand: DaemonCommand {
         }
         let reader = try read()
         if daemon.checkConfig { return print(try reader.check(.ingest)) }
-        let settings = try IngestSettings(reader)
+        let sockets = try ListenSockets(environment: ProcessInfo.processInfo.environment)
+        let settings = try IngestSettings(reader, sockets: sockets)
         let level = Reloadable(try LogSettings(reader).level)
         let logger = try Logger.service("ingest", reader, level: level)
         let options = try ConnectionOptions(settings.database, command: "ingest", role: "appstore_ingest")
-        for warning in reader.strangeSecrets { logger.warning("\(warning)") }
+        for warning in reader.strangeSecrets + sockets.unused(reader) { logger.warning("\(warning)") }
         let apps = settings.sharedSecrets.counts.keys.sorted().joined(separator: ", ")
         logger.starting("ingest", options, ["apps.with-secret": "\(apps.isEmpty ? "none" : apps)"])
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, logger: logger)
@@ -46,7 +47,7 @@ struct IngestCommand: DaemonCommand {
         MetricCatalogue.exposeProcess(in: registry)
         let secrets = Reloadable(settings.sharedSecrets)
         let reload = try await ReloadService(reader, .ingest, level: level, logger: logger, read: read) { reader in
-            let settings = try IngestSettings(reader)
+            let settings = try IngestSettings(reader, sockets: sockets)
             for warning in reader.strangeSecrets { logger.warning("\(warning)") }
             return Self.replace(secrets, by: settings.sharedSecrets)
         }

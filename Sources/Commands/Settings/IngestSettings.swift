@@ -24,13 +24,16 @@ struct IngestSettings: Sendable {
     let hourlyByteLimit: Int?
     let shutdownTimeout: Duration
 
+    /// - Parameter sockets: those of systemd, which take the place of the settings of listeners.
     /// - Throws: ``SettingsError`` with everything that is wrong.
-    init(_ reader: SettingsReader) throws(SettingsError) {
-        try reader.requireValid(Settings.ingest, and: Self.contradictions(reader))
+    init(_ reader: SettingsReader, sockets: ListenSockets = ListenSockets()) throws(SettingsError) {
+        try reader.requireValid(Settings.ingest, and: Self.contradictions(reader, sockets))
         database = try DatabaseSettings(reader)
-        listen = try reader.required(Settings.listen)
-        adminListen = try reader.required(Settings.adminListen)
-        api = try API(reader, like: database)
+        listen = try sockets[.notifications] ?? reader.required(Settings.listen)
+        adminListen = try sockets[.admin] ?? reader.required(Settings.adminListen)
+        api = try (sockets[.api] ?? reader.optional(Settings.apiListen)).map { listen throws(SettingsError) in
+            API(listen: listen, database: DatabaseSettings(url: try reader.required(Settings.apiDatabaseURL), like: database))
+        }
         sharedSecrets = try reader.sharedSecrets()?.secrets ?? SharedSecrets()
         bodyLimit = try reader.required(Settings.bodyLimit)
         legacyBodyLimit = try reader.required(Settings.legacyBodyLimit)
@@ -52,29 +55,18 @@ struct IngestSettings: Sendable {
     struct API: Sendable {
         let listen: ListenAddress
         let database: DatabaseSettings
-
-        /// Nil when no address is set.
-        fileprivate init?(_ reader: SettingsReader, like database: DatabaseSettings) throws(SettingsError) {
-            guard let listen = try reader.optional(Settings.apiListen) else { return nil }
-            self.listen = listen
-            self.database = DatabaseSettings(url: try reader.required(Settings.apiDatabaseURL), like: database)
-        }
     }
 }
 
 extension IngestSettings {
     /// Settings that are valid by themselves and do not fit together.
-    private static func contradictions(_ reader: SettingsReader) -> [String] {
-        let needed = reader.isGiven(Settings.apiListen) && !reader.isGiven(Settings.apiDatabaseURL)
-        return (needed ? [SettingsReader.missing(Settings.apiDatabaseURL.description)] : []) + sharedAddresses(reader) + smallLimits(reader)
-    }
-
-    private static func sharedAddresses(_ reader: SettingsReader) -> [String] {
-        ListenerSetting.conflicts(
-            [Settings.listen, Settings.adminListen, Settings.apiListen].compactMap { setting in
-                reader.valid(setting).map { ListenerSetting(setting, $0) }
-            }
-        )
+    private static func contradictions(_ reader: SettingsReader, _ sockets: ListenSockets) -> [String] {
+        let needed = (reader.isGiven(Settings.apiListen) || sockets[.api] != nil) && !reader.isGiven(Settings.apiDatabaseURL)
+        let listeners = ListenSockets.Name.allCases.compactMap { name in
+            (sockets[name] ?? reader.valid(name.setting)).map { ListenerSetting(name.setting, $0) }
+        }
+        return (needed ? [SettingsReader.missing(Settings.apiDatabaseURL.description)] : []) + ListenerSetting.conflicts(listeners)
+            + smallLimits(reader)
     }
 
     private static func smallLimits(_ reader: SettingsReader) -> [String] {

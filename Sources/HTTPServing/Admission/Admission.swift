@@ -4,6 +4,7 @@ import Synchronization
 package final class Admission: Sendable {
     private let clock = ContinuousClock()
     private let state: Mutex<AdmissionState>
+    private let shutdown = Atomic(false)
 
     /// - Parameter hourlyLimit: the most bytes stored within any hour.
     package convenience init(_ limits: ListenerLimits, hourlyLimit: Int = .max) {
@@ -56,11 +57,11 @@ package final class Admission: Sendable {
     /// The bytes reserved for bodies.
     package var bytesInMemory: Int { state.withLock(\.reserved) }
 
-    /// True when all new requests are refused.
-    package var isClosed: Bool { state.withLock { $0.isClosed } }
+    /// Whether the listener shuts down.
+    package var isShuttingDown: Bool { shutdown.load(ordering: .relaxed) }
 
-    /// Refuses all new requests from now on.
-    package func close() {
-        state.withLock { $0.close() }
+    /// Records that the listener shuts down. Requests that its connections still send are admitted.
+    package func beginShutdown() {
+        shutdown.store(true, ordering: .relaxed)
     }
 }

@@ -19,7 +19,6 @@ struct AdmissionState {
     /// The bytes of all connections that exceed their shares.
     private(set) var reservedAboveShares = 0
     private var accepted: RollingTotal
-    private(set) var isClosed = false
 
     /// - Parameters:
     ///   - largestBody: the most bytes of any body.
@@ -34,13 +33,11 @@ struct AdmissionState {
 
     /// Admits the head of a request, or returns why the request is refused.
     mutating func admit(_ body: BodyReservation, now: Instant) -> Problem? {
-        if isClosed { return .shuttingDown }
         guard body.announcedBytes > 0, accepted.total(at: now) + body.announcedBytes > hourlyLimit else { return nil }
         return .hourlyLimit
     }
 
-    /// Reserves memory for the received part of a body, or returns why the request is refused. An admitted request may still grow after
-    /// `close()`.
+    /// Reserves memory for the received part of a body, or returns why the request is refused.
     mutating func grow(_ body: inout BodyReservation, toHold arrived: Int, now: Instant) -> Problem? {
         let bytes = body.bytes(toHold: arrived)
         let moreAboveShare = aboveShare(bytes) - aboveShare(body.bytes)
@@ -68,10 +65,5 @@ struct AdmissionState {
     /// Counts a stored, unverified body toward the hourly limit.
     mutating func recordAccepted(bytes: Int, now: Instant) {
         accepted.add(bytes, at: now)
-    }
-
-    /// Refuses all new requests from now on.
-    mutating func close() {
-        isClosed = true
     }
 }

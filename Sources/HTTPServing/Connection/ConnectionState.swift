@@ -168,8 +168,8 @@ struct ConnectionState {
     /// Records that the operating system has taken the whole answer.
     mutating func sent(now: NIODeadline) -> Action {
         guard case .sending(_, let isLast) = phase else { return .none }
-        if isLast || graceEnds != nil { return endOutput(now: now) }
-        phase = .idle(until: now + limits.idleTimeout)
+        if isLast { return endOutput(now: now) }
+        phase = .idle(until: now + (graceEnds == nil ? limits.idleTimeout : limits.shutdownIdleTimeout))
         return nextInput(now: now)
     }
 
@@ -211,8 +211,8 @@ struct ConnectionState {
     /// Starts the grace period of a shutdown.
     mutating func shutDown(now: NIODeadline) -> Action {
         graceEnds = now + limits.shutdownGrace
-        guard case .idle = phase else { return .none }
-        return closed()
+        if case .idle(let until) = phase { phase = .idle(until: min(until, now + limits.shutdownIdleTimeout)) }
+        return .none
     }
 
     /// Checks the deadline.

@@ -67,7 +67,6 @@ package final class HTTPListener: Service {
     @discardableResult package func bind() async throws(ServerError) -> any Channel {
         if let socket = socket.withLock(\.self) { return socket }
         let bootstrap = ServerBootstrap(group: eventLoopGroup)
-            .serverChannelOption(.backlog, value: 256)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // One at a time, so that no more are accepted than the limit allows.
             .serverChannelOption(.maxMessagesPerRead, value: 1)

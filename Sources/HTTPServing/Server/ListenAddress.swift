@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOPosix
 
@@ -6,6 +7,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: Hashable {
         case tcp(host: String, port: Int)
         case unix(path: String)
+        case inherited(descriptor: CInt, address: String)
     }
 
     private let kind: Kind
@@ -13,6 +15,13 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// A TCP address. Port 0 selects any free port.
     package static func tcp(host: String, port: UInt16) -> ListenAddress {
         ListenAddress(kind: .tcp(host: host, port: Int(port)))
+    }
+
+    /// A socket that another process opened, such as systemd.
+    ///
+    /// - Parameter address: where it listens.
+    package static func inherited(descriptor: CInt, address: String) -> ListenAddress {
+        ListenAddress(kind: .inherited(descriptor: descriptor, address: address))
     }
 
     /// Parses an address.
@@ -39,6 +48,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         switch kind {
         case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         case .unix(let path): "unix:\(path)"
+        case .inherited(_, let address): address
         }
     }
 
@@ -55,14 +65,25 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// True for a Unix socket.
     var isUnix: Bool {
-        if case .unix = kind { true } else { false }
+        switch kind {
+        case .tcp: false
+        case .unix: true
+        case .inherited(_, let address): address.hasPrefix("unix:")
+        }
     }
 
-    /// Opens a listening socket. A socket file that another process left behind is replaced.
+    /// How many clients wait until the process accepts them. For a socket that is inherited, they also wait while no process accepts.
+    private static var backlog: CInt { 4096 }
+
+    /// Opens a listening socket, or takes the inherited one. A socket file that another process left behind is replaced.
     func bind(_ bootstrap: ServerBootstrap) async throws -> any Channel {
+        let bootstrap = bootstrap.serverChannelOption(.backlog, value: Self.backlog)
         switch kind {
-        case .tcp(let host, let port): try await bootstrap.bind(host: host, port: port).get()
-        case .unix(let path): try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+        case .tcp(let host, let port): return try await bootstrap.bind(host: host, port: port).get()
+        case .unix(let path): return try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+        case .inherited(let descriptor, _):
+            guard listen(descriptor, Self.backlog) == 0 else { throw IOError(errnoCode: errno, reason: "listen") }
+            return try await bootstrap.withBoundSocket(descriptor).get()
         }
     }
 

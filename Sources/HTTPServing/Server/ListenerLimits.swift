@@ -20,6 +20,8 @@ package struct ListenerLimits: Sendable {
     package var answerTimeout: Duration = .seconds(30)
     /// How long input is discarded after the last answer, so that the client can read that answer.
     package var lingerTimeout: Duration = .seconds(2)
+    /// How long a connection without a request stays open after shutdown begins: a request may be on its way.
+    package var shutdownIdleTimeout: Duration = .seconds(1)
     /// The time that requests still have after shutdown begins.
     package var shutdownGrace: Duration = .seconds(10)
 

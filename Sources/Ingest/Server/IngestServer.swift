@@ -123,7 +123,7 @@ package struct IngestServer: Service {
         try await withGracefulShutdownHandler {
             try await services.run()
         } onGracefulShutdown: {
-            admission.close()
+            admission.beginShutdown()
         }
     }
 
@@ -140,7 +140,7 @@ package struct IngestServer: Service {
 
     /// The process is ready when the database accepts bodies and the process accepts requests.
     @Sendable private func checkReadiness() async throws(Problem) {
-        if admission.isClosed { throw .shuttingDown }
+        if admission.isShuttingDown { throw .shuttingDown }
         do {
             try await committer.checkReadiness()
         } catch let error as GroupCommitError {

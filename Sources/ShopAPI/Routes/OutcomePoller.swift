@@ -33,7 +33,7 @@ struct OutcomePoller: Sendable {
     ) async -> Answer? {
         var backoff = Backoff(base: .milliseconds(20), cap: .milliseconds(500))
         var generator = SystemRandomNumberGenerator()
-        while !admission.isClosed {
+        while !admission.isShuttingDown {
             let rest = ContinuousClock.now.duration(to: deadline)
             guard rest > .zero else { return nil }
             do {

@@ -19,7 +19,7 @@ struct PublicEndpoints: Sendable {
 
     /// Answers 200 when the database answers role `appstore_api` and the process accepts requests.
     @Sendable private func readyz(_ request: Request) async throws(Problem) -> Response {
-        if admission.isClosed { throw .shuttingDown }
+        if admission.isShuttingDown { throw .shuttingDown }
         _ = try await store.scope(ofKey: [])
         return Response(text: "ready\n")
     }

@@ -95,7 +95,7 @@ package struct APIServer: Service {
         try await withGracefulShutdownHandler {
             try await services.run()
         } onGracefulShutdown: {
-            admission.close()
+            admission.beginShutdown()
         }
     }
 }

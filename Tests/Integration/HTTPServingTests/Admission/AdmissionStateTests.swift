@@ -53,8 +53,6 @@ struct AdmissionStateTests {
         #expect(state.admit(body(1), now: start) == nil)
         state.recordAccepted(bytes: 2, now: start)
         #expect(state.admit(.none, now: start) == nil)
-        state.close()
-        #expect(state.admit(.none, now: start) == .shuttingDown)
     }
 
     @Test func `a head reserves nothing, and a body is reserved in steps`() {

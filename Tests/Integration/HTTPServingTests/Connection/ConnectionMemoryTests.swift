@@ -133,7 +133,7 @@ struct ConnectionMemoryTests {
         let admission = Admission(memoryLimit: 1 << 20, hourlyLimit: 1 << 30)
         let connection = try connection(admission)
         try connection.send(head("/", Self.chunked))
-        admission.close()
+        admission.beginShutdown()
         try connection.send(chunk(5) + "0\r\n\r\n")
         #expect(try connection.requests() == ["xxxxx"])
     }

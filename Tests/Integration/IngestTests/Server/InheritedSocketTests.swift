@@ -1,0 +1,60 @@
+import Glibc
+import HTTPServing
+import HTTPServingTesting
+import PostgresTesting
+import Testing
+
+@testable import Ingest
+
+/// A socket that outlives the process, as systemd's sockets do.
+@Suite(.timeLimit(.minutes(2)))
+struct InheritedSocketTests {
+    @Test func `clients that connect between two servers, or as one shuts down, are answered`() async throws {
+        let (socket, port) = try Self.listen()
+        defer { close(socket) }
+        let database = try await TestDatabase.migrated()
+        let post = SampleNotification.post(SampleNotification.body())
+        var waiting: RawClient?
+        try await run(database, socket, port) { server in
+            #expect(server.ports.notifications == Int(port))
+            let silent = try await RawClient.connect(port: Int(port), sending: "")
+            let kept = try await RawClient.connect(port: Int(port), sending: post)
+            #expect(try await kept.response().status == 200)
+            await server.shutDown()
+            for client in [silent, kept] {
+                try await client.send(post)
+                let response = try await client.response()
+                #expect((response.status, response.headers["connection"]) == (200, "close"))
+            }
+        }
+        waiting = try await RawClient.connect(port: Int(port), sending: post)
+        try await run(database, socket, port) { _ in #expect(try await waiting?.response().status == 200) }
+        #expect(try await database.query("SELECT 1 FROM appstore.inbox").count == 4)
+    }
+
+    private func run(
+        _ database: TestDatabase,
+        _ socket: CInt,
+        _ port: UInt16,
+        _ body: (RunningServer) async throws -> Void
+    ) async throws {
+        let listen = ListenAddress.inherited(descriptor: dup(socket), address: "127.0.0.1:\(port)")
+        try await RunningServer.run(database: database, server: { $0.listen = listen }, body)
+    }
+
+    /// A socket that listens at a free port.
+    private static func listen() throws -> (descriptor: CInt, port: UInt16) {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let status = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, size) == 0 && Glibc.listen(descriptor, 16) == 0 && getsockname(descriptor, address, &size) == 0
+            }
+        }
+        try #require(status)
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+}
