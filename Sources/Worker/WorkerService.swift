@@ -64,7 +64,10 @@ package struct WorkerService: Service {
     package func run() async throws {
         var recovery = Recovery()
         // First of all: the process before this one may have died of an event that would kill this one, too.
-        _ = await recover(&recovery)
+        while recovery.isFirst, !isEnding {
+            let pause = await recover(&recovery)
+            if recovery.isFirst { await Task.rest(for: pause) }
+        }
         await withTaskGroup { [recovery] group in
             group.addTask { await recoveryLoop(recovery) }
             for index in 0..<configuration.concurrency {

@@ -5,13 +5,13 @@
 -- :contract, :lane   as in claim
 -- :event_id          the event
 WITH held AS MATERIALIZED (
-    SELECT q.event_id, q.attempts, q.run
+    SELECT q.event_id, q.attempts, q.run, q.blocked_since
     FROM appstore.inbox_queue AS q
     WHERE q.event_id = :event_id::bigint AND q.run_at <= statement_timestamp()
       AND (SELECT f.contract FROM appstore.fence AS f) = :contract::integer
     FOR UPDATE SKIP LOCKED
 )
-SELECT held.event_id, held.attempts, held.run, clock_timestamp() AS claimed_at, i.source, i.received_at,
+SELECT held.event_id, held.attempts, held.run, held.blocked_since, clock_timestamp() AS claimed_at, i.source, i.received_at,
        (SELECT pg_advisory_xact_lock(:lane::bigint)) AS lane
 FROM held
 JOIN appstore.inbox AS i ON i.event_id = held.event_id AND i.event_id = :event_id::bigint;

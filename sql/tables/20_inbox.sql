@@ -55,6 +55,7 @@ CREATE TABLE appstore.inbox_queue (
     last_error  text,
     deaths      smallint    NOT NULL DEFAULT 0,
     run         integer     NOT NULL DEFAULT 1,
+    blocked_since timestamptz,
     CONSTRAINT inbox_queue_attempts_not_negative CHECK (attempts >= 0),
     CONSTRAINT inbox_queue_deaths_not_negative CHECK (deaths >= 0),
     CONSTRAINT inbox_queue_run_positive CHECK (run > 0)
@@ -71,6 +72,9 @@ COMMENT ON COLUMN appstore.inbox_queue.is_isolated IS
 COMMENT ON COLUMN appstore.inbox_queue.last_error IS 'The error of the last attempt that failed; null before one has.';
 COMMENT ON COLUMN appstore.inbox_queue.deaths IS 'How often a worker died while it ran this event alone. Three make it failed.';
 COMMENT ON COLUMN appstore.inbox_queue.run IS '1, and one more after each requeue; becomes outcomes.run.';
+COMMENT ON COLUMN appstore.inbox_queue.blocked_since IS
+    'Since when each run has failed for what the server lacks or another session holds; null when the last one did not. No attempt is counted '
+    'for a day.';
 -- The claim walks this in order and stops at the first event that is not due.
 CREATE INDEX inbox_queue_by_run_at ON appstore.inbox_queue (run_at, event_id);
 -- Isolated events are few and run one by one, those with the fewest deaths first.

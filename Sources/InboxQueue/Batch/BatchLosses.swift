@@ -1,20 +1,22 @@
 import Postgres
 
-/// What the batches of one process learn from those that were lost for a reason that is no event's: a restart, a timeout, a network that cuts
-/// connections.
+/// Limits batches after those of this process that were lost because their connection ended: by a restart, a timeout, or the network.
 ///
-/// Such a reason may come back sooner than a large batch commits, and the same events would be taken for ever. So a lost batch is followed by ones
+/// That may happen again sooner than a large batch commits, and the same events would be taken for ever. So a lost batch is followed by ones
 /// of half its size, down to single events, and each full one that was committed by one a quarter larger. Where the same event was alone in its
-/// batch each time, it may be what ends PostgreSQL's session, by its size for instance: it waits longer and longer, and runs by itself.
+/// batch each time, it may be what ends PostgreSQL's session, by its size for instance: it runs by itself, after longer and longer pauses, and is
+/// given up after ten of them.
 struct BatchLosses: Sendable {
     private struct Record: Sendable {
         var losses = 0
-        /// Whether it has been told to wait since the last loss, so that it is its turn again.
+        /// Whether it has waited since the last loss, so that it runs now.
         var hasWaited = false
     }
 
     /// Losses that may be chance.
     private static var tolerated: Int { 2 }
+    /// The pauses of an event before it is given up; together some 40 minutes.
+    private static var maximumPauses: Int { 10 }
     private static var capacity: Int { 1000 }
 
     private let maximum: Int
@@ -46,6 +48,11 @@ struct BatchLosses: Sendable {
         if size >= limit { limit = min(maximum, limit + max(1, limit / 4)) }
         guard !records.isEmpty else { return }
         for event in events { records[event] = nil }
+    }
+
+    /// Those of claimed events that are to be given up.
+    func hopeless(among events: [Int64]) -> [Int64] {
+        records.isEmpty ? [] : events.filter { records[$0].map { $0.losses > Self.tolerated + Self.maximumPauses } ?? false }
     }
 
     /// Those of claimed events that are to wait, and for how long.

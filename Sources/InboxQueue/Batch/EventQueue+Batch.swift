@@ -97,18 +97,24 @@ extension EventQueue {
         knowing known: inout OutcomeLabels,
         in transaction: Transaction
     ) async throws -> SettlementPlan {
-        let delays = losses.withLock { $0.delays(of: keys.map(\.eventID)) }
+        let (hopeless, delays) = losses.withLock { ($0.hopeless(among: keys.map(\.eventID)), $0.delays(of: keys.map(\.eventID))) }
         async let marked: Void = mark(keys, of: batch)
-        var events = try await read(keys.filter { delays[$0.eventID] == nil }, of: batch, in: transaction)
+        let due = keys.filter { delays[$0.eventID] == nil && !hopeless.contains($0.eventID) }
+        var events = try await read(due, of: batch, in: transaction)
         await marked
         var prepared = await prepareAll(events, of: batch)
         if let first = prepared.first { known = labels(first) }
         for index in events.indices { events[index].body = [] }
         release(contestedOf: &events, &prepared, lane: batch.lane)
         var plan = SettlementPlan(events, try await mergeAll(prepared, of: batch, in: transaction), configuration)
+        let error = "its connection ended each time that the event ran by itself"
         for key in keys {
-            guard let delay = delays[key.eventID] else { continue }
-            plan.postpone(key, for: delay, error: "its batch was lost each time that the event ran by itself")
+            if hopeless.contains(key.eventID) {
+                let rows = try await transaction.query(QueueStatements.claim(key.eventID, lane: batch.lane))
+                if let event = try QueueStatements.event(rows) { plan.giveUp(event, reason: "lost_connection", error: error) }
+            } else if let delay = delays[key.eventID] {
+                plan.postpone(key, for: delay, error: error)
+            }
         }
         try transaction.append(toCommit: QueueStatements.record(plan, lane: batch.lane))
         return plan

@@ -6,7 +6,7 @@ import Synchronization
 extension EventQueue {
     /// How many events of a failed batch may be slow, or wait for what the server lacks. With more of them the server is the cause.
     private static var maximumBlocked: Int { 6 }
-    /// What the server has too little of for a day is what the event asks too much of.
+    /// How long an event may be blocked without an attempt. After that, the event may ask for too much.
     private static var longestBlockade: Duration { .seconds(86_400) }
     /// How long single events may take together, in timeouts of a batch. The others of the batch are claimed again, in a smaller one.
     private static var longestRun: Int { 4 }
@@ -66,10 +66,10 @@ extension EventQueue {
 
     private func plan(of failed: ClaimedEvent, after error: any Error, in batch: Batch) -> SettlementPlan {
         var plan = SettlementPlan()
-        if error.isBlocked, failed.age < Self.longestBlockade {
-            // The longer an event has waited, the longer it waits for a lock that another session may hold for any time.
-            let longest = min(max(.milliseconds(500), failed.age / 4), .seconds(30))
-            plan.postpone(failed, for: longest * Double.random(in: 0.5...1), error: "\(error)")
+        if error.isBlocked, failed.blockedFor < Self.longestBlockade {
+            // The longer an event has been blocked, the longer it waits: another session may hold a lock for any time.
+            let longest = min(max(.milliseconds(500), failed.blockedFor / 4), .seconds(30))
+            plan.postpone(failed, for: longest * Double.random(in: 0.5...1), error: "\(error)", isBlocked: true)
         } else if error.isTimeout, batch.kind != .isolated {
             // It gets more time when it runs by itself.
             plan.postpone(failed, for: .zero, error: "\(error)")
@@ -84,9 +84,7 @@ extension EventQueue {
     private func record(_ event: Int64, in batch: Batch, _ plan: @Sendable (ClaimedEvent) -> SettlementPlan) async throws -> BatchReport {
         let recorded = try await pool.withTransaction { transaction -> SettlementPlan? in
             let rows = try await transaction.query(QueueStatements.claim(event, lane: batch.lane))
-            guard let row = rows.first, var failed = try QueueStatements.events(rows).first else { return nil }
-            failed.source = try row.decode("source")
-            failed.receivedAt = try row.decode("received_at")
+            guard let failed = try QueueStatements.event(rows) else { return nil }
             let plan = plan(failed)
             try transaction.append(toCommit: QueueStatements.record(plan, lane: batch.lane))
             return plan

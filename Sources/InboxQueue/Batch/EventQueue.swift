@@ -153,7 +153,7 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
         return report
     }
 
-    /// Draws the conclusions from events that were not committed for a reason that is no event's.
+    /// Records events that were not committed for a reason that is no event's.
     ///
     /// - Parameter size: of their batch; 0 for an isolated event, which says nothing about batches.
     func lost(_ events: [Int64], batchOf size: Int, _ error: any Error) {
@@ -164,5 +164,7 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
             losses.lost(batchOf: size)
             if events.count == 1 { losses.lost(alone: events[0]) }
         }
+        guard events.count == 1 else { return }
+        logger.warning("the connection ended while an event ran by itself", metadata: ["event.id": "\(events[0])", "error": "\(error)"])
     }
 }

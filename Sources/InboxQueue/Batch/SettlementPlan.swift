@@ -27,6 +27,8 @@ struct SettlementPlan: Sendable {
         let isAttempt: Bool
         /// Whether it runs by itself from now on.
         let isIsolated: Bool
+        /// Whether the server lacks what it needs, or another session holds it.
+        var isBlocked = false
     }
 
     init() {}
@@ -61,7 +63,7 @@ struct SettlementPlan: Sendable {
     }
 
     /// Has an event wait and run by itself from then on, with no attempt counted.
-    mutating func postpone(_ event: ClaimedEvent, for delay: Duration, error: String) {
+    mutating func postpone(_ event: ClaimedEvent, for delay: Duration, error: String, isBlocked: Bool = false) {
         let retry = Retry(
             event: event,
             labels: OutcomeLabels(),
@@ -69,9 +71,16 @@ struct SettlementPlan: Sendable {
             delay: delay,
             error: error,
             isAttempt: false,
-            isIsolated: true
+            isIsolated: true,
+            isBlocked: isBlocked
         )
         retries.append(retry)
+    }
+
+    /// Records that an event is given up for a reason that its runs could not record.
+    mutating func giveUp(_ event: ClaimedEvent, reason: String, error: String) {
+        let failed = Outcome(.failed, reason: reason, labels: OutcomeLabels())
+        outcomes.append(Settled(event: event, attempts: event.attempts + 1, outcome: failed, error: error))
     }
 
     /// The events that have run.

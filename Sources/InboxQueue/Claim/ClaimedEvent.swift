@@ -14,6 +14,8 @@ package struct ClaimedEvent: Sendable {
     package internal(set) var body: [UInt8]
     /// 1, and one more after each requeue.
     let run: Int32
+    /// Since when each run has been blocked; nil when the last one was not, and before the event runs by itself.
+    var blockedSince: PostgresTimestamp?
 
     package init(
         eventID: Int64,
@@ -36,6 +38,11 @@ package struct ClaimedEvent: Sendable {
         self.attempts = attempts
         body = []
         self.run = run
+    }
+
+    /// For how long it had been blocked when it was claimed.
+    var blockedFor: Duration {
+        .microseconds(max(0, claimedAt.microsecondsSince2000 - (blockedSince ?? claimedAt).microsecondsSince2000))
     }
 
     /// How long ago it had been received when it was claimed, both by the database's clock.

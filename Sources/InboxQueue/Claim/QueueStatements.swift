@@ -82,7 +82,8 @@ enum QueueStatements {
             .postponeEvents,
             [
                 "event_ids": retries.map(\.event.eventID), "are_attempts": retries.map(\.isAttempt),
-                "are_isolated": retries.map(\.isIsolated), "delays": retries.map(\.delay.milliseconds), "errors": retries.map(\.error),
+                "are_isolated": retries.map(\.isIsolated), "are_blocked": retries.map(\.isBlocked),
+                "delays": retries.map(\.delay.milliseconds), "errors": retries.map(\.error),
             ]
         )
     }
@@ -116,6 +117,15 @@ enum QueueStatements {
                 run: try row.decode("run")
             )
         }
+    }
+
+    /// The event of ``claim(_:lane:)``, with all but its body.
+    static func event(_ rows: Rows) throws -> ClaimedEvent? {
+        guard let row = rows.first, var event = try events(rows).first else { return nil }
+        event.source = try row.decode("source")
+        event.receivedAt = try row.decode("received_at")
+        event.blockedSince = try row.decode("blocked_since")
+        return event
     }
 
     /// Those of claimed events that the inbox still has, in their order, with their bodies. The end of the transaction releases the others.

@@ -52,6 +52,7 @@ extension ConnectionThread {
         guard active == nil else {
             throw .refused(PostgresError(.misuse, "a transaction is open on this connection; a script cannot run in it"))
         }
+        isCommitting = script == "COMMIT"
         let rows = try cancellingIfAbandoned(request) { thread throws(RoundTripFailure) in try thread.roundTrip(script: script, request) }
         try checkStandbys()
         return rows

@@ -110,9 +110,9 @@ extension ConnectionPool {
     private func waitForConnection(until deadline: ContinuousClock.Instant) async throws -> Connection {
         let cancellation = CancellationFlag()
         let timeout = try ticker.add {
-            guard ContinuousClock.now >= deadline else { return true }
-            self.refuse(cancellation, self.timeoutError)
-            return false
+            // Also again: the deadline may pass before the task waits.
+            if ContinuousClock.now >= deadline { self.refuse(cancellation, self.timeoutError) }
+            return true
         }
         defer { ticker.remove(timeout) }
         return try await withTaskCancellationHandler {

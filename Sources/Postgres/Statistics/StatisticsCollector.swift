@@ -50,7 +50,9 @@ package final class StatisticsCollector<Numbers: Statistics>: Service {
             let start = ContinuousClock.now
             let isAnswered = await collect()
             var generator = SystemRandomNumberGenerator()
-            await Task.rest(for: pace.rest(after: .now - start, isAnswered: isAnswered, using: &generator))
+            let rest = pace.rest(after: .now - start, isAnswered: isAnswered, using: &generator)
+            // Workers that start together do not ask together.
+            await Task.rest(for: rest * Double.random(in: 0.8...1.2, using: &generator))
         }
     }
 

@@ -40,23 +40,13 @@ package final class Ticker: Sendable {
     ///
     /// - Throws: ``PostgresError/Code/connectionFailed`` when the thread cannot be started.
     package func add(_ action: @escaping Action) throws(PostgresError) -> Int {
-        let (id, isFirst) = state.withLock { state in
-            defer { (state.isRunning, state.idleRounds) = (true, 0) }
+        try state.withLock { state throws(PostgresError) in
+            if !state.isRunning { try DetachedThread.start(named: "ticker") { self.run() } }
+            (state.isRunning, state.idleRounds) = (true, 0)
             state.latestID += 1
             state.actions[state.latestID] = action
-            return (state.latestID, !state.isRunning)
+            return state.latestID
         }
-        guard isFirst else { return id }
-        do throws(PostgresError) {
-            try DetachedThread.start(named: "ticker") { self.run() }
-        } catch {
-            state.withLock { state in
-                state.actions[id] = nil
-                state.isRunning = false
-            }
-            throw error
-        }
-        return id
     }
 
     package func remove(_ id: Int) {

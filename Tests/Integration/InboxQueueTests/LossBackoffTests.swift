@@ -41,6 +41,31 @@ struct LossBackoffTests {
         #expect(delay(of: 1000, in: &losses) == nil)
     }
 
+    @Test func `after ten pauses an event is given up`() {
+        var losses = BatchLosses(maximum: 200)
+        for _ in 1...12 { losses.lost(alone: 7) }
+        #expect(losses.hopeless(among: [6, 7]) == [])
+        losses.lost(alone: 7)
+        #expect(losses.hopeless(among: [6, 7]) == [7])
+        losses.committed(batchOf: 0, [7])
+        #expect(losses.hopeless(among: [7]) == [])
+    }
+
+    @Test func `an event that always ends its connection becomes failed without running again`() async throws {
+        try await ScriptedQueue.with([.killConnection, .apply]) { database, pool, script in
+            let queue = script.queue(pool)
+            queue.losses.withLock { losses in
+                for _ in 1...13 { losses.lost(alone: 1) }
+            }
+            #expect(try await queue.takeBatch().results == [.failed: 1, .applied: 1])
+            let outcome = try await database.lines(
+                "SELECT concat_ws('|', event_id, source <> '', reason, attempts, last_error) FROM appstore.outcomes WHERE result = 'failed'"
+            )
+            #expect(outcome == ["1|t|lost_connection|1|its connection ended each time that the event ran by itself"])
+            #expect(script.batches.withLock { !$0.joined().contains(1) })
+        }
+    }
+
     private func takeIsolated(_ queue: EventQueue<ClaimedEvent>, _ database: TestDatabase) async throws -> BatchReport? {
         do {
             return try await queue.takeIsolated()
@@ -71,7 +96,7 @@ struct LossBackoffTests {
             )
             #expect(outcomes == ["applied|1|11"])
             let waiting: Statement = """
-                SELECT concat_ws('|', event_id, attempts, deaths, is_isolated, last_error LIKE '%batch was lost%',
+                SELECT concat_ws('|', event_id, attempts, deaths, is_isolated, last_error LIKE '%connection ended%',
                                  run_at - clock_timestamp() <= '5 s')
                 FROM appstore.inbox_queue
                 """
