@@ -71,6 +71,7 @@ extension SchemaManifest {
         SchemaFile("functions/operations/explain", PackageResources.explain_sql),
         SchemaFile("functions/operations/forget", PackageResources.forget_sql),
         SchemaFile("functions/operations/rename_in_ledger", PackageResources.rename_in_ledger_sql),
+        SchemaFile("functions/operations/count_repair", PackageResources.count_repair_sql),
         SchemaFile("functions/operations/repair_all", PackageResources.repair_all_sql),
         SchemaFile("functions/operations/repair_filter", PackageResources.repair_filter_sql),
         SchemaFile("functions/operations/repair_outcomes", PackageResources.repair_outcomes_sql),

@@ -75,7 +75,7 @@ GRANT EXECUTE ON FUNCTION appstore.explain TO appstore_worker, appstore_viewer, 
 
 -- operator repairs through functions.
 GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appstore.discard_event, appstore.discard_events,
-    appstore.repair_step, appstore.link_owner, appstore.unlink_owner, appstore.forget, appstore.consumption_answered, appstore.repeat_call,
+    appstore.count_repair, appstore.repair_step, appstore.link_owner, appstore.unlink_owner, appstore.forget, appstore.consumption_answered, appstore.repeat_call,
     appstore.make_api_key, appstore.revoke_api_key TO appstore_operator;
 GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
 GRANT INSERT, UPDATE, DELETE ON appstore.products TO appstore_operator;

@@ -20,14 +20,14 @@ struct RepairClient: Sendable {
     /// For a discard: the reason of the outcomes.
     let note: String?
 
-    /// How many events meet the conditions.
-    func count(_ filter: JSONObject) async throws -> Int {
-        try await number(Statement(.repairCount, ["action": action.rawValue, "filter": Self.json(filter)]))
+    /// The events that meet the conditions.
+    func count(_ filter: JSONObject) async throws -> RepairCount {
+        try await count(Statement(.repairCount, ["action": action.rawValue, "filter": Self.json(filter)]))
     }
 
-    /// How many of these events there are.
-    func existing(_ events: [ClosedRange<Int64>]) async throws -> Int {
-        try await number(
+    /// Those of these events that there are.
+    func existing(_ events: [ClosedRange<Int64>]) async throws -> RepairCount {
+        try await count(
             Statement(.repairCountNamed, ["first": events.map(\.lowerBound), "last": events.map(\.upperBound)])
         )
     }
@@ -72,6 +72,14 @@ struct RepairClient: Sendable {
             isDone: try row.decode("is_done"),
             pause: .seconds(try row.decode("pause", as: Double.self)),
             progress: try row.decode("progress")
+        )
+    }
+
+    private func count(_ statement: Statement) async throws -> RepairCount {
+        RepairCount(
+            results: try await connection.query(statement).map { row in
+                (try row.decode("result"), Int(try row.decode("events", as: Int64.self)))
+            }
         )
     }
 

@@ -23,6 +23,11 @@ struct RepairConditions: ParsableArguments {
         return JSONObject(named.compactMap { name, text in text.map { (name, .string($0)) } })
     }
 
+    /// Whether a text is an instant of ISO 8601 with its offset. PostgreSQL would also take words such as yesterday.
+    static func isInstant(_ text: String) -> Bool {
+        text.wholeMatch(of: /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+\-]\d{2}:\d{2})/) != nil
+    }
+
     var isEmpty: Bool {
         [result?.rawValue, reason, type, subtype, app, environment, from, before].allSatisfy { $0 == nil }
     }

@@ -7,6 +7,7 @@ struct RepairOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("Events by number, or ranges of them.", valueName: "event")) var events: [String] = []
     @OptionGroup(title: "Conditions") var conditions: RepairConditions
     @Flag(help: "Only count the events.") var dryRun = false
+    @Flag(help: "Do not ask before more than 1,000 events are changed.") var yes = false
     @Flag(help: "Print JSON objects.") var json = false
     @OptionGroup(title: "Settings") var database: DatabaseOptions
     @OptionGroup(title: "Settings") var service: ServiceOptions
@@ -14,17 +15,21 @@ struct RepairOptions: ParsableArguments {
     static let discussion = """
         Needs a role that may repair, such as appstore_operator. Select events by number, or by conditions; an event must meet all of \
         them. Up to 1,000 events are repaired in one transaction, more in steps with a commit each. Between the steps the command waits \
-        while many events are due, so that fresh events go first. After Ctrl-C repaired events stay repaired; the same command repairs \
+        while many events are due, so that fresh events go first. It asks before more than 1,000; where standard input is no terminal, it needs --yes. After Ctrl-C repaired events stay repaired; the same command repairs \
         the rest.
 
         With --json each line is one object: {"state": "running", "expected", "repaired"} after a step, {"state": "done", "repaired"} at \
-        the end, {"event", "error"} of a named event that could not be repaired, {"events"} of a dry run.
+        the end, {"event", "error"} of a named event that could not be repaired, {"events", "results"} of a dry run.
 
-        Exit codes: 0 done (a dry run: counted), 1 a named event could not be repaired, or the database refused, 2 wrong usage, 78 wrong \
-        settings.
+        Exit codes: 0 done (a dry run: counted), 1 a named event could not be repaired, the answer was no, or the database refused, 2 wrong \
+        usage, 78 wrong settings.
         """
 
     func validate() throws {
+        for (name, text) in [("from", conditions.from), ("before", conditions.before)] {
+            guard let text, !RepairConditions.isInstant(text) else { continue }
+            throw ValidationError("--\(name) must be an instant such as 2026-01-31T12:00:00Z, not \(text.quotedUnlessSecret)")
+        }
         if events.isEmpty == conditions.isEmpty { throw ValidationError("name either events or conditions, such as --result failed") }
         for text in events where EventSelection(text) == nil { throw ValidationError("an event must be ID or FIRST-LAST, not \"\(text)\"") }
         // Each range is checked before the sum, which could overflow.
@@ -61,8 +66,9 @@ struct RepairOptions: ParsableArguments {
     }
 
     private func repairNamed(with client: RepairClient, _ report: RepairReport) async throws -> Bool {
-        guard !dryRun else {
-            report.counted(try await client.existing(selected))
+        let count = try await client.existing(selected)
+        if dryRun {
+            report.counted(count)
             return true
         }
         var repaired = 0
@@ -76,7 +82,7 @@ struct RepairOptions: ParsableArguments {
                 isComplete = false
             }
         }
-        report.repaired(repaired)
+        report.repaired(repaired, of: count)
         return isComplete
     }
 
@@ -86,18 +92,24 @@ struct RepairOptions: ParsableArguments {
             report.counted(count)
             return true
         }
-        guard count > 1000 else {
-            report.repaired(try await client.repairAtOnce(conditions.filter))
+        guard count.total > 1000 else {
+            report.repaired(try await client.repairAtOnce(conditions.filter), of: count)
             return true
         }
-        report.begins(events: count)
+        if !yes {
+            guard let isConfirmed = report.isConfirmed(count) else {
+                throw ValidationError("\(count.total.ofEvents) would be changed\(RepairReport.list(count)): add --yes")
+            }
+            guard isConfirmed else { return false }
+        }
+        report.begins(count)
         let filter = conditions.filter
         let repaired = try await SteppedRepair(
             step: { try await client.step(filter, after: $0) },
             pause: { try await Task.sleep(for: $0) },
-            report: { report.progress(RepairProgress(expected: count, repaired: $0.repaired), after: $1) }
+            report: { report.progress(RepairProgress(expected: count.total, repaired: $0.repaired), after: $1) }
         ).run()
-        report.repaired(repaired, afterBar: true)
+        report.repaired(repaired, of: count, afterBar: true)
         return true
     }
 }

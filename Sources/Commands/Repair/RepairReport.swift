@@ -1,4 +1,5 @@
 import AppStore
+import Glibc
 import StrictJSON
 
 /// Prints a repair: a progress bar on a terminal, else lines; with `--json` one object a line.
@@ -7,24 +8,41 @@ struct RepairReport: Sendable {
     let isJSON: Bool
     let isTerminal: Bool
 
-    func counted(_ events: Int) {
-        say(["events": .integer(events)], "\(events.ofEvents) would be \(action.participle).")
+    func counted(_ count: RepairCount) {
+        say(
+            ["events": .integer(count.total), "results": .object(count.json)],
+            "\(count.total.ofEvents) would be \(action.participle)\(Self.list(count))."
+        )
     }
 
     /// - Parameter afterBar: Whether a progress bar is shown, which this line replaces.
-    func repaired(_ events: Int, afterBar: Bool = false) {
+    func repaired(_ events: Int, of count: RepairCount, afterBar: Bool = false) {
         if afterBar, isTerminal, !isJSON { StandardOutput.write("\r\u{1B}[K") }
-        say(["state": "done", "repaired": .integer(events)], "\(events.ofEvents) \(events == 1 ? "is" : "are") \(action.participle).")
+        let list = events == count.total ? Self.list(count) : ""
+        say(
+            ["state": "done", "repaired": .integer(events)],
+            "\(events.ofEvents) \(events == 1 ? "is" : "are") \(action.participle)\(list)."
+        )
     }
+
+    /// Whether a person agrees to a repair of many events; nil where standard input is no terminal.
+    func isConfirmed(_ count: RepairCount) -> Bool? {
+        guard isatty(STDIN_FILENO) == 1 else { return nil }
+        LogOutput.standardError.write("\(count.total.ofEvents) will be \(action.participle)\(Self.list(count)). Go on? [y/N] ")
+        return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
+    }
+
+    /// The results with their numbers, in parentheses.
+    static func list(_ count: RepairCount) -> String { count.results.isEmpty ? "" : " (\(count.words))" }
 
     func refused(event: Int64, _ reason: String) {
         say(["event": .integer(event), "error": .string(reason)], "event \(event): \(reason)")
     }
 
-    func begins(events: Int) {
+    func begins(_ count: RepairCount) {
         guard !isJSON else { return }
         StandardOutput.write(
-            "\(events.ofEvents) will be \(action.participle) in steps. Ctrl-C ends the repair; the same command continues it later.\n"
+            "\(count.total.ofEvents)\(Self.list(count)) will be \(action.participle) in steps. Ctrl-C ends the repair; the same command continues it later.\n"
         )
     }
 
@@ -54,5 +72,5 @@ extension RepairClient.Action {
 }
 
 extension Int {
-    fileprivate var ofEvents: String { self == 1 ? "1 event" : "\(self) events" }
+    var ofEvents: String { self == 1 ? "1 event" : "\(self) events" }
 }

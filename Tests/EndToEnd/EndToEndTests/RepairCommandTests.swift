@@ -31,10 +31,11 @@ extension EndToEndInterfaces {
                 let counted = try await Program.run(["requeue", "--result", "rejected", "--dry-run", "--json"], settings: settings)
                 #expect(counted.ending == .exit(0), "\(counted.errors)")
                 #expect(try counted.json().number("events") == "30")
+                #expect(counted.output.contains(#""results":{"rejected":30}"#), "\(counted.output)")
                 let named = try await Program.run(["requeue", "1", "3-5", "--note", "look again"], settings: settings)
-                #expect((named.ending, named.output) == (.exit(0), "4 events are requeued.\n"))
+                #expect((named.ending, named.output) == (.exit(0), "4 events are requeued (4 rejected).\n"))
                 let discarded = try await Program.run(["discard", "--reason", "no_signed_payload", "--note", "junk"], settings: settings)
-                #expect((discarded.ending, discarded.output) == (.exit(0), "26 events are discarded.\n"))
+                #expect((discarded.ending, discarded.output) == (.exit(0), "26 events are discarded (26 rejected).\n"))
                 #expect(
                     try await installation.sql.values(
                         "SELECT concat_ws(' ', actor, action, cardinality(event_ids), note) FROM appstore.audit_log ORDER BY audit_id"
@@ -47,7 +48,9 @@ extension EndToEndInterfaces {
             let shop = try Shop()
             try await withRejected(2500) { installation, settings in
                 _ = try await installation.startWorker(for: shop)
-                let done = try await Program.run(["requeue", "--result", "rejected", "--json"], settings: settings)
+                let unasked = try await Program.run(["requeue", "--result", "rejected", "--json"], settings: settings)
+                #expect(unasked.ending == .exit(2) && unasked.errors.contains("2500 events would be changed (2500 rejected): add --yes"))
+                let done = try await Program.run(["requeue", "--result", "rejected", "--json", "--yes"], settings: settings)
                 #expect(done.ending == .exit(0), "\(done.errors)")
                 let lines = try done.output.split(separator: "\n").map { try JSONDocument(String($0)) }
                 let first = try #require(lines.first), last = try #require(lines.last)
@@ -61,10 +64,10 @@ extension EndToEndInterfaces {
 
         @Test func `many events are discarded without a worker`() async throws {
             try await withRejected(1500) { installation, settings in
-                let done = try await Program.run(["discard", "--result", "rejected", "--note", "junk"], settings: settings)
+                let done = try await Program.run(["discard", "--result", "rejected", "--note", "junk", "--yes"], settings: settings)
                 #expect(done.ending == .exit(0), "\(done.errors)")
-                #expect(done.output.hasPrefix("1500 events will be discarded in steps."), "\(done.output)")
-                #expect(done.output.hasSuffix("1500 events are discarded.\n"), "\(done.output)")
+                #expect(done.output.hasPrefix("1500 events (1500 rejected) will be discarded in steps."), "\(done.output)")
+                #expect(done.output.hasSuffix("1500 events are discarded (1500 rejected).\n"), "\(done.output)")
                 #expect(
                     try await installation.sql.values("SELECT cardinality(event_ids)::text FROM appstore.audit_log ORDER BY audit_id")
                         == [
@@ -78,7 +81,7 @@ extension EndToEndInterfaces {
             let shop = try Shop()
             try await withRejected(2500) { installation, settings in
                 // Without a worker the command waits after its first step.
-                let ended = try await Program.run(["requeue", "--result", "rejected", "--json"], settings: settings) { requeue in
+                let ended = try await Program.run(["requeue", "--result", "rejected", "--json", "--yes"], settings: settings) { requeue in
                     try await eventually("the first step is committed") {
                         try await installation.sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 1000
                     }
@@ -88,7 +91,7 @@ extension EndToEndInterfaces {
                 _ = try await installation.startWorker(for: shop)
                 try await installation.sql.awaitRun(2, of: 1000)
                 let rest = try await Program.run(
-                    ["requeue", "--result", "rejected", "--before", "\(Date.now.addingTimeInterval(3600).ISO8601Format())", "--json"],
+                    ["requeue", "--result", "rejected", "--before", "\(Date.now.addingTimeInterval(3600).ISO8601Format())", "--json", "--yes"],
                     settings: settings
                 )
                 #expect(rest.ending == .exit(0), "\(rest.errors)")
@@ -105,7 +108,8 @@ extension EndToEndInterfaces {
                     (["requeue", "99"], 1, "99"), (["requeue"], 2, "--result"), (["requeue", "x"], 2, "\"x\""),
                     (["requeue", "--result", "lost"], 2, "lost"), (["requeue", "--environment", "Sandbx"], 2, "appstore.environment"),
                     (["requeue", "1", "--result", "failed"], 2, "either"),
-                    (["discard", "1"], 2, "--note"), (["requeue", "--result", "failed", "--from", "noon"], 2, "timestamp"),
+                    (["discard", "1"], 2, "--note"), (["requeue", "--from", "yesterday"], 2, "--from must be an instant such as 2026-01-31T12:00:00Z"),
+                    (["requeue", "--before", "2026-02-30T00:00:00Z"], 2, "out of range"),
                     (["requeue", "1", "1-9223372036854775807"], 2, "1,000"),
                 ] {
                     let result = try await Program.run(arguments, settings: settings)
