@@ -18,6 +18,7 @@ struct KeyCreate: AsyncParsableCommand {
     @Option(
         name: .customLong("verb"),
         help: "An operation that the key permits; may be given several times: \(Verb.allCases.map(\.rawValue).joined(separator: ", ")).",
+        completion: .values(of: Verb.self),
         transform: { text in
             guard let verb = Verb(rawValue: text) else { throw ValidationError("'\(text)' is not a verb: see --help") }
             return verb
@@ -29,6 +30,7 @@ struct KeyCreate: AsyncParsableCommand {
     @Option(
         name: .customLong("environment"),
         help: "An environment; may be given several times (default: Production).",
+        completion: .environments,
         transform: { text in
             guard ["Production", "Sandbox"].contains(text) else { throw ValidationError("'\(text)' is neither Production nor Sandbox") }
             return AppStoreEnvironment(rawValue: text)

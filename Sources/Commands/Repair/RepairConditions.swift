@@ -7,10 +7,10 @@ import StrictJSON
 struct RepairConditions: ParsableArguments {
     @Option(help: "The result of their outcomes.") var result: Outcome.Result?
     @Option(help: "The reason of their outcomes, such as merge_failed or wrong_bundle.") var reason: String?
-    @Option(help: "Apple's notificationType.") var type: String?
+    @Option(help: "Apple's notificationType.", completion: .notificationTypes) var type: String?
     @Option(help: "Apple's subtype.") var subtype: String?
     @Option(help: "The app's bundle id.") var app: String?
-    @Option(help: "Production or Sandbox.") var environment: String?
+    @Option(help: "Production or Sandbox.", completion: .environments) var environment: String?
     @Option(help: ArgumentHelp("Received at this instant or later, such as 2026-01-31T12:00:00Z.", valueName: "INSTANT")) var from: String?
     @Option(help: ArgumentHelp("Received before this instant.", valueName: "INSTANT")) var before: String?
 

@@ -25,7 +25,7 @@ struct ReplayCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "The file to read; - for standard input.") var from: String?
+    @Option(help: "The file to read; - for standard input.", completion: .file()) var from: String?
     @Option(help: ArgumentHelp("An event of the inbox, or a range of them; may be given several times.", valueName: "ID|FIRST-LAST"))
     var event: [String] = []
     @Option(help: "Where to post (default: the address in APPSTORE_INBOX_LISTEN).") var to: String?

@@ -6,7 +6,7 @@ struct IngestOptions: SettingsOptions {
     @Option(help: Settings.adminListen.description.help) private var adminListen: String?
     @Option(help: Settings.apiListen.description.help) private var apiListen: String?
     @Option(help: Settings.apiDatabaseURL.description.help) private var apiDatabaseURL: String?
-    @Option(help: Settings.apiDatabaseURLFile.description.help) private var apiDatabaseURLFile: String?
+    @Option(help: Settings.apiDatabaseURLFile.description.help, completion: .file()) private var apiDatabaseURLFile: String?
     @Option(help: Settings.bodyLimit.description.help) private var bodyLimit: String?
     @Option(help: Settings.memoryLimit.description.help) private var memoryLimit: String?
     @Option(help: Settings.connectionLimit.description.help) private var connectionLimit: String?

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import Logging
 
 /// Options of a command that set settings.
 protocol SettingsOptions: ParsableArguments {
@@ -26,7 +27,7 @@ extension SettingDescription {
 /// `--database-url`, `--database-url-file`.
 struct DatabaseOptions: SettingsOptions {
     @Option(help: Settings.databaseURL.description.help) private var databaseURL: String?
-    @Option(help: Settings.databaseURLFile.description.help) private var databaseURLFile: String?
+    @Option(help: Settings.databaseURLFile.description.help, completion: .file()) private var databaseURLFile: String?
 
     init() {}
 
@@ -38,9 +39,9 @@ struct DatabaseOptions: SettingsOptions {
 /// `--config`, `--log-level`, `--log-format`.
 struct ServiceOptions: SettingsOptions {
     /// The configuration file.
-    @Option(help: "A JSON file with settings (default: $APPSTORE_INBOX_CONFIG).") var config: String?
-    @Option(help: Settings.logLevel.description.help) private var logLevel: String?
-    @Option(help: Settings.logFormat.description.help) private var logFormat: String?
+    @Option(help: "A file with settings: NAME=value lines, or JSON (default: $APPSTORE_INBOX_CONFIG).", completion: .file()) var config: String?
+    @Option(help: Settings.logLevel.description.help, completion: .values(of: Logger.Level.self)) private var logLevel: String?
+    @Option(help: Settings.logFormat.description.help, completion: .values(of: LogSettings.Format.self)) private var logFormat: String?
 
     init() {}
 
@@ -60,7 +61,7 @@ struct DaemonOptions: SettingsOptions {
     /// Whether to check the settings and exit.
     @Flag(help: "Print the effective settings, secrets redacted, or everything that is wrong with them, and end.") var checkConfig = false
     @Option(help: Settings.shutdownTimeout.description.help) private var shutdownTimeout: String?
-    @Option(help: Settings.prepared.description.help) private var prepared: String?
+    @Option(help: Settings.prepared.description.help, completion: .list(["on", "off"])) private var prepared: String?
 
     init() {}
 

@@ -2,9 +2,9 @@ import ArgumentParser
 
 /// `--shared-secrets-directory`, `--shared-secrets`, `--shared-secrets-file`, for both daemons.
 struct SharedSecretsOptions: SettingsOptions {
-    @Option(help: Settings.sharedSecretsDirectory.description.help) private var sharedSecretsDirectory: String?
+    @Option(help: Settings.sharedSecretsDirectory.description.help, completion: .directory) private var sharedSecretsDirectory: String?
     @Option(help: Settings.sharedSecrets.description.help) private var sharedSecrets: String?
-    @Option(help: Settings.sharedSecretsFile.description.help) private var sharedSecretsFile: String?
+    @Option(help: Settings.sharedSecretsFile.description.help, completion: .file()) private var sharedSecretsFile: String?
 
     init() {}
 

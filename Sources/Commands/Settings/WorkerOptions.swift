@@ -9,7 +9,7 @@ struct WorkerOptions: SettingsOptions {
     @Option(help: Settings.maximumAttempts.description.help) private var maxAttempts: String?
     @Option(help: Settings.verifyReceiptURL.description.help) private var verifyReceiptURL: String?
     @Option(help: Settings.verifyReceiptSandboxURL.description.help) private var verifyReceiptSandboxURL: String?
-    @Option(help: Settings.outboundRoots.description.help) private var outboundRoots: String?
+    @Option(help: Settings.outboundRoots.description.help, completion: .file()) private var outboundRoots: String?
 
     init() {}
 

@@ -97,6 +97,14 @@ extension EndToEndInterfaces {
             }
         }
 
+        @Test(arguments: ["bash", "zsh", "fish"])
+        func `a completion script completes values`(shell: String) async throws {
+            let script = try await Program.run(["--generate-completion-script", shell]).output
+            for value in ["entitlements", "DID_RENEW", "Sandbox", "superseded", "trace", "local"] {
+                #expect(script.contains(value), "\(value)")
+            }
+        }
+
         @Test func `--version names version, commit and schema`() async throws {
             for (program, name) in [(try BuiltProgram.path(), "appstore-inbox"), (try BuiltProgram.labPath(), "appstore-inbox-lab")] {
                 let result = try await Program.run(["--version"], program: program)
