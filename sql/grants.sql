@@ -30,7 +30,7 @@ GRANT EXECUTE ON FUNCTION appstore.receive TO appstore_ingest;
 GRANT SELECT ON appstore.inbox, appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.inbox_partitions, appstore.outbox_status,
     appstore.outcome_history, appstore.owner_links, appstore.products, appstore.retention, appstore.audit_log, appstore.orders,
     appstore.ownership_claims, appstore.effect_log, appstore.effects TO appstore_worker;
-GRANT SELECT, UPDATE (run_at, attempts, is_isolated, last_error) ON appstore.inbox_queue TO appstore_worker;
+GRANT SELECT, UPDATE (run_at, attempts, is_isolated, blocked_since, last_error) ON appstore.inbox_queue TO appstore_worker;
 GRANT SELECT ON appstore.outcomes TO appstore_worker;
 GRANT SELECT, INSERT ON appstore.event_contracts TO appstore_worker;
 GRANT SELECT, INSERT (environment, notification_uuid, first_event_id) ON appstore.seen_notifications TO appstore_worker;

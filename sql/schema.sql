@@ -1266,6 +1266,26 @@ $$;
 
 COMMENT ON FUNCTION appstore.contracts_of(user_id text) IS 'The contracts of a user, in both environments. is_owned: the user is or was the owner, or paid for it; otherwise the user only posted a transaction or receipt of it.';
 
+CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter) RETURNS TABLE(result appstore.result, events bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.check_repair(action, filter, '-');
+    RETURN QUERY
+    SELECT o.result, count(*)
+    FROM appstore.find_outcomes(action, filter, NULL) AS f (event_id)
+    JOIN appstore.outcomes AS o ON o.event_id = f.event_id
+    GROUP BY o.result ORDER BY o.result;
+    IF NOT FOUND THEN
+        PERFORM appstore.suggest_reasons(filter);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.count_repair(action text, filter appstore.repair_filter) IS 'How many outcomes of each result a repair (requeue or discard) would take now. Of none: a notice suggests reasons that occur.';
+
 CREATE FUNCTION appstore.create_order(user_id text, product_id text, order_no uuid DEFAULT gen_random_uuid(), bundle_id text DEFAULT NULL::text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3083,6 +3103,7 @@ CREATE TABLE appstore.inbox_queue (
     last_error text,
     deaths smallint DEFAULT 0 NOT NULL,
     run integer DEFAULT 1 NOT NULL,
+    blocked_since timestamp with time zone,
     CONSTRAINT inbox_queue_attempts_not_negative CHECK ((attempts >= 0)),
     CONSTRAINT inbox_queue_deaths_not_negative CHECK ((deaths >= 0)),
     CONSTRAINT inbox_queue_run_positive CHECK ((run > 0))
@@ -3102,6 +3123,8 @@ COMMENT ON COLUMN appstore.inbox_queue.last_error IS 'The error of the last atte
 COMMENT ON COLUMN appstore.inbox_queue.deaths IS 'How often a worker died while it ran this event alone. Three make it failed.';
 
 COMMENT ON COLUMN appstore.inbox_queue.run IS '1, and one more after each requeue; becomes outcomes.run.';
+
+COMMENT ON COLUMN appstore.inbox_queue.blocked_since IS 'Since when each run has failed for what the server lacks or another session holds; null when the last one did not. No attempt is counted for a day.';
 
 CREATE FUNCTION appstore.record_death(p_event appstore.inbox_queue, p_maximum_deaths integer) RETURNS boolean
     LANGUAGE plpgsql
@@ -4465,7 +4488,7 @@ COMMENT ON VIEW appstore.failed IS 'The dead letters: events that failed at each
 
 COMMENT ON COLUMN appstore.failed.source IS 'inbox.source.';
 
-COMMENT ON COLUMN appstore.failed.reason IS 'A code: merge_failed, timed_out, killed_worker, signed_in_the_future.';
+COMMENT ON COLUMN appstore.failed.reason IS 'A code: merge_failed, timed_out, killed_worker, lost_connection, signed_in_the_future.';
 
 COMMENT ON COLUMN appstore.failed.last_error IS 'The error of the last attempt.';
 

@@ -46,7 +46,10 @@ package struct SchemaFinding: Sendable {
     }
 
     private static func wrongRole(_ row: Row, _ expected: SchemaExpectation) throws -> SchemaError {
-        SchemaError(
+        if try row.decode("is_member"), try !row.decode("is_superuser") {
+            return SchemaError(.schemaMissing, "the schema appstore is not complete: run `appstore-inbox migrate`, or wait for its end")
+        }
+        return SchemaError(
             .wrongRole,
             "the role \(try row.decode("role", as: String.self)) may not do what is needed: connect as \(expected.role)"
         )

@@ -45,12 +45,17 @@ extension SchemaMigrator {
     package func versions() async throws -> [String] {
         let known = try await version()
         guard known > 0 else { return ["\(manifest.version)  the whole schema, not made yet"] }
-        let rows = try await connection.query("SELECT version, name, is_breaking, applied_at FROM appstore.schema_history ORDER BY version")
+        let rows = try await connection.query(
+            """
+            SELECT version, name, is_breaking, to_char(applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS applied_at
+            FROM appstore.schema_history ORDER BY version
+            """
+        )
         let applied = try rows.map { row in
             let version = try row.decode("version", as: Int32.self)
             let breaking = try row.decode("is_breaking") ? ", breaking" : ""
             let unknown = version > manifest.version ? ", unknown to this program" : ""
-            let time = try row.decode("applied_at", as: PostgresTimestamp.self)
+            let time = try row.decode("applied_at", as: String.self)
             return "\(version)  \(try row.decode("name", as: String.self)), applied \(time)\(breaking)\(unknown)"
         }
         let missing = manifest.steps.filter { $0.version > known }.map { step in

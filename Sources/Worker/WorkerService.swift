@@ -204,7 +204,7 @@ extension WorkerService {
         do {
             let report = try await queue.recoverLostBatches(isFirst: recovery.isFirst)
             if recovery.failures > 0 {
-                logger.debug("lost batches are looked for again", metadata: ["worker.failures": "\(recovery.failures)"])
+                logger.notice("lost batches are looked for again", metadata: ["worker.failures": "\(recovery.failures)"])
             }
             let pause = configuration.rest(afterRecoveryOf: .now - start)
             let wasFirst = recovery.isFirst
@@ -219,7 +219,7 @@ extension WorkerService {
         } catch is CancellationError where Task.isCancelled {
             return .zero
         } catch {
-            recovery.failures += 1
+            if !error.isDatabaseOutage { recovery.failures += 1 }
             // The first failure only.
             logger.log(
                 level: recovery.failures == 1 && !error.isDatabaseOutage ? .warning : .debug,

@@ -36,7 +36,9 @@ struct ConfigurationFile {
         }
         let known = Settings.all.map(\.name)
         let unknown = members.keys.filter { !known.contains($0) }.sorted()
-        guard unknown.isEmpty else { throw SettingsError(unknown.map { "\(path): \(Self.shown($0)) is not a setting\(Self.meant($0, among: known))" }) }
+        guard unknown.isEmpty else {
+            throw SettingsError(unknown.map { "\(path): \(Self.shown($0)) is not a setting\(Self.meant($0, among: known))" })
+        }
         return members.mapValues(\.text)
     }
 

@@ -29,10 +29,12 @@ struct IngestSettings: Sendable {
     init(_ reader: SettingsReader, sockets: ListenSockets = ListenSockets()) throws(SettingsError) {
         try reader.requireValid(Settings.ingest, and: Self.contradictions(reader, sockets))
         database = try DatabaseSettings(reader)
-        listen = try sockets[.notifications] ?? reader.required(Settings.listen)
-        adminListen = try sockets[.admin] ?? reader.required(Settings.adminListen)
-        api = try (sockets[.api] ?? reader.optional(Settings.apiListen)).map { listen throws(SettingsError) in
-            API(listen: listen, database: DatabaseSettings(url: try reader.required(Settings.apiDatabaseURL), like: database))
+        listen = if let socket = sockets[.notifications] { socket } else { try reader.required(Settings.listen) }
+        adminListen = if let socket = sockets[.admin] { socket } else { try reader.required(Settings.adminListen) }
+        if let listen = if let socket = sockets[.api] { socket } else { try reader.optional(Settings.apiListen) } {
+            api = API(listen: listen, database: DatabaseSettings(url: try reader.required(Settings.apiDatabaseURL), like: database))
+        } else {
+            api = nil
         }
         sharedSecrets = try reader.sharedSecrets()?.secrets ?? SharedSecrets()
         bodyLimit = try reader.required(Settings.bodyLimit)

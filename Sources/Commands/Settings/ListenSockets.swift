@@ -45,7 +45,9 @@ struct ListenSockets: Sendable {
     /// A sentence for each address that is set and not used.
     func unused(_ reader: SettingsReader) -> [String] {
         Name.allCases.compactMap { name in
-            guard let socket = self[name], reader.isGiven(name.setting), reader.valid(name.setting)?.description != "\(socket)" else { return nil }
+            guard let socket = self[name], reader.isGiven(name.setting), reader.valid(name.setting)?.description != "\(socket)" else {
+                return nil
+            }
             let place = reader.place(of: name.setting)
             return place.hasSuffix("(default)") ? nil : "\(place) is not used: systemd has opened the socket \(name) at \(socket)"
         }

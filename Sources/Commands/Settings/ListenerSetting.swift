@@ -17,7 +17,8 @@ struct ListenerSetting: Sendable {
     static func conflicts(_ listeners: [ListenerSetting]) -> [String] {
         listeners.indices.flatMap { index in
             let second = listeners[index]
-            return listeners[..<index].filter { $0.address.description == second.address.description && !second.address.isAnyPort }.map { first in
+            return listeners[..<index].filter { $0.address.description == second.address.description && !second.address.isAnyPort }.map {
+                first in
                 "\(first.name) and \(second.name) have the same address \(second.address)"
             }
         }

@@ -39,7 +39,8 @@ struct DatabaseOptions: SettingsOptions {
 /// `--config`, `--log-level`, `--log-format`.
 struct ServiceOptions: SettingsOptions {
     /// The configuration file.
-    @Option(help: "A file with settings: NAME=value lines, or JSON (default: $APPSTORE_INBOX_CONFIG).", completion: .file()) var config: String?
+    @Option(help: "A file with settings: NAME=value lines, or JSON (default: $APPSTORE_INBOX_CONFIG).", completion: .file()) var config:
+        String?
     @Option(help: Settings.logLevel.description.help, completion: .values(of: Logger.Level.self)) private var logLevel: String?
     @Option(help: Settings.logFormat.description.help, completion: .values(of: LogSettings.Format.self)) private var logFormat: String?
 

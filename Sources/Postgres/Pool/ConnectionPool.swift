@@ -187,7 +187,9 @@ extension ConnectionPool {
         let waiters = state.withLock { $0.openingFailed(reason, at: .now, using: &generator) }
         configuration.openingFailed?(error)
         // Otherwise the callers report it.
-        if waiters.isEmpty, configuration.openingFailed == nil { logger.warning("connection could not be opened", metadata: [LogKey.error: "\(error)"]) }
+        if waiters.isEmpty, configuration.openingFailed == nil {
+            logger.warning("connection could not be opened", metadata: [LogKey.error: "\(error)"])
+        }
         for waiter in waiters { waiter.resume(throwing: error) }
         resumeDrainWaiters()
     }

@@ -91,7 +91,10 @@ extension EndToEndInterfaces {
                 _ = try await installation.startWorker(for: shop)
                 try await installation.sql.awaitRun(2, of: 1000)
                 let rest = try await Program.run(
-                    ["requeue", "--result", "rejected", "--before", "\(Date.now.addingTimeInterval(3600).ISO8601Format())", "--json", "--yes"],
+                    [
+                        "requeue", "--result", "rejected", "--before", "\(Date.now.addingTimeInterval(3600).ISO8601Format())", "--json",
+                        "--yes",
+                    ],
                     settings: settings
                 )
                 #expect(rest.ending == .exit(0), "\(rest.errors)")
@@ -108,7 +111,8 @@ extension EndToEndInterfaces {
                     (["requeue", "99"], 1, "99"), (["requeue"], 2, "--result"), (["requeue", "x"], 2, "\"x\""),
                     (["requeue", "--result", "lost"], 2, "lost"), (["requeue", "--environment", "Sandbx"], 2, "appstore.environment"),
                     (["requeue", "1", "--result", "failed"], 2, "either"),
-                    (["discard", "1"], 2, "--note"), (["requeue", "--from", "yesterday"], 2, "--from must be an instant such as 2026-01-31T12:00:00Z"),
+                    (["discard", "1"], 2, "--note"),
+                    (["requeue", "--from", "yesterday"], 2, "--from must be an instant such as 2026-01-31T12:00:00Z"),
                     (["requeue", "--before", "2026-02-30T00:00:00Z"], 2, "out of range"),
                     (["requeue", "1", "1-9223372036854775807"], 2, "1,000"),
                 ] {

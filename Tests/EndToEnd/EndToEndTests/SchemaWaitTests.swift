@@ -44,10 +44,11 @@ extension EndToEnd {
                 for log in [worker.log, ingest.daemon.log] {
                     let reason = #"reason=the database has no schema appstore: run `appstore-inbox migrate`"#
                     #expect(log.components(separatedBy: reason).count == 2, "\(log)")
-                    #expect(
-                        log.components(separatedBy: " WARNING: ").count == (log == worker.log ? 3 : 2),
-                        "one for the test's root: \(log)"
-                    )
+                    // One of the test's root, and one more where the daemon asked while migrate was at work.
+                    let others = log.split(separator: "\n").filter {
+                        $0.contains(" WARNING: ") && !$0.contains(reason) && !$0.contains("is trusted for Production")
+                    }
+                    #expect(others.count <= 1 && others.allSatisfy { $0.contains("the schema appstore is not complete") }, "\(log)")
                     #expect(log.components(separatedBy: "the database can be used").count == 2, "\(log)")
                 }
             }

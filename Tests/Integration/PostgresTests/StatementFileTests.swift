@@ -112,7 +112,7 @@ import Testing
         let file = StatementFile(name: "divide", text: "SELECT 1 / :divisor::integer")
         try await withConnection { connection, _ in
             let error = try await postgresError { try await connection.query(Statement(file, ["divisor": Int32(0)])) }
-            #expect(error.description.hasSuffix("[statement divide]"))
+            #expect(error.description.hasSuffix("statement divide)"))
         }
     }
 }

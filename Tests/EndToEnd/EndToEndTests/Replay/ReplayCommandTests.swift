@@ -203,7 +203,7 @@ extension EndToEndInterfaces {
         @Test(arguments: [
             (["replay"], "--from"), (["replay", "--from", "a", "--event", "1"], "--from"), (["replay", "--event", "7-3"], "7-3"),
             (["replay", "--from", "/nowhere/at/all.ndjson"], "/nowhere/at/all.ndjson"),
-            (["replay", "--from", "-", "--to", "ftp://x"], "ftp://x"),
+            (["replay", "--from", "-", "--to", "ftp://x"], "--to must be http://HOST:PORT/PATH"),
             (["replay", "--from", "-", "--start-line", "0"], "--start-line"),
             (["replay", "--from", "-", "--parallel", "65"], "--parallel"),
         ])

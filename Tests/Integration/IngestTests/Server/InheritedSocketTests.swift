@@ -1,6 +1,7 @@
 import Glibc
 import HTTPServing
 import HTTPServingTesting
+import Postgres
 import PostgresTesting
 import Testing
 
@@ -14,7 +15,6 @@ struct InheritedSocketTests {
         defer { close(socket) }
         let database = try await TestDatabase.migrated()
         let post = SampleNotification.post(SampleNotification.body())
-        var waiting: RawClient?
         try await run(database, socket, port) { server in
             #expect(server.ports.notifications == Int(port))
             let silent = try await RawClient.connect(port: Int(port), sending: "")
@@ -27,8 +27,11 @@ struct InheritedSocketTests {
                 #expect((response.status, response.headers["connection"]) == (200, "close"))
             }
         }
-        waiting = try await RawClient.connect(port: Int(port), sending: post)
-        try await run(database, socket, port) { _ in #expect(try await waiting?.response().status == 200) }
+        let waiting = try await RawClient.connect(port: Int(port), sending: post)
+        try await run(database, socket, port) { _ in
+            let response = try await waiting.response()
+            #expect(response.status == 200)
+        }
         #expect(try await database.query("SELECT 1 FROM appstore.inbox").count == 4)
     }
 

@@ -82,7 +82,8 @@ import Testing
         let error = try #require(throws: SettingsError.self) { try SettingsReader(flags: [:], configPath: file, environment: [:]) }
         #expect(
             error.problems == [
-                "\(file), line 1: APPSTORE_INBOX_APSS is not a setting: did you mean APPSTORE_INBOX_APPS?", "\(file), line 2: is not NAME=value",
+                "\(file), line 1: APPSTORE_INBOX_APSS is not a setting: did you mean APPSTORE_INBOX_APPS?",
+                "\(file), line 2: is not NAME=value",
                 "\(file), line 3: APPSTORE_INBOX_APPS has a quote that does not end", "\(file), line 4: PGPASSWORD is not a setting",
             ]
         )
