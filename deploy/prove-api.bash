@@ -41,7 +41,7 @@ run_api() (
         --verb contracts:link --database-url "host=$socket user=appstore_operator dbname=postgres" 2>/dev/null)
     port=$(shuf -i 20000-29999 -n 1)
     export APPSTORE_INBOX_APPS=com.example.shop:1234567890
-    "$program" ingest --database-url "host=$socket user=appstore_ingest dbname=postgres" --listen "127.0.0.1:$((port + 1))" --admin-listen off \
+    "$program" ingest --database-url "host=$socket user=appstore_ingest dbname=postgres" --listen "127.0.0.1:$((port + 1))" --admin-listen "127.0.0.1:$((port + 2))" \
         --api-listen "127.0.0.1:$port" --api-database-url "host=$socket user=appstore_api dbname=postgres" >"$work/ingest.log" 2>&1 &
     pids+=("$!")
     "$program" worker --database-url "host=$socket user=appstore_worker dbname=postgres" >"$work/worker.log" 2>&1 &

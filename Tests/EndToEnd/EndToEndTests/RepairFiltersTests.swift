@@ -67,7 +67,7 @@ extension EndToEndInterfaces {
             let shop = try Shop()
             try await withEvents(2560) { installation, settings in
                 _ = try await installation.startWorker(for: shop)
-                let done = try await Program.run(["requeue"] + filter.arguments + ["--json"], settings: settings)
+                let done = try await Program.run(["requeue"] + filter.arguments + ["--json", "--yes"], settings: settings)
                 #expect(done.ending == .exit(0), "\(done.errors)")
                 let expected = filter.events(of: 2560)
                 let last = try JSONDocument(String(done.output.split(separator: "\n").last ?? ""))

@@ -19,7 +19,7 @@ struct PooledProgramTests {
 
                 let first = events[0].eventID
                 let requeued = try await pooled.command(["requeue", "\(first)", "--note", "look again"])
-                #expect((requeued.ending, requeued.output) == (.exit(0), "1 event is requeued.\n"), "\(requeued.errors)")
+                #expect((requeued.ending, requeued.output) == (.exit(0), "1 event is requeued (1 applied).\n"), "\(requeued.errors)")
                 try await eventually("it has run twice", within: .seconds(60)) {
                     try await sql.values("SELECT event_id::text FROM appstore.outcomes WHERE run = 2") == ["\(first)"]
                 }
