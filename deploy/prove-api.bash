@@ -47,7 +47,13 @@ run_api() (
     "$program" worker --database-url "host=$socket user=appstore_worker dbname=postgres" >"$work/worker.log" 2>&1 &
     pids+=("$!")
     # The key must not be in the arguments, which every user of the machine can read.
-    printf '[headers]\nAuthorization = "Bearer %s"\n' "$key" >"$work/schemathesis.toml"
+    # A body can be valid by its schema without Apple's signature: 422.
+    cat >"$work/schemathesis.toml" <<-CONFIG
+		[headers]
+		Authorization = "Bearer $key"
+		[checks.positive_data_acceptance]
+		expected-statuses = ["2xx", "3xx", "401", "403", "404", "409", "422", "429", "5xx"]
+	CONFIG
     cd "$work" || return 1
     "$venv/bin/st" --config-file "$work/schemathesis.toml" run "http://127.0.0.1:$port/openapi.json" --wait-for-schema 20 --checks all \
         --url "http://127.0.0.1:$port" --max-examples "${API_EXAMPLES:-200}" --continue-on-failure ||

@@ -22,15 +22,11 @@ struct AuthorizedRequest: Sendable {
         return contract
     }
 
-    /// The environment named in the query or in the body; Production without either.
+    /// The environment named in the query; Production unless it names one.
     ///
-    /// - Throws: status 400 when query and body differ, 403 when the key does not cover the environment.
-    func environment(_ query: RequestQuery, _ body: RequestObject? = nil) throws(Problem) -> AppStoreEnvironment {
-        let (inQuery, inBody) = (try query.environment(), try body?.environment())
-        if let inQuery, let inBody, inQuery != inBody {
-            throw .invalidMember("environment", "environment must be the same in the query and in the body.")
-        }
-        let environment = inQuery ?? inBody ?? .production
+    /// - Throws: status 403 when the key does not cover the environment.
+    func environment(_ query: RequestQuery) throws(Problem) -> AppStoreEnvironment {
+        let environment = try query.environment() ?? .production
         try key.check(environment)
         return environment
     }

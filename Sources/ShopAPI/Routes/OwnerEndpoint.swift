@@ -10,8 +10,8 @@ struct OwnerEndpoint: Sendable {
     func link(_ request: AuthorizedRequest) async throws(Problem) -> Response {
         let query = try RequestQuery(request.httpRequest, known: ["environment"])
         let contract = try request.contract()
-        let body = try RequestObject(request.httpRequest, known: ["user", "environment"])
-        let environment = try request.environment(query, body)
+        let body = try RequestObject(request.httpRequest, known: ["user"])
+        let environment = try request.environment(query)
         let user = try body.requiredText("user")
         guard try await store.link(contract, in: environment, to: user, key: request.key) else { throw .noSuchContract }
         return .json([

@@ -19,9 +19,9 @@ struct ReceiptsEndpoint: Sendable {
         let wait = try query.wait()
         let body = try RequestObject(
             request.httpRequest,
-            known: ["receiptData", "user", "transactionId", "environment"]
+            known: ["receiptData", "user", "transactionId"]
         )
-        let receipt = try receipt(body, in: request.environment(query, body), apps: request.key.bundleIDs)
+        let receipt = try receipt(body, in: request.environment(query), apps: request.key.bundleIDs)
         let event = receipt.body
         guard event.count <= Self.maximumEventBytes else { throw .contentTooLarge(limit: maximumBytes) }
         let eventID = try await store.storeReceipt(event, key: request.key)

@@ -53,24 +53,4 @@ struct RequestObject {
         }
         return uuid
     }
-
-    /// An optional environment.
-    func environment(_ name: String = "environment") throws(Problem) -> AppStoreEnvironment? {
-        guard let text = try text(name) else { return nil }
-        guard let environment = AppStoreEnvironment(named: text) else {
-            throw .invalidMember(name, "\(name) must be Production or Sandbox.")
-        }
-        return environment
-    }
-}
-
-extension AppStoreEnvironment {
-    /// Production or Sandbox; nil for any other text.
-    init?(named name: String) {
-        switch AppStoreEnvironment(rawValue: name) {
-        case .production: self = .production
-        case .sandbox: self = .sandbox
-        default: return nil
-        }
-    }
 }

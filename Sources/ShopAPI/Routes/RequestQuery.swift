@@ -24,7 +24,8 @@ struct RequestQuery {
     /// The parameter `environment`, if present.
     func environment() throws(Problem) -> AppStoreEnvironment? {
         guard let text = values["environment"] else { return nil }
-        guard let environment = AppStoreEnvironment(named: text) else {
+        let environment = AppStoreEnvironment(rawValue: text)
+        guard [.production, .sandbox].contains(environment) else {
             throw .invalidParameter("environment", "environment must be Production or Sandbox.")
         }
         return environment

@@ -15,9 +15,9 @@ struct TransactionsEndpoint: Sendable {
         let wait = try query.wait()
         let body = try RequestObject(
             request.httpRequest,
-            known: ["signedTransaction", "user", "environment"]
+            known: ["signedTransaction", "user"]
         )
-        let submission = try submission(body, in: request.environment(query, body), apps: request.key.bundleIDs)
+        let submission = try submission(body, in: request.environment(query), apps: request.key.bundleIDs)
         let eventID = try await store.store(submission, key: request.key)
         let poller = OutcomePoller(store: store, admission: admission, key: request.key)
         guard let event = await poller.settledEvent(eventID, until: .now + wait) else { return .accepted(eventID) }

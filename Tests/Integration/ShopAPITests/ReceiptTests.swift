@@ -182,7 +182,6 @@ struct ReceiptTests {
         (#"{"receiptData":"MIIB","user":""}"#, "user"), (#"{"receiptData":"MIIB","user":"a\u0000"}"#, "user"),
         (#"{"receiptData":"MIIB","user":"ann","transactionId":""}"#, "transactionId"),
         (#"{"receiptData":"MIIB","user":"ann","transactionId":71}"#, "transactionId"),
-        (#"{"receiptData":"MIIB","user":"ann","environment":"Xcode"}"#, "environment"),
     ])
     func `a body that cannot be a receipt is refused, with the member`(json: String, member: String) async throws {
         try await RunningAPI.run { api in

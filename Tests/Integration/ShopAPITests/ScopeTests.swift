@@ -118,16 +118,6 @@ struct ScopeTests {
         }
     }
 
-    @Test func `the body may name the environment, and must not contradict the query`() async throws {
-        try await RunningAPI.run { api in
-            let key = try await api.makeKey(environments: [.sandbox])
-            let body = #"{"signedTransaction":"YQ.YQ.YQ","environment":"Sandbox"}"#
-            #expect(try await api.exchange("POST", "/v1/transactions", key: key, json: body).status == 202)
-            let answer = try await api.exchange("POST", "/v1/transactions?environment=Production", key: key, json: body)
-            #expect((answer.status, answer.problem) == (400, "invalid-member"))
-        }
-    }
-
     @Test func `a key of one app reads and changes nothing of another`() async throws {
         try await RunningAPI.run { api in
             let token = try await Self.order(api, app: "com.example.tides")

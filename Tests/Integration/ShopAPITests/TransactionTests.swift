@@ -153,7 +153,6 @@ struct TransactionTests {
     @Test(arguments: [
         (#"{}"#, "signedTransaction"), (#"{"signedTransaction":"YQ.YQ"}"#, "signedTransaction"),
         (#"{"signedTransaction":"YQ.Y=.YQ"}"#, "signedTransaction"), (#"{"signedTransaction":"YQ.YQ.YQ","user":""}"#, "user"),
-        (#"{"signedTransaction":"YQ.YQ.YQ","environment":"Xcode"}"#, "environment"),
     ])
     func `a body that cannot be a transaction is refused, with the member`(json: String, member: String) async throws {
         try await RunningAPI.run { api in
