@@ -20,11 +20,15 @@ extension StatementFile {
     package static let repairDiscardEvents = StatementFile(name: "repair_discard_events", bytes: PackageResources.repair_discard_events_sql)
     package static let repairTakeStep = StatementFile(name: "repair_take_step", bytes: PackageResources.repair_take_step_sql)
     package static let statusResults = StatementFile(name: "status_results", bytes: PackageResources.status_results_sql)
+    package static let tailBegin = StatementFile(name: "tail_begin", bytes: PackageResources.tail_begin_sql)
+    package static let tailEvents = StatementFile(name: "tail_events", bytes: PackageResources.tail_events_sql)
+    package static let tailPosition = StatementFile(name: "tail_position", bytes: PackageResources.tail_position_sql)
+    package static let userPage = StatementFile(name: "user_page", bytes: PackageResources.user_page_sql)
 
     /// All of this file.
     package static let commands = [
         adoptRoleSettings, explainBody, explainEvent, explainRelatedEvents, explainSession, explainVersions, replayEvents, repairCount,
         repairCountNamed, repairRequeueEvent, repairDiscardEvent, repairRequeueEvents,
-        repairDiscardEvents, repairTakeStep, statusResults,
+        repairDiscardEvents, repairTakeStep, statusResults, tailBegin, tailEvents, tailPosition, userPage,
     ]
 }

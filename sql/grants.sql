@@ -68,7 +68,8 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics, appstore.events_not_exactly_once,
-    appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link TO appstore_viewer, appstore_operator;
+    appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link, appstore.settled_events,
+    appstore.settled_since, appstore.explain_user TO appstore_viewer, appstore_operator;
 
 -- They and the worker explain an event. The function shows no body.
 GRANT EXECUTE ON FUNCTION appstore.explain TO appstore_worker, appstore_viewer, appstore_operator;

@@ -2382,6 +2382,93 @@ $$;
 
 COMMENT ON FUNCTION appstore.explain(event_id bigint, environment text, transaction_ids text[], original_transaction_ids text[], notification_uuid uuid, effect_ids uuid[]) IS 'Everything that the database knows of one event, except its body: how it stands, each run, its repairs, and the rows of the ledger that it is about, named as the tables; members that have nothing to say are absent. null for an unknown event. Without the other arguments, the labels of the latest outcome say what it is about; appstore-inbox explain passes what it reads in the body.';
 
+CREATE FUNCTION appstore.explain_user(user_id text, environment appstore.environment DEFAULT 'Production'::appstore.environment, max_rows integer DEFAULT 1000) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_user        text := explain_user.user_id;
+    v_environment appstore.environment := explain_user.environment;
+    v_contracts   text[];
+    v_orders      jsonb;
+    v_posts       jsonb;
+    v_story       jsonb;
+    v_length      bigint;
+BEGIN
+    -- 1. What the user owns or owned, paid for or posted. The ids of Apple grow: these are the latest purchases.
+    v_contracts := ARRAY(
+        SELECT c.original_transaction_id FROM appstore.contracts_of(v_user) AS c WHERE c.environment = v_environment
+        ORDER BY length(c.original_transaction_id) DESC, c.original_transaction_id DESC LIMIT 100);
+    SELECT jsonb_agg(to_jsonb(o) - 'environment' - 'user_id' ORDER BY coalesce(o.ordered_at, o.paid_at), o.order_no) INTO v_orders
+    FROM (SELECT u.* FROM appstore.user_orders AS u WHERE u.user_id = v_user AND u.environment = v_environment
+          ORDER BY coalesce(u.ordered_at, u.paid_at) DESC, u.order_no DESC LIMIT max_rows) AS o;
+
+    -- 2. Posts that wait or had no effect. The user stands in the body, which the caller may not read: nothing else of it is shown.
+    SELECT jsonb_agg(to_jsonb(p) ORDER BY p.event_id) INTO v_posts
+    FROM (
+        SELECT i.event_id, i.source, i.received_at, o.result, o.reason
+        FROM (
+            SELECT i.* FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
+            UNION ALL
+            SELECT i.* FROM appstore.inbox AS i WHERE i.source = 'client_receipt' AND appstore.posted_by(i.body) = v_user
+        ) AS i
+        LEFT JOIN LATERAL (
+            SELECT o.result, o.reason FROM appstore.outcomes AS o WHERE o.event_id = i.event_id OFFSET 0
+        ) AS o ON true
+        WHERE coalesce(o.result NOT IN ('applied', 'superseded', 'no_effect', 'duplicate'), true)
+          AND (SELECT s.environment FROM appstore.posted_scope(i.body) AS s) = v_environment
+        ORDER BY i.event_id DESC LIMIT max_rows
+    ) AS p;
+    IF v_contracts = '{}' AND v_orders IS NULL AND v_posts IS NULL THEN
+        RETURN NULL;
+    END IF;
+
+    -- 3. The latest entries of all timelines.
+    SELECT jsonb_agg(to_jsonb(s) - 'place' - 'length' ORDER BY s.place DESC), max(s.length) INTO v_story, v_length
+    FROM (
+        SELECT t.occurred_at, t.learned_at, t.event_id, t.what, c.id AS original_transaction_id, t.transaction_id, t.product_id, t.order_no,
+               t.user_id, t.detail, row_number() OVER (ORDER BY t.occurred_at DESC, c.id DESC, t.place DESC) AS place, count(*) OVER () AS length
+        FROM unnest(v_contracts) AS c (id)
+        CROSS JOIN LATERAL appstore.timeline(v_environment, c.id) WITH ORDINALITY AS t (
+            occurred_at, learned_at, event_id, what, transaction_id, product_id, order_no, user_id, detail, place)
+        ORDER BY 11 LIMIT max_rows
+    ) AS s;
+
+    RETURN jsonb_strip_nulls(jsonb_build_object(
+        'user_id', v_user,
+        'environment', v_environment,
+        'entitlements', (
+            SELECT jsonb_agg(to_jsonb(e) - 'environment' - 'user_id'
+                             ORDER BY e.active DESC, e.until DESC NULLS LAST, e.entitlement, e.original_transaction_id)
+            FROM appstore.entitlements AS e WHERE e.user_id = v_user AND e.environment = v_environment),
+        'orders', v_orders,
+        'contracts', (
+            SELECT jsonb_agg(jsonb_build_object(
+                       'original_transaction_id', m.original_transaction_id, 'bundle_id', m.bundle_id, 'product_id', m.product_id,
+                       'status', m.status, 'will_renew', m.will_renew, 'auto_renew_product_id', m.auto_renew_product_id,
+                       'renewal_date', m.renewal_date, 'grace_period_expires_date', m.grace_period_expires_date,
+                       'current_period_end', m.current_period_end, 'revoked_at', m.revoked_at, 'access_until', m.access_until,
+                       'user_id', m.user_id, 'owner_since', m.owner_since)
+                   ORDER BY m.started_at, m.original_transaction_id)
+            FROM appstore.contracts AS m WHERE m.original_transaction_id = ANY (v_contracts) AND m.environment = v_environment),
+        'unmatched', (
+            SELECT jsonb_agg(to_jsonb(u) - 'environment' ORDER BY u.purchase_date, u.transaction_id)
+            FROM unnest(v_contracts) AS c (id)
+            CROSS JOIN LATERAL (
+                SELECT u.* FROM appstore.unmatched AS u WHERE u.original_transaction_id = c.id AND u.environment = v_environment OFFSET 0
+            ) AS u),
+        'posts', v_posts,
+        'timeline', v_story,
+        'timeline_length', v_length));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.explain_user(user_id text, environment appstore.environment, max_rows integer) IS 'Everything that the database knows of a user in one environment: entitlements, orders, contracts that are or were the user''s or that the user posted, what of these is unmatched, posts that wait or were refused, and the timelines, oldest first; members that have nothing to say are absent. Of orders, posts and entries of the timeline the latest max_rows, of at most 100 contracts. null for an unknown user.';
+
 CREATE FUNCTION appstore.fall_back(calls bigint[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3767,6 +3854,59 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
+
+CREATE FUNCTION appstore.settled_events(settled_from timestamp with time zone, after_event_id bigint DEFAULT 0, max_events integer DEFAULT 1000, only_result appstore.result DEFAULT NULL::appstore.result, only_type text DEFAULT NULL::text, only_app text DEFAULT NULL::text) RETURNS TABLE(settled_at timestamp with time zone, event_id bigint, run integer, received_at timestamp with time zone, source text, notification_type text, subtype text, environment text, bundle_id text, result appstore.result, reason text, transaction_id text, original_transaction_id text, user_id text, product_id text, entitlements text[], until timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT o.settled_at, o.event_id, o.run, o.received_at, o.source, o.notification_type, o.subtype, o.environment, o.bundle_id, o.result,
+           o.reason, o.transaction_id, o.original_transaction_id, coalesce(contract.user_id, charge.user_id),
+           coalesce(contract.product_id, charge.product_id), terms.entitlements, terms.until
+    FROM (
+        SELECT o.* FROM appstore.outcomes AS o
+        WHERE (o.settled_at, o.event_id) > (settled_from, after_event_id)
+          AND (only_result IS NULL OR o.result = only_result)
+          AND (only_type IS NULL OR only_type = o.notification_type OR only_type = o.notification_type || '/' || o.subtype)
+          AND (only_app IS NULL OR o.bundle_id = only_app)
+        ORDER BY o.settled_at, o.event_id
+        LIMIT max_events
+    ) AS o
+    LEFT JOIN LATERAL (
+        SELECT m.environment, m.user_id, m.product_id FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = o.original_transaction_id AND m.environment::text = o.environment OFFSET 0
+    ) AS contract ON true
+    LEFT JOIN LATERAL ( -- a consumable has no contract: its order names the user
+        SELECT t.product_id, paid.user_id
+        FROM appstore.transactions AS t
+        LEFT JOIN LATERAL (
+            SELECT d.user_id FROM appstore.orders AS d WHERE d.order_no = t.order_no AND d.environment = t.environment OFFSET 0
+        ) AS paid ON true
+        WHERE t.transaction_id = o.transaction_id AND t.environment::text = o.environment OFFSET 0
+    ) AS charge ON true
+    LEFT JOIN LATERAL (
+        SELECT array_agg(e.entitlement ORDER BY e.entitlement) AS entitlements, max(e.until) AS until
+        FROM appstore.entitlement_terms AS e
+        WHERE e.original_transaction_id = o.original_transaction_id AND e.environment = contract.environment
+    ) AS terms ON true
+    ORDER BY o.settled_at, o.event_id
+$$;
+
+COMMENT ON FUNCTION appstore.settled_events(settled_from timestamp with time zone, after_event_id bigint, max_events integer, only_result appstore.result, only_type text, only_app text) IS 'The events that were settled at settled_from or later, in the order of (settled_at, event_id), of one instant those after after_event_id; at most max_events. user_id is the owner today of the contract that the event is about, else the user of the order; entitlements and until are what that contract gives today. only_type is a type or type/subtype. An event can appear with an earlier settled_at than others that were visible before: its transaction was committed later.';
+
+CREATE FUNCTION appstore.settled_since(events integer) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT min(latest.settled_at)
+    FROM (SELECT o.settled_at FROM appstore.outcomes AS o ORDER BY o.settled_at DESC, o.event_id DESC LIMIT events) AS latest
+$$;
+
+COMMENT ON FUNCTION appstore.settled_since(events integer) IS 'Since when the latest so many events have been settled; null when there are none.';
 
 CREATE FUNCTION appstore.state_digest(environment appstore.environment) RETURNS text
     LANGUAGE sql STABLE
@@ -5562,15 +5702,21 @@ CREATE INDEX outcome_history_by_replaced_at ON appstore.outcome_history USING bt
 
 CREATE INDEX outcomes_by_contract ON ONLY appstore.outcomes USING btree (original_transaction_id) WHERE (original_transaction_id IS NOT NULL);
 
+CREATE INDEX outcomes_by_time ON ONLY appstore.outcomes USING btree (settled_at, event_id);
+
 CREATE INDEX outcomes_default_original_transaction_id_idx ON appstore.outcomes_default USING btree (original_transaction_id) WHERE (original_transaction_id IS NOT NULL);
 
 CREATE INDEX outcomes_needing_attention ON ONLY appstore.outcomes USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::appstore.result, 'rejected'::appstore.result, 'unhandled'::appstore.result, 'discarded'::appstore.result]));
 
 CREATE INDEX outcomes_default_result_settled_at_event_id_idx ON appstore.outcomes_default USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::appstore.result, 'rejected'::appstore.result, 'unhandled'::appstore.result, 'discarded'::appstore.result]));
 
+CREATE INDEX outcomes_default_settled_at_event_id_idx ON appstore.outcomes_default USING btree (settled_at, event_id);
+
 CREATE INDEX outcomes_first_original_transaction_id_idx ON appstore.outcomes_first USING btree (original_transaction_id) WHERE (original_transaction_id IS NOT NULL);
 
 CREATE INDEX outcomes_first_result_settled_at_event_id_idx ON appstore.outcomes_first USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::appstore.result, 'rejected'::appstore.result, 'unhandled'::appstore.result, 'discarded'::appstore.result]));
+
+CREATE INDEX outcomes_first_settled_at_event_id_idx ON appstore.outcomes_first USING btree (settled_at, event_id);
 
 CREATE INDEX owner_links_by_contract ON appstore.owner_links USING btree (original_transaction_id);
 
@@ -5608,8 +5754,12 @@ ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_default_pk
 
 ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcomes_default_result_settled_at_event_id_idx;
 
+ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_default_settled_at_event_id_idx;
+
 ALTER INDEX appstore.outcomes_by_contract ATTACH PARTITION appstore.outcomes_first_original_transaction_id_idx;
 
 ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey;
 
 ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcomes_first_result_settled_at_event_id_idx;
+
+ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_first_settled_at_event_id_idx;

@@ -135,6 +135,8 @@ COMMENT ON COLUMN appstore.outcomes.notification_uuid IS
 -- What an operator asks for, oldest first; and what has aged, in the order in which it expires.
 CREATE INDEX outcomes_needing_attention ON appstore.outcomes (result, settled_at, event_id)
     WHERE result IN ('failed', 'rejected', 'unhandled', 'discarded');
+-- What was settled last. Rows arrive in this order, so that only the last page of the index is written.
+CREATE INDEX outcomes_by_time ON appstore.outcomes (settled_at, event_id);
 -- The events about one contract.
 CREATE INDEX outcomes_by_contract ON appstore.outcomes (original_transaction_id) WHERE original_transaction_id IS NOT NULL;
 

@@ -87,6 +87,19 @@ extension PlanCase {
         },
         .statement("timeline", as: "appstore_viewer") { "SELECT what FROM appstore.timeline('Production', \("\($0)"))" },
         .statement("explain", as: "appstore_viewer") { "SELECT appstore.explain(\(Int64($0)))" },
+        .statement("explain_user", as: "appstore_viewer", entries: 120, pages: 400) { "SELECT appstore.explain_user(\("user \($0)"))" },
+        // Events are settled a second after another: one of each instant.
+        PlanCase("settled_events", as: "appstore_viewer", of: 20) { pool, keys in
+            _ = try await pool.withConnection { connection in
+                try await connection.query(
+                    """
+                    SELECT e.event_id FROM appstore.settled_events(
+                        (SELECT o.settled_at FROM appstore.outcomes AS o WHERE o.event_id = \(Int64(keys.lowerBound))), 0, 20) AS e
+                    """
+                )
+            }
+        },
+        .statement("settled_since", as: "appstore_viewer") { _ in "SELECT appstore.settled_since(20)" },
         .statement("inbox_status of an event", as: "appstore_viewer") {
             "SELECT state FROM appstore.inbox_status WHERE event_id = \(Int64($0))"
         },
@@ -100,7 +113,7 @@ extension PlanCase {
         PlanCase("requeue step", as: "appstore_operator", of: 1000, entries: 8, pages: 20, warmUps: 0) { pool, _ in
             try await take(1000, by: step("requeue", note: nil), in: pool)
         },
-        PlanCase("discard step", as: "appstore_operator", of: 1000, entries: 8, pages: 20, warmUps: 0) { pool, _ in
+        PlanCase("discard step", as: "appstore_operator", of: 1000, entries: 8, pages: 25, warmUps: 0) { pool, _ in
             try await take(1000, by: step("discard", note: "by test"), in: pool)
         },
         // An incident: the wanted events arrived last.

@@ -34,6 +34,8 @@ struct RoleTests {
         case derive = "SELECT appstore.derive_ledger('Production', '{}', '{}')"
         case timeline = "SELECT appstore.timeline('Production', '1')"
         case explain = "SELECT appstore.explain(1)"
+        case explainUser = "SELECT appstore.explain_user('nobody')"
+        case readSettled = "SELECT FROM appstore.settled_events(now()), appstore.settled_since(1)"
         case readEntitlements = "SELECT FROM appstore.entitlements"
         case readRequests = "SELECT FROM appstore.consumption_requests"
         case readUnmatched = "SELECT FROM appstore.unmatched"
@@ -74,14 +76,14 @@ struct RoleTests {
             [
                 .readOutcomes, .readStatus, .readLedger, .requeue, .timeline, .readEntitlements, .readRequests, .readUnmatched,
                 .readOrders, .readEffects, .readEffectLog, .unlink, .answerRequest, .repairInSteps, .repairAll, .changeAges,
-                .readMaintenance, .forget, .digest, .explain,
+                .readMaintenance, .forget, .digest, .explain, .explainUser, .readSettled,
             ]
         ),
         (
             "appstore_viewer",
             [
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
-                .readEffects, .readEffectLog, .digest, .explain,
+                .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
                 .readMaintenance,
             ]
         ),

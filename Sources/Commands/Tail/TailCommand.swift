@@ -1,0 +1,73 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import Logging
+import Postgres
+import UnixSignals
+
+/// `appstore-inbox tail`: prints events as they are settled.
+struct TailCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tail",
+        abstract: "Prints a line for each event when it is settled, and the last ones first.",
+        discussion: """
+            Changes nothing. Needs a role that may read, such as appstore_viewer. What it prints is a customer's data.
+
+            A line has the time (UTC), type and subtype or the source, app, result and reason, the owner of the contract that the event is \
+            about and what it gives until when, the number of the event, and the time from its arrival to its outcome. Of an event that \
+            was rejected, failed or is unhandled, appstore-inbox explain shows the cause. An event that is requeued has a line for each run.
+
+            An event must meet all conditions. The last events that do are searched among the latest 10,000.
+
+            With --json each line is one object with the members event_id, run, received_at, settled_at, milliseconds, source, \
+            notification_type, subtype, environment, bundle_id, result, reason, transaction_id, original_transaction_id, user_id, \
+            product_id, entitlements, until (an instant, "infinity", or null) and active. Colours are for terminals only, and not with \
+            NO_COLOR.
+
+            While the database is away it waits, and then goes on without a gap. It ends with Ctrl-C, SIGTERM, or when its pipe is closed.
+
+            Exit codes: 0 ended, 1 the database could not be asked, 2 wrong usage, 78 wrong settings.
+            """
+    )
+
+    @OptionGroup(title: "Conditions") var filter: TailFilter
+    @Option(help: "How many of the events that are settled already are printed first, 0 to 1000.") var last = 10
+    @Flag(name: .customLong("no-follow"), help: "Print only these, and end.") var doesNotFollow = false
+    @Flag(help: "Print JSON objects.") var json = false
+    @OptionGroup(title: "Settings") var database: DatabaseOptions
+    @OptionGroup(title: "Settings") var service: ServiceOptions
+
+    func validate() throws {
+        if !(0...1000).contains(last) { throw ValidationError("--last must be 0 to 1000, not \(last)") }
+    }
+
+    func run() async throws {
+        let reader = try service.reader(database)
+        let tail = Tail(
+            options: try ConnectionOptions(DatabaseSettings(reader), command: "tail", role: "appstore_viewer"),
+            logger: try Logger.service("tail", reader),
+            filter: filter,
+            last: last,
+            follows: !doesNotFollow,
+            printer: TailPrinter(isJSON: json, isColoured: StandardOutput.showsColours(ProcessInfo.processInfo.environment))
+        )
+        // The end of the reader is no failure: the tail finds it when it writes or polls.
+        signal(SIGPIPE, SIG_IGN)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [tail] in
+                var tail = tail
+                try await tail.run()
+            }
+            group.addTask { for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) { return } }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+}
+
+extension StandardOutput {
+    /// Whether colours can be shown and are wanted (https://no-color.org).
+    static func showsColours(_ environment: [String: String]) -> Bool {
+        isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    }
+}

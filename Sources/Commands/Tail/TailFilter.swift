@@ -1,0 +1,35 @@
+import AppStore
+import ArgumentParser
+import InboxQueue
+import Postgres
+
+/// The events that a tail shows: those that meet every given condition.
+struct TailFilter: ParsableArguments {
+    @Option(help: ArgumentHelp("Events of this app.", valueName: "bundle-id")) var app: String?
+    @Option(help: "Events of this type, or type and subtype, such as DID_RENEW or SUBSCRIBED/RESUBSCRIBE.") var type: String?
+    @Option(help: "Events with this result: \(results.words.joined(separator: ", ")).") var outcome: String?
+    @Option(help: "Events about contracts and orders of this user.") var user: String?
+
+    private static let results = KnownWords(option: "--outcome", words: Outcome.Result.allCases.map(\.rawValue))
+    private static let types = KnownWords(
+        option: "--type",
+        words: Set(
+            NotificationMatrix.pairs.flatMap { type, subtype in
+                [type.rawValue] + (subtype.map { ["\(type.rawValue)/\($0.rawValue)"] } ?? [])
+            } + NotificationTypeV1.documented.map(\.rawValue)
+        ).sorted()
+    )
+
+    func validate() throws {
+        if let outcome { try Self.results.check(outcome) }
+        if let type { try Self.types.check(type) }
+    }
+
+    var isEmpty: Bool { [app, type, outcome, user].allSatisfy { $0 == nil } }
+
+    /// The binds of `tail_events`, which does not know the user.
+    var binds: [(key: String, value: any PostgresEncodable)] { [("result", outcome), ("type", type), ("app", app)] }
+
+    /// Whether an event that `tail_events` returns is one of the user's.
+    func admits(_ event: SettledEvent) -> Bool { user == nil || event.user == user }
+}

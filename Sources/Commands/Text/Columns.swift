@@ -1,0 +1,34 @@
+/// Lines whose cells stand below each other. A column is as wide as its widest cell so far.
+struct Columns {
+    private var widths: [Int] = []
+
+    /// The lines of a table that is known as a whole.
+    static func lines(_ rows: [[String]]) -> [String] {
+        var columns = Columns()
+        for row in rows { columns.widen(for: row) }
+        return rows.map { row in columns.padded(row).joined(separator: "  ").trimmingSuffix(" ") }
+    }
+
+    /// Makes room for these cells.
+    mutating func widen(for cells: [String]) {
+        for (column, cell) in cells.enumerated() {
+            if column == widths.count { widths.append(0) }
+            widths[column] = max(widths[column], cell.count)
+        }
+    }
+
+    /// The cells, each filled up to its column's width.
+    func padded(_ cells: [String]) -> [String] {
+        zip(cells, widths).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }
+    }
+}
+
+extension String {
+    /// The text without these characters at its end.
+    func trimmingSuffix(_ character: Character) -> String {
+        String(reversed().drop { $0 == character }.reversed())
+    }
+
+    /// The text as one line that a terminal can print.
+    var onOneLineSafely: String { replacing("\n", with: "\\n").shownSafely }
+}
