@@ -5,7 +5,7 @@ import StrictJSON
 
 /// The settled events that a repair selects: those that meet every given condition.
 struct RepairConditions: ParsableArguments {
-    @Option(help: "The result of their outcomes.") var result: Outcome.Result?
+    @Option(name: .customLong("outcome"), help: "The result of their outcomes.") var result: Outcome.Result?
     @Option(help: "The reason of their outcomes, such as merge_failed or wrong_bundle.") var reason: String?
     @Option(help: "Apple's notificationType.", completion: .notificationTypes) var type: String?
     @Option(help: "Apple's subtype.") var subtype: String?

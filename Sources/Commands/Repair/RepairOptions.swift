@@ -30,7 +30,7 @@ struct RepairOptions: ParsableArguments {
             guard let text, !RepairConditions.isInstant(text) else { continue }
             throw ValidationError("--\(name) must be an instant such as 2026-01-31T12:00:00Z, not \(text.quotedUnlessSecret)")
         }
-        if events.isEmpty == conditions.isEmpty { throw ValidationError("name either events or conditions, such as --result failed") }
+        if events.isEmpty == conditions.isEmpty { throw ValidationError("name either events or conditions, such as --outcome failed") }
         for text in events where EventSelection(text) == nil { throw ValidationError("an event must be ID or FIRST-LAST, not \"\(text)\"") }
         // Each range is checked before the sum, which could overflow.
         if selected.contains(where: { $0.count > 1000 }) || selected.reduce(0, { $0 + $1.count }) > 1000 {

@@ -1,7 +1,7 @@
 extension String {
-    /// The name that was probably meant: the one with the fewest edits, if these are few for its length.
+    /// The name that was probably meant: the one with the fewest edits, upper and lower case being alike, if these are few for its length.
     func nearest(among names: some Sequence<String>) -> String? {
-        let distances = names.map { (name: $0, edits: edits(to: $0)) }
+        let distances = names.map { (name: $0, edits: lowercased().edits(to: $0.lowercased())) }
         guard let best = distances.min(by: { $0.edits < $1.edits }), best.edits <= Swift.max(2, best.name.count / 5) else { return nil }
         return best.name
     }

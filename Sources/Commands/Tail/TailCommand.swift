@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import Postgres
+import Schema
 import UnixSignals
 
 /// `appstore-inbox tail`: prints events as they are settled.
@@ -43,6 +44,8 @@ struct TailCommand: AsyncParsableCommand {
 
     func run() async throws {
         let reader = try service.reader(database)
+        let viewing = SchemaExpectation(role: "appstore_viewer", function: "settled_since")
+        await (try CommandConnection.open(reader, command: "tail", viewing)).close()
         let tail = Tail(
             options: try ConnectionOptions(DatabaseSettings(reader), command: "tail", role: "appstore_viewer"),
             logger: try Logger.service("tail", reader),

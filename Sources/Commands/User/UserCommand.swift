@@ -3,6 +3,7 @@ import ArgumentParser
 import Logging
 import Postgres
 import SQL
+import Schema
 import StrictJSON
 
 /// `appstore-inbox user`: what is known of one user.
@@ -39,8 +40,8 @@ struct UserCommand: AsyncParsableCommand {
 
     func run() async throws {
         let reader = try service.reader(database)
-        let options = try ConnectionOptions(DatabaseSettings(reader), command: "user", role: "appstore_viewer")
-        let connection = try await Connection.open(options, logger: try Logger.service("user", reader))
+        let viewing = SchemaExpectation(role: "appstore_viewer", function: "explain_user")
+        let connection = try await CommandConnection.open(reader, command: "user", viewing)
         guard let document = try await Self.document(of: user, in: environment, from: connection) else {
             var others: [String] = []
             for other in Self.environments where other != environment {

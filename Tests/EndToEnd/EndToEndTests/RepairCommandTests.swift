@@ -28,7 +28,7 @@ extension EndToEndInterfaces {
 
         @Test func `a few events are counted, requeued and discarded at once`() async throws {
             try await withRejected(30) { installation, settings in
-                let counted = try await Program.run(["requeue", "--result", "rejected", "--dry-run", "--json"], settings: settings)
+                let counted = try await Program.run(["requeue", "--outcome", "rejected", "--dry-run", "--json"], settings: settings)
                 #expect(counted.ending == .exit(0), "\(counted.errors)")
                 #expect(try counted.json().number("events") == "30")
                 #expect(counted.output.contains(#""results":{"rejected":30}"#), "\(counted.output)")
@@ -48,9 +48,9 @@ extension EndToEndInterfaces {
             let shop = try Shop()
             try await withRejected(2500) { installation, settings in
                 _ = try await installation.startWorker(for: shop)
-                let unasked = try await Program.run(["requeue", "--result", "rejected", "--json"], settings: settings)
+                let unasked = try await Program.run(["requeue", "--outcome", "rejected", "--json"], settings: settings)
                 #expect(unasked.ending == .exit(2) && unasked.errors.contains("2500 events would be changed (2500 rejected): add --yes"))
-                let done = try await Program.run(["requeue", "--result", "rejected", "--json", "--yes"], settings: settings)
+                let done = try await Program.run(["requeue", "--outcome", "rejected", "--json", "--yes"], settings: settings)
                 #expect(done.ending == .exit(0), "\(done.errors)")
                 let lines = try done.output.split(separator: "\n").map { try JSONDocument(String($0)) }
                 let first = try #require(lines.first), last = try #require(lines.last)
@@ -64,7 +64,7 @@ extension EndToEndInterfaces {
 
         @Test func `many events are discarded without a worker`() async throws {
             try await withRejected(1500) { installation, settings in
-                let done = try await Program.run(["discard", "--result", "rejected", "--note", "junk", "--yes"], settings: settings)
+                let done = try await Program.run(["discard", "--outcome", "rejected", "--note", "junk", "--yes"], settings: settings)
                 #expect(done.ending == .exit(0), "\(done.errors)")
                 #expect(done.output.hasPrefix("1500 events (1500 rejected) will be discarded in steps."), "\(done.output)")
                 #expect(done.output.hasSuffix("1500 events are discarded (1500 rejected).\n"), "\(done.output)")
@@ -81,7 +81,7 @@ extension EndToEndInterfaces {
             let shop = try Shop()
             try await withRejected(2500) { installation, settings in
                 // Without a worker the command waits after its first step.
-                let ended = try await Program.run(["requeue", "--result", "rejected", "--json", "--yes"], settings: settings) { requeue in
+                let ended = try await Program.run(["requeue", "--outcome", "rejected", "--json", "--yes"], settings: settings) { requeue in
                     try await eventually("the first step is committed") {
                         try await installation.sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 1000
                     }
@@ -92,7 +92,7 @@ extension EndToEndInterfaces {
                 try await installation.sql.awaitRun(2, of: 1000)
                 let rest = try await Program.run(
                     [
-                        "requeue", "--result", "rejected", "--before", "\(Date.now.addingTimeInterval(3600).ISO8601Format())", "--json",
+                        "requeue", "--outcome", "rejected", "--before", "\(Date.now.addingTimeInterval(3600).ISO8601Format())", "--json",
                         "--yes",
                     ],
                     settings: settings
@@ -108,9 +108,9 @@ extension EndToEndInterfaces {
         @Test func `an impossible repair names the reason and has the usual exit code`() async throws {
             try await withRejected(1) { installation, settings in
                 for (arguments, code, words) in [
-                    (["requeue", "99"], 1, "99"), (["requeue"], 2, "--result"), (["requeue", "x"], 2, "\"x\""),
-                    (["requeue", "--result", "lost"], 2, "lost"), (["requeue", "--environment", "Sandbx"], 2, "appstore.environment"),
-                    (["requeue", "1", "--result", "failed"], 2, "either"),
+                    (["requeue", "99"], 1, "99"), (["requeue"], 2, "--outcome"), (["requeue", "x"], 2, "\"x\""),
+                    (["requeue", "--outcome", "lost"], 2, "lost"), (["requeue", "--environment", "Sandbx"], 2, "appstore.environment"),
+                    (["requeue", "1", "--outcome", "failed"], 2, "either"),
                     (["discard", "1"], 2, "--note"),
                     (["requeue", "--from", "yesterday"], 2, "--from must be an instant such as 2026-01-31T12:00:00Z"),
                     (["requeue", "--before", "2026-02-30T00:00:00Z"], 2, "out of range"),
@@ -121,7 +121,7 @@ extension EndToEndInterfaces {
                     #expect((result.errors + result.output).contains(words), "\(arguments): \(result.errors)\(result.output)")
                 }
                 let viewer = ["APPSTORE_INBOX_DATABASE_URL": installation.database.url(user: "appstore_viewer")]
-                #expect(try await Program.run(["requeue", "--result", "rejected"], settings: viewer).ending == .exit(1))
+                #expect(try await Program.run(["requeue", "--outcome", "rejected"], settings: viewer).ending == .exit(1))
             }
         }
     }

@@ -30,7 +30,7 @@ extension EndToEndInterfaces {
         /// An event's kind follows from the digits of its number, and its time of receipt from the number modulo five; see
         /// ``withEvents(_:_:)``.
         static let single: [Filter] = [
-            Filter(["--result", "failed"]) { $0 & 1 != 0 },
+            Filter(["--outcome", "failed"]) { $0 & 1 != 0 },
             Filter(["--reason", "merge_failed"]) { $0 & 2 != 0 },
             Filter(["--type", "REFUND"]) { $0 & 4 != 0 },
             Filter(["--subtype", "VOLUNTARY"]) { $0 & 8 != 0 },
@@ -43,7 +43,7 @@ extension EndToEndInterfaces {
         static let window = Filter(["--from", "2024-03-01T12:00:01Z", "--before", "2024-03-01T12:00:04Z"]) { (1..<4).contains($0 % 5) }
 
         static let all = Filter([
-            "--result", "failed", "--reason", "merge_failed", "--type", "REFUND", "--subtype", "VOLUNTARY", "--environment", "Sandbox",
+            "--outcome", "failed", "--reason", "merge_failed", "--type", "REFUND", "--subtype", "VOLUNTARY", "--environment", "Sandbox",
             "--app", "com.example.one", "--from", "2024-03-01T12:00:01Z", "--before", "2024-03-01T12:00:04Z",
         ]) { $0 & 63 == 63 && (1..<4).contains($0 % 5) }
 
