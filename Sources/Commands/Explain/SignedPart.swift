@@ -3,7 +3,7 @@ import StrictJSON
 
 /// One JWS of an event, decoded as far as that goes. Nothing vouches for it here: a forgery is shown like anything else.
 struct SignedPart {
-    /// `signedPayload` for the outermost, else the member that holds it.
+    /// `signedPayload` for the outermost, else the path of the member that holds it, such as `data.signedTransactionInfo`.
     let location: String
     let kind: SignedPayloadKind?
     /// Nil when it cannot be decoded.
@@ -11,19 +11,28 @@ struct SignedPart {
     /// Why it cannot be decoded.
     let problem: String?
 
-    /// Where a notification holds others.
-    private static let members = [
-        ("data", "signedTransactionInfo"), ("data", "signedRenewalInfo"), ("appData", "signedAppTransactionInfo"),
-    ]
-
     /// The JWS and those in it, outermost first.
     static func all(in jws: ArraySlice<UInt8>) -> [SignedPart] {
         let outer = SignedPart(jws, at: "signedPayload")
-        return [outer]
-            + members.compactMap { parent, member in
-                guard case .object(let object)? = outer.payload?[parent], case .string(let nested)? = object[member] else { return nil }
-                return SignedPart(Array(nested.utf8)[...], at: "\(parent).\(member)")
-            }
+        return [outer] + (outer.payload.map { all(in: $0) } ?? [])
+    }
+
+    /// Each JWS in a payload, and those in it.
+    ///
+    /// - Parameter path: of the payload, with a dot at its end.
+    static func all(in payload: JSONObject, at path: String = "") -> [SignedPart] {
+        payload.members.flatMap { all(in: $0.value, at: path + $0.name) }
+    }
+
+    private static func all(in value: JSONValue, at path: String) -> [SignedPart] {
+        switch value {
+        case .object(let object): return all(in: object, at: path + ".")
+        case .array(let elements): return elements.enumerated().flatMap { all(in: $1, at: "\(path)[\($0)]") }
+        case .string(let text) where text.isJWS:
+            let part = SignedPart(Array(text.utf8)[...], at: path)
+            return [part] + (part.payload.map { all(in: $0, at: path + ".") } ?? [])
+        case .string, .number, .bool, .null: return []
+        }
     }
 
     private init(_ jws: ArraySlice<UInt8>, at location: String) {
@@ -47,4 +56,9 @@ struct SignedPart {
             "payload": payload.map(JSONValue.object) ?? .null, "problem": problem.map(JSONValue.string) ?? .null,
         ]
     }
+}
+
+extension String {
+    /// Whether it is taken for a JWS where text of any kind may stand; a short one, such as a version with two dots, is not.
+    var isJWS: Bool { utf8.count > 100 && CompactJWS.hasShape(self) }
 }

@@ -3,34 +3,37 @@ import StrictJSON
 
 extension JSONObject {
     /// The object for people: a member on each line, nested ones indented. What says nothing is left out, long lists are cut, and a JWS is
-    /// replaced by a note: its payload stands in a member of its own.
+    /// replaced by its path in the payload, under which a ``SignedPart`` stands elsewhere in the text.
     ///
     /// A terminal can print it: nothing in it moves the cursor or pretends to be another line.
-    var text: String { lines.joined(separator: "\n").shownSafely }
+    var text: String { lines(at: "").joined(separator: "\n").shownSafely }
 
-    private var lines: [String] { members.flatMap(\.lines) }
+    /// - Parameter path: of the object, with a dot at its end.
+    private func lines(at path: String) -> [String] { members.flatMap { $0.lines(at: path) } }
 
-    fileprivate var indented: [String] { lines.map { "  " + $0 } }
+    fileprivate func indented(at path: String) -> [String] { lines(at: path).map { "  " + $0 } }
 }
 
 extension JSONObject.Member {
     /// Elements of a list that are shown.
     private static let limit = 20
 
-    fileprivate var lines: [String] {
+    fileprivate func lines(at path: String) -> [String] {
+        let path = path + name
         switch value {
         case .null: return []
         case .object(let object):
-            let inner = object.indented
+            // Paths begin in the payload.
+            let inner = object.indented(at: name == "payload" ? "" : path + ".")
             return inner.isEmpty ? [] : ["\(name.line):"] + inner
         case .array(let elements):
             let shown = elements.prefix(Self.limit)
             let rest = elements.count > shown.count ? ["  … and \(elements.count - shown.count) more, which --json shows"] : []
-            let scalars = shown.compactMap(\.scalar)
+            let scalars = shown.enumerated().compactMap { $1.scalar(at: "\(path)[\($0)]") }
             if scalars.count == shown.count { return scalars.isEmpty ? [] : ["\(name.line): \(scalars.joined(separator: ", "))"] + rest }
-            return ["\(name.line):"] + shown.flatMap(\.listed) + rest
+            return ["\(name.line):"] + shown.enumerated().flatMap { $1.listed(at: "\(path)[\($0)]") } + rest
         case .bool, .number, .string:
-            return ["\(name.line): \(value.scalar ?? "")\(date.map { "  (\($0))" } ?? "")"]
+            return ["\(name.line): \(value.scalar(at: path) ?? "")\(date.map { "  (\($0))" } ?? "")"]
         }
     }
 
@@ -43,9 +46,9 @@ extension JSONObject.Member {
 
 extension JSONValue {
     /// Nil for objects and arrays.
-    fileprivate var scalar: String? {
+    fileprivate func scalar(at path: String) -> String? {
         switch self {
-        case .string(let text): CompactJWS.hasShape(text) && text.utf8.count > 100 ? "(a JWS)" : text.line
+        case .string(let text): text.isJWS ? "(see \(path))" : text.line
         case .number(let number): number.text
         case .bool(let flag): flag ? "true" : "false"
         case .null: "null"
@@ -54,8 +57,8 @@ extension JSONValue {
     }
 
     /// An element of a list, with a dash before its first line.
-    fileprivate var listed: [String] {
-        let lines = if case .object(let object) = self { object.indented } else { ["  " + (scalar ?? compact)] }
+    fileprivate func listed(at path: String) -> [String] {
+        let lines = if case .object(let object) = self { object.indented(at: path + ".") } else { ["  " + (scalar(at: path) ?? compact)] }
         return lines.enumerated().map { $0 == 0 ? "  - " + $1.dropFirst(2) : "  " + $1 }
     }
 

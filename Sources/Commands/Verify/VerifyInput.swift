@@ -21,7 +21,7 @@ struct VerifyInput {
             throw Unreadable(description: "\(file) cannot be read: \(error)")
         }
         guard bytes.contains(where: { $0 != 0x20 && !(0x09...0x0d).contains($0) }) else {
-            throw Unreadable(description: "\(file): is empty")
+            throw Unreadable(description: "\(file): is empty. Expected is \(UnknownForm.expected.joined(separator: ", or ")).")
         }
     }
 
@@ -47,14 +47,17 @@ struct VerifyInput {
             do throws(NotificationBody.Refusal) {
                 jws = try NotificationBody.signedPayload(in: body)
             } catch {
-                return VerifyReport(invalid: error.rawValue, at: VerifyReport.bodyLocation)
+                return VerifyReport(invalid: error.rawValue, at: VerifyReport.bodyLocation, detail: UnknownForm.words(for: error.rawValue))
             }
             return try VerifyReport(Verifier(policy: demands.policy).verifyAny(jws, receivedAt: now, diagnostics: diagnostics))
         case .notificationV1(let body):
             return NotificationV1Report(body, demands, receivedAt: now, diagnostics).report
         case .unknownJSON(let refusal):
-            return VerifyReport(invalid: refusal.rawValue, at: VerifyReport.bodyLocation)
+            return VerifyReport(invalid: refusal.rawValue, at: VerifyReport.bodyLocation, detail: UnknownForm.words(for: refusal.rawValue))
         case .receipt(let receipt):
+            if let form = UnknownForm(receipt) {
+                return VerifyReport(invalid: UnknownForm.reason, at: VerifyReport.bodyLocation, detail: form.words)
+            }
             return VerifyReport(ReceiptVerifier(policy: demands.receiptPolicy).verify(receipt, receivedAt: now, diagnostics: diagnostics))
         }
     }

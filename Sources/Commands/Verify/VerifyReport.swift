@@ -80,20 +80,29 @@ struct VerifyReport {
 
     /// Said of transactions and renewal infos of before 2022.
     private static let noEnvironment =
-        "names no environment: counts inside a notification, which names it; from a client it is refused (environment_missing)"
+        "names no environment, as what was signed before Apple named the environment: counts inside a notification, which names it; from a "
+        + "client it is refused (environment_missing)"
 }
 
 extension VerifyReport {
-    /// The report as text: the verdict in one line, the payloads below it.
+    /// The report as text: the verdict in one line, the payloads below it, each once.
     var text: String {
         var heading = isValid ? "valid: \(json.word("kind") ?? "")" : "invalid: \(json.word("reason") ?? "")"
         if !isValid, let location = json.word("location") { heading += " in \(location)" }
         if let detail = json.word("detail") { heading += " (\(detail))" }
         if !isValid, let kind = json.word("kind") { heading += "; a genuine \(kind)" }
         if let note = json.word("note") { heading += "; \(note)" }
-        let parts = ["payload", "transaction", "renewalInfo", "appTransaction", "receipt", "verification"].compactMap { name in
-            json[name].map { (name, $0) }
+        let parts = [("payload", json["payload"])] + nested + [("receipt", json["receipt"]), ("verification", json["verification"])]
+        return heading.shownSafely + "\n\n" + JSONObject(parts.compactMap { name, part in part.map { (name, $0) } }).text
+    }
+
+    /// Each JWS in the payload by its path. Only those that Apple documents are verified.
+    private var nested: [(String, JSONValue?)] {
+        guard case .object(let payload)? = json["payload"] else { return [] }
+        let verified = json.rows("verification").compactMap { $0.word("location") }
+        return SignedPart.all(in: payload).map { part in
+            let name = verified.contains(part.location) ? part.location : "\(part.location) (not verified)"
+            return (name, part.payload.map(JSONValue.object) ?? .string("cannot be decoded: \(part.problem ?? "")"))
         }
-        return heading.shownSafely + "\n\n" + JSONObject(parts).text
     }
 }

@@ -55,8 +55,49 @@ extension EndToEndInterfaces {
             }
         }
 
+        @Test(arguments: ["", " -"]) func `verify reads a pipe`(argument: String) async throws {
+            try await withRoot { shop, root in
+                var shop = shop
+                let jws = try shop.signer.sign(try shop.purchases(1)[0]).jws
+                let script = "cat | \"$1\" verify --text --root \"$2\"\(argument)"
+                let result = try await Program.run(["-c", script, "sh", BuiltProgram.path(), root], input: jws, program: "/bin/sh")
+                #expect(result.ending == .exit(0), "\(result.errors)")
+                #expect(result.output.hasPrefix("valid: notification\n"), "\(result.output)")
+                #expect(result.output.contains("signedTransactionInfo: (see data.signedTransactionInfo)"))
+                #expect(result.output.contains("\ndata.signedTransactionInfo:\n"))
+            }
+        }
+
+        @Test func `verify accepts what was signed before Apple named the environment`() async throws {
+            try await withRoot { shop, root in
+                var shop = shop
+                var life = shop.makeCustomer()
+                let purchase = try life.subscribe()
+                let transaction = try #require(purchase.transaction)
+                let jws = try shop.signer.sign(transaction, of: shop.app, signedDate: purchase.signedDate, shape: .year2021)
+                let result = try await Program.run(["verify", "--root", root], input: jws)
+                #expect(result.ending == .exit(0), "\(result.output)")
+                let report = try result.json()
+                #expect(report.document("payload")?.text("environment") == nil)
+                #expect(report.text("note")?.contains("signed before Apple named the environment") == true)
+            }
+        }
+
+        @Test func `verify says what it expected instead of junk, and of nothing`() async throws {
+            let page = try await Program.run(["verify", "--text"], input: Array("<html>Bad gateway</html>".utf8))
+            #expect(page.ending == .exit(1))
+            #expect(
+                page.output.hasPrefix("invalid: unknown_form in body (neither a signed payload (three base64url parts separated by dots)")
+            )
+            #expect(page.output.contains(#"it begins with "<htm""#) && !page.output.contains("gateway"))
+            let nothing = try await Program.run(["verify"], input: [])
+            #expect(nothing.ending == .exit(2))
+            #expect(nothing.errors.contains("is empty. Expected is a signed payload"), "\(nothing.errors)")
+        }
+
         @Test(arguments: [
-            (["verify", "/nowhere/at/all.jws"], "/nowhere/at/all.jws"),
+            (["verify", "/nowhere/at/all.jws"], "/nowhere/at/all.jws cannot be read: there is no such file"),
+            (["verify", "/etc"], "/etc cannot be read: it is a folder"),
             (["verify", "--root", "/nowhere/root.pem", "/etc/hosts"], "/nowhere/root.pem"),
             (["verify", "--environment", "Staging"], "--environment"), (["verify", "--nonsense"], "--nonsense"), (["verify", "-"], "-"),
         ])

@@ -96,7 +96,7 @@ struct VerifyReportTests {
     @Test(
         arguments: [
             ("{", "not_json"), ("{}", "no_notification_type"), (#"{"signedPayload":1}"#, "no_notification_type"),
-            (#"{"signedPayload":"a.b"}"#, "not_a_compact_jws"), ("junk", "not_a_receipt"), ("a.b", "receipt_not_base64"),
+            (#"{"signedPayload":"a.b"}"#, "not_a_compact_jws"), ("junk", "unknown_form"), ("a.b", "unknown_form"),
             (#"{ "signature" = "YQ=="; "purchase-info" = "eyB9"; }"#, "transaction_receipt"),
         ]
     )
@@ -106,11 +106,50 @@ struct VerifyReportTests {
         #expect(report.text.hasPrefix("invalid: \(reason) in "))
     }
 
+    @Test(
+        arguments: [
+            ("<html><body>", "begins with \"<htm\""), ("0123456789abcdef0123456789abcdef", "begins with \"0123\""),
+            ("\u{1}\u{2}\u{ff}", "begins with 01 02 c3 bf"), ("{}", "without the text signedPayload"),
+            ("{", "is not valid JSON"), (#"{"signedPayload":"a.b"}"#, "three base64url parts"),
+        ]
+    )
+    func `of input that is nothing of Apple's the report says what was expected, and shows little of it`(
+        input: String,
+        words: String
+    ) throws {
+        let report = try Self.report(Array(input.utf8))
+        let detail = try #require(report.json.word("detail"))
+        #expect(!report.isValid && detail.contains(words), "\(detail)")
+        #expect(!input.hasPrefix("0123") || !report.text.contains("01234"))
+        if report.json.word("reason") == "unknown_form" {
+            #expect(detail.contains("neither a signed payload (three base64url parts") && detail.contains("nor a receipt"))
+        }
+    }
+
     @Test func `a notification V2 is reported as JSON and as text`() throws {
         let jws = try SignedScene.signer().sign(SignedScene.trigger(NotificationKind(.didRenew)).notification()).jws
         let report = try Self.report(jws: jws)
         #expect(report.isValid && report.json.word("kind") == "notification" && report.text.contains("DID_RENEW"))
         #expect(report.json["note"] == nil)
+    }
+
+    @Test func `the text shows each payload once, under the path that stands in place of its JWS`() throws {
+        let future = String(decoding: try SignedScene.signer().sign(["gift": "wrapped"] as JSONObject), as: UTF8.self)
+        let jws = try SignedScene.sign(
+            SignedScene.trigger(NotificationKind(.didRenew)).notification(),
+            outer: { $0["others"] = .array([.string(future)]) },
+            data: { $0["signedFutureInfo"] = .string(future) }
+        )
+        let report = try Self.report(jws: jws)
+        #expect(report.isValid)
+        let lines = report.text.split(separator: "\n")
+        for path in ["data.signedTransactionInfo", "data.signedRenewalInfo", "data.signedFutureInfo", "others[0]"] {
+            #expect(lines.count { $0.contains("(see \(path))") } == 1, "\(path)")
+        }
+        #expect(lines.contains("data.signedTransactionInfo:") && lines.contains("data.signedRenewalInfo:"))
+        #expect(lines.contains("data.signedFutureInfo (not verified):") && lines.contains("others[0] (not verified):"))
+        #expect(lines.count { $0.hasPrefix("  transactionId: ") } == 1 && lines.count { $0 == "  gift: wrapped" } == 2)
+        #expect(lines.allSatisfy { $0.utf8.count < 300 })
     }
 
     @Test func `a transaction that names no environment is valid, and the report says so`() throws {
@@ -121,7 +160,7 @@ struct VerifyReportTests {
         let report = try Self.report(jws: SignedScene.signer().sign(transaction))
         #expect(report.isValid && report.json.word("kind") == "transaction")
         #expect(report.json.word("note")?.contains("environment_missing") == true)
-        #expect(report.text.hasPrefix("valid: transaction; names no environment"))
+        #expect(report.text.hasPrefix("valid: transaction; names no environment, as what was signed before Apple named the environment"))
     }
 
     private static func report(jws: [UInt8]) throws -> VerifyReport {
