@@ -160,8 +160,8 @@ let package = Package(
         .target(
             name: "LabCommands",
             dependencies: [
-                "AppStore", "StrictJSON", "Benchmarks", "Commands", "StoreSimulator", "StoreSimulatorServer", "TemporaryPostgres",
-                argumentParser,
+                "AppStore", "StrictJSON", "Benchmarks", "Commands", "Postgres", "StoreSimulator", "StoreSimulatorServer",
+                "TemporaryPostgres", argumentParser,
             ],
             path: "Sources/Lab/LabCommands"
         ),

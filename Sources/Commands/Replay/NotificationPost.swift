@@ -97,10 +97,17 @@ package final class NotificationPost: Sendable {
     }
 
     /// Posts the body and returns the answer, within 30 seconds.
-    package func send(_ body: [UInt8], as kind: NotificationV1Body.Kind = .notificationV2) async throws(NoAnswer) -> Answer {
+    ///
+    /// - Parameter authorization: the value of that header, if there is one.
+    package func send(
+        _ body: [UInt8],
+        as kind: NotificationV1Body.Kind = .notificationV2,
+        authorization: String? = nil
+    ) async throws(NoAnswer) -> Answer {
         var request = HTTPClientRequest(url: origin + Self.path(path, for: kind))
         request.method = .POST
         request.headers = ["content-type": "application/json"]
+        if let authorization { request.headers.add(name: "authorization", value: authorization) }
         request.body = .bytes(ByteBuffer(bytes: body))
         do {
             let response = try await client.execute(request, timeout: .seconds(30))

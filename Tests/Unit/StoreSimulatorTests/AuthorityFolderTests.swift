@@ -21,6 +21,18 @@ struct AuthorityFolderTests {
         }
     }
 
+    @Test func `the authority of receipts is kept beside it, with a root of its own`() async throws {
+        try await withTemporaryFolder { path in
+            let folder = AuthorityFolder(path)
+            let made = try folder.openReceipts(now: .testNow)
+            #expect(try folder.openReceipts(now: .testNow).chain(.sha256).leaf == made.chain(.sha256).leaf)
+            #expect(try permissions("\(path)/receipts.pem") == 0o600)
+            let root = try Certificate.single(pem: try String(contentsOfFile: folder.receiptRootPath, encoding: .utf8))
+            #expect(root == made.root)
+            #expect(try folder.open(now: .testNow).root != root)
+        }
+    }
+
     @Test(arguments: 1...8) func `concurrent callers of a new folder get the same authority`(round: Int) async throws {
         try await withTemporaryFolder { path in
             let roots = try await withThrowingTaskGroup(of: [UInt8].self) { group in

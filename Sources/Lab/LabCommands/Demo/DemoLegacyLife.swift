@@ -76,12 +76,6 @@ struct DemoLegacyLife {
 
     /// The answer of verifyReceipt just after a notification.
     private func answer(after notification: SimulatedNotification) throws -> VerifyReceiptAnswer {
-        let transactions = life.subscription?.transactions ?? []
-        let instant = notification.signedDate
-        let receipt = SimulatedReceipt.receipt(of: life.app, holding: transactions, madeAt: instant)
-        var answer = VerifyReceiptAnswer(app: life.app, receipt: receipt, requestDate: instant, transactions: transactions)
-        answer.renewals = [notification.renewalInfo].compactMap(\.self)
-        answer.latestReceipt = try signer.base64(receipt)
-        return answer
+        try VerifyReceiptAnswer(after: notification, holding: life.subscription?.transactions ?? [], signedBy: signer)
     }
 }

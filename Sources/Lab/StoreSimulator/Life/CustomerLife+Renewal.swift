@@ -21,7 +21,7 @@ extension CustomerLife {
         let start: Timestamp
         switch subscription.phase {
         case .gracePeriod(let until) where now < until: start = subscription.expiresDate
-        case .billingRetry: start = thisSecond
+        case .billingRetry: start = max(thisSecond, subscription.expiresDate)
         case .active, .gracePeriod, .expired, .revoked:
             throw .impossible("DID_RENEW/BILLING_RECOVERY", because: "no charge has failed")
         }

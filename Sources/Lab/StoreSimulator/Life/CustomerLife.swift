@@ -18,7 +18,7 @@ package struct CustomerLife: Sendable {
     /// Charges of consumables, non-consumables and non-renewing subscriptions.
     package internal(set) var oneTimeCharges: [SimulatedTransaction] = []
     /// One for each Apple ID and app.
-    package let appTransactionID: String
+    package internal(set) var appTransactionID: String
     /// The minimum time between the signatures of two events. With 0, two events can have the same signed date, which does not order them.
     package var leastMillisecondsBetweenEvents: Int64 = 1
     /// Tokens that random purchases may reuse, as when an app uses one token for two purchases.

@@ -35,6 +35,11 @@ package struct SimulatedTransaction: Hashable, Sendable {
         package var type: RevocationType
         /// Thousandths of a percent: 100,000 is everything. Nil for family members, who get no money.
         package var percentage: Int32?
+
+        /// A refund of everything.
+        package static func refund(at date: Timestamp) -> Revocation {
+            Revocation(date: date, reason: .refundedForOtherReason, type: .refundFull, percentage: 100_000)
+        }
     }
 
     /// The payload that Apple would sign at `signedDate`.

@@ -19,6 +19,8 @@ package struct NotificationTrigger: Sendable {
     package var appAccountToken: UUID?
     /// Thousandths of the currency unit.
     package var price: Int64?
+    /// The contract that the notification takes further, instead of one of a new customer. Its identifiers cannot be given then.
+    package var contract: ExistingContract?
     /// Allows kinds that Apple does not document; such a notification is about an active subscription.
     package var allowsUnknownKinds = false
 
@@ -42,7 +44,7 @@ package struct NotificationTrigger: Sendable {
         var notification = try scenario.run(&state)
         notification.type = kind.type
         notification.subtype = kind.subtype
-        setIdentifiers(of: &notification, scenario.charge)
+        if contract == nil { setIdentifiers(of: &notification, scenario.charge) } else { setDates(of: &notification) }
         return notification
     }
 
@@ -66,14 +68,26 @@ package struct NotificationTrigger: Sendable {
         guard price.map({ $0 >= 0 }) ?? true else { throw SimulationError(.invalidOption, "the price is negative") }
         switch scenario.charge {
         case .none:
-            let isBare = identifiers.allSatisfy { $0 == nil } && appAccountToken == nil && price == nil && productType == nil
+            let isBare =
+                identifiers.allSatisfy { $0 == nil } && appAccountToken == nil && price == nil && productType == nil && contract == nil
             guard isBare else { throw SimulationError(.invalidOption, "\(kind) is about no transaction") }
+        case .first where contract != nil:
+            throw SimulationError(.invalidOption, "\(kind) begins a contract: it takes none further")
         case .first where transactionID != nil && originalTransactionID != nil && transactionID != originalTransactionID:
             throw SimulationError(.invalidOption, "\(kind) is a first purchase: its transactionId is its originalTransactionId")
         case .later where transactionID != nil && transactionID == originalTransactionID:
             throw SimulationError(.invalidOption, "\(kind) is a later charge: its transactionId is not its originalTransactionId")
         case .first, .later, .any: break
         }
+    }
+
+    /// Everything is signed now: later than what the inbox has of the contract, and not in the future.
+    private func setDates(of notification: inout SimulatedNotification) {
+        notification.signedDate = now
+        guard case .data(var state) = notification.content else { return }
+        state.transaction?.signedDate = now
+        state.renewalInfo?.signedDate = now
+        notification.content = .data(state)
     }
 
     private func setIdentifiers(of notification: inout SimulatedNotification, _ charge: TriggerScenario.Charge) {

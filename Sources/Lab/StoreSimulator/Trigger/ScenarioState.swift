@@ -6,6 +6,8 @@ import FoundationEssentials
 /// Periods last thirty days, because a period of a calendar month cannot end on every date, such as the 31st of March.
 struct ScenarioState {
     static let period = Duration.seconds(30 * 86_400)
+    /// Of ``subscribe(to:endingIn:isFamily:)``: just before the end of a period.
+    static let end = Duration.seconds(1)
 
     private let trigger: NotificationTrigger
     var store: SimulatedStore
@@ -17,19 +19,23 @@ struct ScenarioState {
         life = store.makeCustomer()
     }
 
-    /// The plan that the notification is about.
+    /// The plan that the notification is about: that of the existing contract, unless the options name one.
     var plan: SimulatedProduct {
-        .subscription(
-            trigger.productID ?? "\(trigger.app.bundleID).plus.monthly",
-            every: .days(30),
-            price: trigger.price ?? 9990,
-            level: 2
-        )
+        plan(trigger.productID ?? current?.id ?? "\(trigger.app.bundleID).plus.monthly", price: price, level: 2)
     }
 
     /// A plan of a lower level.
-    var lesserPlan: SimulatedProduct {
-        .subscription("\(trigger.app.bundleID).basic.monthly", every: .days(30), price: (trigger.price ?? 9990) / 2, level: 3)
+    var lesserPlan: SimulatedProduct { plan("\(trigger.app.bundleID).basic.monthly", price: price / 2, level: 3) }
+
+    /// The product of the existing contract.
+    private var current: SimulatedProduct? { trigger.contract?.transaction.product }
+
+    private var price: Int64 { trigger.price ?? current?.price ?? 9990 }
+
+    private func plan(_ id: String, price: Int64, level: Int) -> SimulatedProduct {
+        var plan = SimulatedProduct.subscription(id, every: current?.period ?? .days(30), price: price, level: level)
+        if let current { plan.subscriptionGroupID = current.subscriptionGroupID }
+        return plan
     }
 
     var token: UUID? { trigger.appAccountToken }
@@ -47,8 +53,14 @@ struct ScenarioState {
 
     /// Subscribes, so that the period ends `time` from now; in the past if `time` is negative. The clock stays at the purchase.
     ///
-    /// If the options name a transaction that is not the contract's first, another period precedes it.
+    /// If the options name a transaction that is not the contract's first, another period precedes it. An existing contract keeps its
+    /// period, unless the period has to end: then it ends by that time.
     mutating func subscribe(to product: SimulatedProduct? = nil, endingIn time: Duration, isFamily: Bool = false) throws(SimulationError) {
+        if var contract = trigger.contract {
+            if time <= Self.end { contract.endPeriod(by: trigger.now.advanced(by: time).floored) }
+            contract.transaction.product.level = (product ?? plan).level
+            return resume(contract)
+        }
         let isRenewed =
             trigger.originalTransactionID != nil && trigger.transactionID != nil && trigger.transactionID != trigger.originalTransactionID
         begin((isRenewed ? Self.period + Self.period : Self.period) - time)
@@ -59,12 +71,28 @@ struct ScenarioState {
 
     /// Makes the purchase that a refund is about.
     mutating func purchase(isFamily: Bool = false) throws(SimulationError) {
+        if let contract = trigger.contract { return resume(contract) }
         guard let type = trigger.productType, type != .autoRenewableSubscription else {
             return try subscribe(endingIn: .seconds(20 * 86_400), isFamily: isFamily)
         }
         begin(.seconds(10 * 86_400))
         if isFamily { life = store.makeFamilyMember(of: life) }
         _ = try buyOnce()
+    }
+
+    /// Runs what leads to the state that the event needs. An existing contract may be in that state already; if it is in another one, the
+    /// event says why it is impossible.
+    mutating func prepare(_ step: TriggerScenario.Event) throws(SimulationError) {
+        do throws(SimulationError) {
+            _ = try step(&self)
+        } catch {
+            guard trigger.contract != nil, error.code == .impossibleEvent else { throw error }
+        }
+    }
+
+    private mutating func resume(_ contract: ExistingContract) {
+        begin(.zero)
+        life.adopt(contract)
     }
 
     /// Buys a one-time product.

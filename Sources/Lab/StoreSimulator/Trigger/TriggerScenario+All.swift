@@ -18,13 +18,13 @@ extension TriggerScenario {
         },
         "ONE_TIME_CHARGE": TriggerScenario(.first) { state throws(SimulationError) in try state.buyOnce() },
         "DID_RENEW": TriggerScenario(.later) { state throws(SimulationError) in
-            try state.subscribe(endingIn: .seconds(3600))
+            try state.subscribe(endingIn: ScenarioState.end)
             state.advanceToNow()
             return try state.life.renew()
         },
         "DID_RENEW/BILLING_RECOVERY": TriggerScenario(.later) { state throws(SimulationError) in
             try state.subscribe(endingIn: .zero - .seconds(3 * 86_400))
-            _ = try state.life.failToRenew(withGracePeriod: false)
+            try state.prepare { state throws(SimulationError) in try state.life.failToRenew(withGracePeriod: false) }
             state.advanceToNow()
             return try state.life.recoverBilling()
         },
@@ -72,23 +72,32 @@ extension TriggerScenario {
         "DID_FAIL_TO_RENEW/GRACE_PERIOD": ended(.seconds(600)) { state throws(SimulationError) in
             try state.life.failToRenew(withGracePeriod: true)
         },
-        "GRACE_PERIOD_EXPIRED": ended(day * 17, before: { life throws(SimulationError) in try life.failToRenew(withGracePeriod: true) }) {
+        "GRACE_PERIOD_EXPIRED": ended(
+            day * 17,
+            before: { state throws(SimulationError) in try state.life.failToRenew(withGracePeriod: true) }
+        ) {
             state throws(SimulationError) in try state.life.endGracePeriod()
         },
-        "EXPIRED/VOLUNTARY": ended(.seconds(3600), before: { life throws(SimulationError) in try life.turnAutoRenewOff() }) {
+        "EXPIRED/VOLUNTARY": ended(.seconds(3600), before: { state throws(SimulationError) in try state.life.turnAutoRenewOff() }) {
             state throws(SimulationError) in try state.life.expire(.voluntary)
         },
-        "EXPIRED/BILLING_RETRY": ended(day * 61, before: { life throws(SimulationError) in try life.failToRenew(withGracePeriod: false) }) {
+        "EXPIRED/BILLING_RETRY": ended(
+            day * 61,
+            before: { state throws(SimulationError) in try state.life.failToRenew(withGracePeriod: false) }
+        ) {
             state throws(SimulationError) in try state.life.expire(.billingRetry)
         },
-        "EXPIRED/PRICE_INCREASE": ended(.seconds(3600), before: { life throws(SimulationError) in try life.increasePrice(to: 1_000_000) }) {
+        "EXPIRED/PRICE_INCREASE": ended(
+            .seconds(3600),
+            before: { state throws(SimulationError) in try state.life.increasePrice(to: 1_000_000) }
+        ) {
             state throws(SimulationError) in try state.life.expire(.priceIncrease)
         },
         "EXPIRED/PRODUCT_NOT_FOR_SALE": ended(.seconds(3600)) { state throws(SimulationError) in try state.life.expire(.productNotForSale)
         },
         "EXPIRED": ended(.seconds(3600)) { state throws(SimulationError) in try state.life.expire(.unnamed) },
         "REFUND": bought { state throws(SimulationError) in try state.life.refund() },
-        "REFUND_REVERSED": bought(before: { life throws(SimulationError) in try life.refund() }) { state throws(SimulationError) in
+        "REFUND_REVERSED": bought(before: { state throws(SimulationError) in try state.life.refund() }) { state throws(SimulationError) in
             try state.life.reverseRefund()
         },
         "REFUND_DECLINED": bought { state throws(SimulationError) in try state.life.declineRefund() },
@@ -113,10 +122,9 @@ extension TriggerScenario {
     /// A customer whose subscription ended two weeks ago.
     private static func returning(_ event: @escaping Event) -> TriggerScenario {
         TriggerScenario(.later) { state throws(SimulationError) in
-            state.begin(ScenarioState.period + day * 14)
-            _ = try state.life.subscribe(to: state.plan)
-            _ = try state.life.turnAutoRenewOff()
-            _ = try state.life.expire(.voluntary)
+            try state.subscribe(endingIn: .zero - day * 14)
+            try state.prepare { state throws(SimulationError) in try state.life.turnAutoRenewOff() }
+            try state.prepare { state throws(SimulationError) in try state.life.expire(.voluntary) }
             state.advanceToNow()
             return try event(&state)
         }
@@ -134,7 +142,7 @@ extension TriggerScenario {
     private static func prepared(_ preparation: @escaping Event, _ event: @escaping Event) -> TriggerScenario {
         TriggerScenario(.any) { state throws(SimulationError) in
             try state.subscribe(endingIn: day * 20)
-            _ = try preparation(&state)
+            try state.prepare(preparation)
             state.advanceToNow()
             return try event(&state)
         }

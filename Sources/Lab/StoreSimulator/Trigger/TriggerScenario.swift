@@ -16,8 +16,6 @@ struct TriggerScenario: Sendable {
 
     typealias Event = @Sendable (inout ScenarioState) throws(SimulationError) -> SimulatedNotification
 
-    typealias Preparation = @Sendable (inout CustomerLife) throws(SimulationError) -> SimulatedNotification
-
     let charge: Charge
     let run: Event
 
@@ -38,22 +36,22 @@ struct TriggerScenario: Sendable {
     /// An event that happens `time` after the end of a period; `before` happens during the period.
     static func ended(
         _ time: Duration,
-        before: Preparation? = nil,
+        before: Event? = nil,
         _ event: @escaping Event
     ) -> TriggerScenario {
         TriggerScenario(.any) { state throws(SimulationError) in
             try state.subscribe(endingIn: .zero - time)
-            _ = try before?(&state.life)
+            if let before { try state.prepare(before) }
             state.advanceToNow()
             return try event(&state)
         }
     }
 
     /// An event about a purchase, of a subscription or a one-time product.
-    static func bought(isFamily: Bool = false, before: Preparation? = nil, _ event: @escaping Event) -> TriggerScenario {
+    static func bought(isFamily: Bool = false, before: Event? = nil, _ event: @escaping Event) -> TriggerScenario {
         TriggerScenario(.any) { state throws(SimulationError) in
             try state.purchase(isFamily: isFamily)
-            _ = try before?(&state.life)
+            if let before { try state.prepare(before) }
             state.advanceToNow()
             return try event(&state)
         }

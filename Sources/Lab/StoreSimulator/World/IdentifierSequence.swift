@@ -28,6 +28,12 @@ struct IdentifierSequence: Hashable, Sendable {
         self.step = step
     }
 
+    /// Numbers above these.
+    init(transaction: UInt64, lineItem: UInt64) {
+        self.transaction = transaction
+        self.lineItem = lineItem
+    }
+
     /// The next transactionId.
     mutating func nextTransactionID(using generator: inout SeededGenerator) -> String {
         transaction += step * UInt64.random(in: 1...7, using: &generator)
