@@ -10,14 +10,14 @@ post_receipt() {
 }
 
 # show_answer WHAT ANSWER COMMENT: prints the status of an answer to an app.
-show_answer() { printf '  POST /v1/receipts %-21s %s  %s\n' "$1" "${2##*$'\n'}" "$3"; }
+show_answer() { printf '  POST /v1/receipts %-18s %s  %s\n' "$1" "${2##*$'\n'}" "$3"; }
 
 no_call_is_open() { [[ $(sql "SELECT count(*) FROM appstore.outbox_status WHERE state = 'open'") == 0 ]] && is_settled; }
 user_of() { sql "SELECT coalesce(user_id, 'no user') || ' ' || status FROM appstore.orders WHERE transaction_id = '$1'"; }
 addresses_are_known() { [[ -s $folder/store.jsonl ]] && grep -q '"sandbox"' "$folder/store.jsonl"; }
 
 run_legacy_demo() {
-    local secret order charges contract anna_first anna_renewed anna_recovered ben_bought answer url status before file
+    local secret order charges anna_first anna_renewed anna_recovered ben_bought answer status before file key
 
     heading "An order, and a simulated verifyReceipt"
     order=$(sql "SELECT appstore.create_order('anna', '$product')")
@@ -27,7 +27,7 @@ run_legacy_demo() {
     secret=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
     mkdir -p "$folder/secrets"
     (umask 077 && printf '%s\n' "$secret" >"$folder/secrets/$bundle")
-    "$lab" demo legacy --out "$folder/life" --secret-file "$folder/secrets/$bundle" --order "$order" >"$folder/store.jsonl" 2>"$folder/store.log" &
+    "$lab" demo legacy --ca "$folder/ca" --out "$folder/life" --secret-file "$folder/secrets/$bundle" --order "$order" >"$folder/store.jsonl" 2>"$folder/store.log" &
     say "$!" >>"$pids"
     wait_for 30 "the simulated verifyReceipt" addresses_are_known
     mapfile -t charges < <(member transactionId <"$folder/store.jsonl")
@@ -38,15 +38,16 @@ run_legacy_demo() {
     listen_port=$(free_port) admin_port=$(free_port) api_port=$(free_port)
     url=http://127.0.0.1:$listen_port/apple/v1/notifications
     export APPSTORE_INBOX_API_DATABASE_URL="host=$socket user=appstore_api dbname=postgres"
+    "$lab" trigger --root-only --ca "$folder/ca" >"$folder/lab.log"
     start ingest appstore_ingest --listen "127.0.0.1:$listen_port" --admin-listen "127.0.0.1:$admin_port" \
         --api-listen "127.0.0.1:$api_port" --shared-secrets-directory "$folder/secrets"
-    start worker appstore_worker --apps "$bundle" --environments "$environment" --extra-roots "$folder/life/root.pem:$environment" \
+    start worker appstore_worker --apps "$bundle" --environments "$environment" --extra-roots "$roots" \
         --shared-secrets-directory "$folder/secrets" --verify-receipt-url "$(tail -n 1 "$folder/store.jsonl" | member production)" \
         --verify-receipt-sandbox-url "$(tail -n 1 "$folder/store.jsonl" | member sandbox)"
     wait_for 20 "ingest to be ready" is_ready
     say "  ingest at $url"
     key=$(APPSTORE_INBOX_DATABASE_URL=$database "$program" key create demo --verb receipts:submit --verb entitlements:read 2>"$folder/key.log")
-    (umask 077 && printf 'Authorization: Bearer %s\nContent-Type: application/json\n' "$key" >"$folder/headers")
+    keep_key "$key"
 
     heading "Anna's subscription"
     answer=$(post_receipt 1-anna-bought.receipt anna "$anna_first")
@@ -113,4 +114,29 @@ run_legacy_demo() {
     done
     wait_for 60 "every event to be settled" is_settled
     must_be "the ledger is unchanged" "$before" "$(sql "SELECT appstore.state_digest('$environment')")"
+}
+
+suggest_legacy() {
+    suggest_settings
+    cat <<TEXT
+  Ben's subscription goes on, told by notifications V1. Each line waits and prints what became of it:
+    appstore-inbox-lab trigger DID_CHANGE_RENEWAL_STATUS --v1 --secret-file $(quoted "$folder/secrets/$bundle") --wait --user ben \\
+        --ca $(quoted "$folder/ca")
+    appstore-inbox-lab trigger REFUND --v1 --secret-file $(quoted "$folder/secrets/$bundle") --wait --user ben \\
+        --ca $(quoted "$folder/ca")
+  The first refund once more; it becomes a duplicate:
+    curl -i -H 'Content-Type: application/json' --data-binary @$(quoted "$folder/life/7-anna-refunded.json") $url
+  What is in event 1, Anna's receipt:
+    appstore-inbox explain 1 --shared-secrets-directory $(quoted "$folder/secrets")
+  What your backend asks:
+    curl -H @$(quoted "$folder/headers") http://127.0.0.1:$api_port/v1/users/ben/entitlements
+  Health of ingest:
+    curl -i http://127.0.0.1:$admin_port/readyz
+  SQL, as a role that may read everything but bodies:
+    psql "host=$socket user=appstore_viewer dbname=postgres"
+      SELECT event_id, source, notification_type, result, reason FROM appstore.inbox_status ORDER BY event_id;
+      SELECT * FROM appstore.outbox_status ORDER BY call_id;
+      SELECT * FROM appstore.timeline('$environment', '$contract');
+  Logs: $folder/ingest.log $folder/worker.log
+TEXT
 }

@@ -8,6 +8,19 @@ import Testing
 extension EndToEndInterfaces {
     /// The scenarios of `deploy/demo`.
     @Suite struct DemoCommandTests {
+        @Test(arguments: [
+            (["--help"], 0, "usage: deploy/demo [--legacy] [--keep]"), (["--legacy", "-h"], 0, "usage: deploy/demo"),
+            (["--nosuch"], 2, "there is no flag '--nosuch'"), (["--keep", "--stopp"], 2, "there is no flag '--stopp'"),
+            (["--stop", "--keep"], 2, "--stop takes no other flag"),
+        ])
+        func `deploy/demo explains its flags and names one that it does not know`(flags: [String], code: Int32, words: String) async throws
+        {
+            let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
+            let result = try await Program.run(flags, program: root.appending(path: "deploy/demo").path)
+            #expect(result.ending == .exit(code))
+            #expect((code == 0 ? result.output : result.errors).contains(words), "\(result.output)\(result.errors)")
+        }
+
         @Test func `two accounts on one Apple ID each keep what they paid for, however late it is reported`() async throws {
             let orders = [UUID(), UUID(), UUID()].map(\.uuidString)
             try await Installation.lend { installation in

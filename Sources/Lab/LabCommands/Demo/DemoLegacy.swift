@@ -2,7 +2,6 @@ import AppStore
 import ArgumentParser
 import Commands
 import FoundationEssentials
-import OpenSSL
 import StoreSimulator
 import StoreSimulatorServer
 import StrictJSON
@@ -19,7 +18,8 @@ struct DemoLegacy: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "The folder for the files, including root.pem; created if it is missing.") var out: String
+    @Option(help: "The folder of the authority and its receipt-root.pem; created if it is missing.") var ca: String
+    @Option(help: "The folder for the files; created if it is missing.") var out: String
     @Option(help: "A file that contains the app's shared secret.") var secretFile: String
     @Option(
         help: "The order that the first account's purchase pays, from appstore.create_order.",
@@ -35,8 +35,7 @@ struct DemoLegacy: AsyncParsableCommand {
         let folder = URL(filePath: out, directoryHint: .isDirectory)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let secret = String(decoding: try Data(contentsOf: URL(filePath: secretFile)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-        let authority = try ReceiptAuthority.generate(AuthorityOptions(around: now))
-        try Data(authority.root.pem.utf8).write(to: folder.appending(path: "root.pem"))
+        let authority = try AuthorityFolder(ca).openReceipts(now: now)
         let life = try DemoLegacyLife(signer: ReceiptSigner(authority: authority), secret: secret, order: order, now: now)
 
         for (index, step) in life.steps.enumerated() {
