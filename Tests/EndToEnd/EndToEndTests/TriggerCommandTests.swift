@@ -128,7 +128,7 @@ extension EndToEndInterfaces {
                 #expect(unknown.errors.contains("SUBSCRIBED is no known notification V1"), "\(unknown.errors)")
 
                 let posted = try await lab.trigger([
-                    "SUBSCRIBED/INITIAL_BUY", "--receipt", "--wait", "--user", "clara", "--url", lab.receiptsURL, "--key-file", lab.keyFile,
+                    "SUBSCRIBED/INITIAL_BUY", "--receipt", "--wait", "--user", "clara", "--to", lab.receiptsURL, "--key-file", lab.keyFile,
                     "--product-id", "basic.monthly",
                 ])
                 #expect(posted.ending == .exit(0), "\(posted.output)\(posted.errors)")
@@ -142,7 +142,7 @@ extension EndToEndInterfaces {
 
         @Test(arguments: [
             (["REFUND", "--user", "a", "--bundle-id", "b.c"], "--bundle-id is that of the existing contract"),
-            (["REFUND", "--v1"], "--v1 requires --secret-file"), (["REFUND", "--receipt", "--user", "a"], "--receipt requires --url"),
+            (["REFUND", "--v1"], "--v1 requires --secret-file"), (["REFUND", "--receipt", "--user", "a"], "--receipt requires --to"),
             (["REFUND", "--forged", "--v1"], "exclude each other"), (["TEST", "--wait", "0"], "--wait must be"),
         ])
         func `trigger refuses options that contradict each other`(arguments: [String], words: String) async throws {
