@@ -1243,8 +1243,8 @@ CREATE FUNCTION appstore.contracts_of(user_id text) RETURNS TABLE(environment ap
     SELECT found.environment, found.id, bool_or(found.is_owned)
     FROM (
         SELECT k.environment, k.original_transaction_id, true FROM appstore.ownership_claims AS k WHERE k.user_id = contracts_of.user_id
-        UNION ALL
-        SELECT l.environment, l.original_transaction_id, true FROM appstore.owner_links AS l WHERE l.user_id = contracts_of.user_id
+        UNION ALL -- links, also those that were taken back; one in force is a claim
+        SELECT l.environment, l.original_transaction_id, false FROM appstore.owner_links AS l WHERE l.user_id = contracts_of.user_id
         UNION ALL
         SELECT m.environment, m.original_transaction_id, true FROM appstore.contracts AS m WHERE m.user_id = contracts_of.user_id
         UNION ALL -- charges that name an order of the user, paid by them or not
@@ -1264,7 +1264,7 @@ CREATE FUNCTION appstore.contracts_of(user_id text) RETURNS TABLE(environment ap
     GROUP BY found.environment, found.id
 $$;
 
-COMMENT ON FUNCTION appstore.contracts_of(user_id text) IS 'The contracts of a user, in both environments. is_owned: the user is or was the owner, or paid for it; otherwise the user only posted a transaction or receipt of it.';
+COMMENT ON FUNCTION appstore.contracts_of(user_id text) IS 'The contracts of a user, in both environments. is_owned: the user is or was the owner, or paid for it; otherwise the user only posted a transaction or receipt of it, or a link to the user was taken back.';
 
 CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter) RETURNS TABLE(result appstore.result, events bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2593,7 +2593,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.forget(user_id text, note text) IS 'Erases a user: replaces the user''s name in the ledger by an alias, discards the user''s client posts that still wait, and deletes the bodies of the posts and of all settled events about contracts that are or were the user''s. Returns the alias, how many orders and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. Free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
+COMMENT ON FUNCTION appstore.forget(user_id text, note text) IS 'Erases a user: replaces the user''s name in the ledger by an alias, discards the user''s client posts that still wait, and deletes the bodies of the posts and of all settled events about contracts that are or were the user''s, which a link that was taken back does not make them. Returns the alias, how many orders and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. Free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
 
 CREATE FUNCTION appstore.give_way() RETURNS void
     LANGUAGE plpgsql

@@ -89,6 +89,28 @@ struct UnlinkTests {
         }
     }
 
+    @Test func `who was linked by mistake is forgotten without the events of the contract`() async throws {
+        try await TestLedger.with { ledger in
+            let order = UUID()
+            try await ledger.makeOrder(order, user: "anna")
+            try await ledger.put(Charge("1000", onDay: 0, token: order))
+            try await ledger.run("INSERT INTO appstore.inbox (source, received_at, body) VALUES ('notification_v2', now(), 'about 1000')")
+            try await ledger.run(
+                """
+                INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, environment, original_transaction_id)
+                SELECT event_id, source, received_at, now(), 1, 1, 'applied', 'Production', '1000' FROM appstore.inbox
+                """
+            )
+            try await link(to: "bob", ledger)
+            #expect(try await unlink(ledger) == "anna")
+            _ = try await ForgetScene.forget("bob", in: ledger)
+            #expect(try await ledger.lines("SELECT convert_from(body, 'UTF8') FROM appstore.inbox") == ["about 1000"])
+            #expect(try await ForgetScene.tables(with: "bob", in: ledger) == [])
+            _ = try await ForgetScene.forget("anna", in: ledger)
+            #expect(try await ledger.lines("SELECT convert_from(body, 'UTF8') FROM appstore.inbox") == [])
+        }
+    }
+
     @Test func `the audit log says who linked what to whom, until the user is forgotten`() async throws {
         try await TestLedger.with { ledger in
             try await ledger.put(Charge("1000", onDay: 0))

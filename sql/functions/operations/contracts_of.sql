@@ -4,8 +4,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
     SELECT found.environment, found.id, bool_or(found.is_owned)
     FROM (
         SELECT k.environment, k.original_transaction_id, true FROM appstore.ownership_claims AS k WHERE k.user_id = contracts_of.user_id
-        UNION ALL
-        SELECT l.environment, l.original_transaction_id, true FROM appstore.owner_links AS l WHERE l.user_id = contracts_of.user_id
+        UNION ALL -- links, also those that were taken back; one in force is a claim
+        SELECT l.environment, l.original_transaction_id, false FROM appstore.owner_links AS l WHERE l.user_id = contracts_of.user_id
         UNION ALL
         SELECT m.environment, m.original_transaction_id, true FROM appstore.contracts AS m WHERE m.user_id = contracts_of.user_id
         UNION ALL -- charges that name an order of the user, paid by them or not
@@ -26,4 +26,4 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
 $$;
 COMMENT ON FUNCTION appstore.contracts_of IS
     'The contracts of a user, in both environments. is_owned: the user is or was the owner, or paid for it; otherwise the user only posted a '
-    'transaction or receipt of it.';
+    'transaction or receipt of it, or a link to the user was taken back.';
