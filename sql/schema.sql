@@ -570,15 +570,17 @@ BEGIN
       AND CASE
               -- A caller that waits for the outcome polls often: the body is read only once there is an outcome.
               WHEN o.event_id IS NULL AND NOT api_event.with_submission THEN true
-              ELSE (SELECT scope.environment = ANY (v_key.environments)
-                           AND (v_key.bundle_ids IS NULL OR coalesce(
-                                   CASE WHEN o.result <> 'rejected' THEN o.bundle_id = ANY (v_key.bundle_ids) END, v_key.bundle_ids @> scope.bundle_ids))
-                    FROM appstore.posted_scope(i.body) AS scope)
+              ELSE (SELECT coalesce(coalesce(posted.environment::text, verified.environment) = ANY (v_key.environments::text[]),
+                                    v_key.environments @> enum_range(NULL::appstore.environment))
+                           AND (v_key.bundle_ids IS NULL
+                                OR coalesce(verified.bundle_id = ANY (v_key.bundle_ids), v_key.bundle_ids @> posted.bundle_ids))
+                    FROM appstore.posted_scope(i.body) AS posted
+                    LEFT JOIN LATERAL (SELECT o.environment, o.bundle_id WHERE o.result <> 'rejected') AS verified ON true)
           END;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean) IS 'The state of a client post; no row for any other event, or for a post outside the key''s environments and apps. Its app is the verified one; without one, and for a rejected post, the key needs all apps that the post names. (Any key with the verb may see that a post waits, and since when.) submission is the body, when it is requested and still kept. Verb events:read; the submitting verbs suffice as well, since a post may wait for its outcome.';
+COMMENT ON FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean) IS 'The state of a client post; no row for any other event, or for a post outside the key''s environments and apps. Its app is the verified one; without one, and for a rejected post, the key needs all apps that the post names. Once the body is deleted, a post of which nothing was verified is only for keys for any app in both environments. (Any key with the verb may see that a post waits, and since when.) submission is the body, when it is requested and still kept. Verb events:read; the submitting verbs suffice as well, since a post may wait for its outcome.';
 
 CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE(key_id integer, bundle_ids text[], environments text[], verbs text[])
     LANGUAGE plpgsql SECURITY DEFINER

@@ -68,6 +68,33 @@ struct EventTests {
         }
     }
 
+    @Test(arguments: Post.allCases)
+    func `an event without its body is found by what was verified`(kind: Post) async throws {
+        try await RunningAPI.run { api in
+            let any = try await api.makeKey()
+            let production = try await api.makeKey(environments: [.production])
+            let tides = try await api.makeKey(apps: ["com.example.tides"])
+            let dunes = try await api.makeKey(apps: ["com.example.dunes"])
+            let sandbox = try await api.makeKey(environments: [.sandbox])
+            func seen(_ event: String) async throws -> [Bool] {
+                var seen: [Bool] = []
+                for key in [any, production, tides, dunes, sandbox] {
+                    seen.append(try await api.exchange("GET", "/v1/events/\(event)", key: key).status == 200)
+                }
+                return seen
+            }
+            let applied = try await post(api, any, kind)
+            try await api.database.settle(applied, "applied")
+            let rejected = try await post(api, tides, kind)
+            try await api.database.settle(rejected, "rejected", reason: "signature_invalid", app: nil)
+            #expect(try await seen(applied) == [true, true, true, false, false])
+            #expect(try await seen(rejected) == [true, true, true, false, false])
+            try await api.database.change("DELETE FROM appstore.inbox")
+            #expect(try await seen(applied) == [true, true, true, false, false])
+            #expect(try await seen(rejected) == [true, false, false, false, false], "its app and environment are not known any longer")
+        }
+    }
+
     @Test func `Apple's notifications are not returned`() async throws {
         try await RunningAPI.run { api in
             // Any client of the ingest server can store a body that looks like a submission.
