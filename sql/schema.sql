@@ -2875,7 +2875,9 @@ DECLARE
 BEGIN
     PERFORM appstore.check_argument(expires_at IS NULL OR expires_at > clock_timestamp(), format('expires_at is in the past: %s', expires_at),
                                     'Omit it for a key that does not expire.');
-    LOCK TABLE appstore.api_keys IN SHARE ROW EXCLUSIVE MODE; -- of two calls with one name the second sees the key of the first
+    -- Of two calls with one name the second sees the key of the first. A lock of the table would make api_key wait, which records uses.
+    PERFORM appstore.demand_read_committed();
+    PERFORM pg_advisory_xact_lock(hashtextextended('appstore.make_api_key', 0));
     SELECT k.key_id INTO v_key FROM appstore.api_keys AS k WHERE k.name = make_api_key.name AND appstore.is_alive(k);
     IF FOUND THEN
         RAISE EXCEPTION 'key % has the name % already', v_key, quote_literal(name)

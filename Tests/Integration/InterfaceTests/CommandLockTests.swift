@@ -138,6 +138,7 @@ struct CommandLockTests {
         arguments: [
             ("backend", "create_order('alice', 'pro.monthly')"), ("backend", "link_owner('Production', '1006', 'alice')"),
             ("backend", "unlink_owner('Production', '1006')"), ("operator", "forget('alice')"),
+            ("operator", "make_api_key('\\x00', 'shop', NULL, '{Sandbox}', '{events:read}')"),
             ("worker", "derive_refund_requests('Production', '{}')"),
             (
                 "worker",

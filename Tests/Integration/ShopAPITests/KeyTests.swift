@@ -78,6 +78,31 @@ struct KeyTests {
         }
     }
 
+    @Test func `while a key is made, another of its name waits and a request does not`() async throws {
+        let (database, used) = (try await InboxDatabase.make(), makeKey())
+        func add(_ key: APIKey, _ name: String, _ connection: Connection) async throws {
+            _ = try await KeyRegister(connection).add(key, name: name, bundleIDs: nil, environments: [.sandbox], verbs: [.readEvents])
+        }
+        try await database.withConnection(user: "appstore_operator") { connection in
+            try await add(used, "used", connection)
+            try await connection.runScript("BEGIN")
+            try await add(makeKey(), "shop", connection)
+            try await database.withConnection(user: "appstore_api") { api in
+                try await api.runScript("SET lock_timeout = '1s'")
+                _ = try await api.query("SELECT key_id FROM appstore.api_key(\(used.hash))")
+            }
+            #expect(try await database.lines("SELECT name FROM appstore.api_keys WHERE last_used_at IS NOT NULL") == ["used"])
+            try await database.withConnection(user: "appstore_operator") { other in
+                try await other.runScript("SET lock_timeout = '100ms'")
+                let waited = await #expect(throws: PostgresError.self) { try await add(makeKey(), "shop", other) }
+                #expect(waited?.sqlState == .lockNotAvailable)
+                try await connection.runScript("COMMIT")
+                let refused = await #expect(throws: PostgresError.self) { try await add(makeKey(), "shop", other) }
+                #expect(refused?.sqlState == .uniqueViolation)
+            }
+        }
+    }
+
     @Test func `a key ends at an instant or after a time`() async throws {
         let database = try await InboxDatabase.make()
         try await database.withConnection(user: "appstore_operator") { connection in
