@@ -2720,6 +2720,7 @@ BEGIN
         RAISE EXCEPTION 'no purchase is known in % with original_transaction_id %', environment, quote_nullable(original_transaction_id)
             USING ERRCODE = 'no_data_found', HINT = 'Give the originalTransactionId, not the id of a renewal, and the right environment.';
     END IF;
+    PERFORM appstore.lock_for_link(environment, original_transaction_id);
     PERFORM appstore.record_owner_link(link_owner.environment, link_owner.original_transaction_id, link_owner.user_id, clock_timestamp(),
                                        session_user, link_owner.note);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
@@ -2765,6 +2766,28 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) IS 'Locks these contracts, each named once, and makes the missing rows. Calls give_way instead of waiting for a row that another transaction holds.';
+
+CREATE FUNCTION appstore.lock_for_link(environment appstore.environment, original_transaction_id text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    PERFORM appstore.begin_to_store();
+    PERFORM FROM appstore.contracts AS m
+    WHERE m.original_transaction_id = lock_for_link.original_transaction_id AND m.environment = lock_for_link.environment FOR UPDATE;
+    -- A consumable has no contract to lock, only transactions.
+    PERFORM FROM appstore.transactions AS t
+    WHERE t.environment = lock_for_link.environment AND t.original_transaction_id = lock_for_link.original_transaction_id
+    ORDER BY t.transaction_id FOR UPDATE;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.lock_for_link(environment appstore.environment, original_transaction_id text) IS 'Locks a contract and its transactions, in the order in which a merge locks. A link is dated and the links before it are read under these locks.';
 
 CREATE FUNCTION appstore.lock_for_order(order_no uuid) RETURNS void
     LANGUAGE plpgsql
@@ -3252,14 +3275,6 @@ CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, ori
     AS $$
 #variable_conflict use_column
 BEGIN
-    PERFORM appstore.demand_read_committed();
-    PERFORM appstore.begin_to_store();
-    PERFORM FROM appstore.contracts AS m
-    WHERE m.original_transaction_id = record_owner_link.original_transaction_id AND m.environment = record_owner_link.environment FOR UPDATE;
-    -- A consumable has no contract to lock, only transactions.
-    PERFORM FROM appstore.transactions AS t
-    WHERE t.environment = record_owner_link.environment AND t.original_transaction_id = record_owner_link.original_transaction_id
-    ORDER BY t.transaction_id FOR UPDATE;
     INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor, note)
     VALUES (record_owner_link.environment, record_owner_link.original_transaction_id, record_owner_link.linked_at,
             record_owner_link.user_id, record_owner_link.actor, record_owner_link.note);
@@ -3267,7 +3282,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) IS 'Locks the transactions of a contract as a merge does, inserts the link, and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner, appstore.unlink_owner and tests.';
+COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) IS 'Inserts a link and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner and appstore.unlink_owner, which lock first, and tests.';
 
 CREATE FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed bigint[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4179,12 +4194,14 @@ DECLARE
     v_left text; -- the owner without the links
 BEGIN
     PERFORM appstore.check_environment(environment);
+    PERFORM appstore.lock_for_link(environment, original_transaction_id);
     SELECT c.user_id INTO v_user FROM appstore.ownership_claims AS c
     WHERE c.original_transaction_id = unlink_owner.original_transaction_id AND c.environment = unlink_owner.environment AND c.kind = 'link'
     ORDER BY c.source_id DESC LIMIT 1;
     IF v_user IS NULL THEN
         RAISE EXCEPTION 'no link is in force in % for original_transaction_id %', environment, quote_nullable(original_transaction_id)
-            USING ERRCODE = 'no_data_found', HINT = 'Owners by an order or a post have no link: appstore.ownership_claims shows why a user is the owner.';
+            USING ERRCODE = 'no_data_found',
+                  HINT = 'Owners by an order or a post have no link: appstore.ownership_claims shows why a user is the owner.';
     END IF;
     PERFORM appstore.record_owner_link(unlink_owner.environment, unlink_owner.original_transaction_id, NULL, clock_timestamp(), session_user,
                                        unlink_owner.note);

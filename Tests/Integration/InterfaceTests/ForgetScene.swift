@@ -79,7 +79,7 @@ enum ForgetScene {
     }
 
     /// Waits until another session waits for a lock that this one holds.
-    private static func awaitWaiting(for backend: Int32, in ledger: TestLedger) async throws {
+    static func awaitWaiting(for backend: Int32, in ledger: TestLedger) async throws {
         let deadline = ContinuousClock.now + .seconds(20)
         let question: Statement =
             "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND \(backend) = ANY (pg_blocking_pids(pid))"

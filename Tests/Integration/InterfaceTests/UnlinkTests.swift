@@ -89,6 +89,46 @@ struct UnlinkTests {
         }
     }
 
+    /// Unlinks while another session has an open transaction, which commits once `unlink_owner` waits for it.
+    private func unlink(_ ledger: TestLedger, beside command: Statement) async throws -> String? {
+        try await ledger.database.withConnection(user: "appstore_operator") { connection in
+            let backend = try await connection.query("SELECT pg_backend_pid()")[0].decode(0, as: Int32.self)
+            return try await withThrowingTaskGroup(of: String?.self) { group in
+                try await connection.withTransaction { transaction in
+                    _ = try await transaction.query(command)
+                    group.addTask { try await unlink(ledger) }
+                    try await ForgetScene.awaitWaiting(for: backend, in: ledger)
+                }
+                return try await group.next() ?? nil
+            }
+        }
+    }
+
+    /// The user of each link in the audit log.
+    private let audited: Statement = "SELECT action || ' ' || (details ->> 'user_id') FROM appstore.audit_log ORDER BY audit_id"
+
+    @Test func `of two concurrent calls the second fails, since nothing is left to take back`() async throws {
+        try await TestLedger.with { ledger in
+            try await ledger.put(Charge("1000", onDay: 0))
+            try await link(to: "bob", ledger)
+            let error = await #expect(throws: PostgresError.self) {
+                _ = try await unlink(ledger, beside: "SELECT appstore.unlink_owner('Production', '1000')")
+            }
+            #expect(error?.sqlState?.rawValue == "P0002")
+            #expect(try await ledger.lines(audited) == ["link_owner bob", "unlink_owner bob"])
+        }
+    }
+
+    @Test func `a link that is made meanwhile is taken back, too, and the audit log names its user`() async throws {
+        try await TestLedger.with { ledger in
+            try await ledger.put(Charge("1000", onDay: 0))
+            try await link(to: "bob", ledger)
+            #expect(try await unlink(ledger, beside: "SELECT appstore.link_owner('Production', '1000', 'carol')") == nil)
+            #expect(try await ledger.lines("SELECT user_id FROM appstore.ownership_claims") == [])
+            #expect(try await ledger.lines(audited) == ["link_owner bob", "link_owner carol", "unlink_owner carol"])
+        }
+    }
+
     @Test func `who was linked by mistake is forgotten without the events of the contract`() async throws {
         try await TestLedger.with { ledger in
             let order = UUID()

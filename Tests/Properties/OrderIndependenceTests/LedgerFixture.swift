@@ -100,6 +100,9 @@ struct LedgerFixture {
                 // An operator links only a purchase that is visible: wait for batches about to commit it.
                 try await connection.execute("LOCK TABLE appstore.transactions IN SHARE MODE")
                 _ = try await connection.execute(
+                    "SELECT appstore.lock_for_link(\(link.environment.rawValue)::appstore.environment, \(link.contract))"
+                )
+                _ = try await connection.execute(
                     """
                     SELECT appstore.record_owner_link(\(link.environment.rawValue)::appstore.environment, \(link.contract), \(link.user), \(linkedAt), 'tests',
                                                       NULL)

@@ -15,19 +15,28 @@ $$;
 COMMENT ON FUNCTION appstore.is_known_purchase IS
     'Whether a transaction or contract is known by this id, of one of these apps; null bundle_ids are any.';
 
-CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamptz,
-                                           actor text, note text) RETURNS void
+CREATE FUNCTION appstore.lock_for_link(environment appstore.environment, original_transaction_id text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
     PERFORM appstore.demand_read_committed();
     PERFORM appstore.begin_to_store();
     PERFORM FROM appstore.contracts AS m
-    WHERE m.original_transaction_id = record_owner_link.original_transaction_id AND m.environment = record_owner_link.environment FOR UPDATE;
+    WHERE m.original_transaction_id = lock_for_link.original_transaction_id AND m.environment = lock_for_link.environment FOR UPDATE;
     -- A consumable has no contract to lock, only transactions.
     PERFORM FROM appstore.transactions AS t
-    WHERE t.environment = record_owner_link.environment AND t.original_transaction_id = record_owner_link.original_transaction_id
+    WHERE t.environment = lock_for_link.environment AND t.original_transaction_id = lock_for_link.original_transaction_id
     ORDER BY t.transaction_id FOR UPDATE;
+END
+$$;
+COMMENT ON FUNCTION appstore.lock_for_link IS
+    'Locks a contract and its transactions, in the order in which a merge locks. A link is dated and the links before it are read under these locks.';
+
+CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamptz,
+                                           actor text, note text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+BEGIN
     INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor, note)
     VALUES (record_owner_link.environment, record_owner_link.original_transaction_id, record_owner_link.linked_at,
             record_owner_link.user_id, record_owner_link.actor, record_owner_link.note);
@@ -35,8 +44,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.record_owner_link IS
-    'Locks the transactions of a contract as a merge does, inserts the link, and derives the ledger; without a user it takes back the links before. '
-    'Only for appstore.link_owner, appstore.unlink_owner and tests.';
+    'Inserts a link and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner and '
+    'appstore.unlink_owner, which lock first, and tests.';
 
 CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL)
 RETURNS void
@@ -51,6 +60,7 @@ BEGIN
         RAISE EXCEPTION 'no purchase is known in % with original_transaction_id %', environment, quote_nullable(original_transaction_id)
             USING ERRCODE = 'no_data_found', HINT = 'Give the originalTransactionId, not the id of a renewal, and the right environment.';
     END IF;
+    PERFORM appstore.lock_for_link(environment, original_transaction_id);
     PERFORM appstore.record_owner_link(link_owner.environment, link_owner.original_transaction_id, link_owner.user_id, clock_timestamp(),
                                        session_user, link_owner.note);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
@@ -72,12 +82,14 @@ DECLARE
     v_left text; -- the owner without the links
 BEGIN
     PERFORM appstore.check_environment(environment);
+    PERFORM appstore.lock_for_link(environment, original_transaction_id);
     SELECT c.user_id INTO v_user FROM appstore.ownership_claims AS c
     WHERE c.original_transaction_id = unlink_owner.original_transaction_id AND c.environment = unlink_owner.environment AND c.kind = 'link'
     ORDER BY c.source_id DESC LIMIT 1;
     IF v_user IS NULL THEN
         RAISE EXCEPTION 'no link is in force in % for original_transaction_id %', environment, quote_nullable(original_transaction_id)
-            USING ERRCODE = 'no_data_found', HINT = 'Owners by an order or a post have no link: appstore.ownership_claims shows why a user is the owner.';
+            USING ERRCODE = 'no_data_found',
+                  HINT = 'Owners by an order or a post have no link: appstore.ownership_claims shows why a user is the owner.';
     END IF;
     PERFORM appstore.record_owner_link(unlink_owner.environment, unlink_owner.original_transaction_id, NULL, clock_timestamp(), session_user,
                                        unlink_owner.note);
