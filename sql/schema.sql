@@ -4068,11 +4068,10 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         FROM appstore.transactions AS t
         WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
     ), effect AS MATERIALIZED (
-        -- 2. Effects and their events. A requeued event has its outcome in the history until it runs again. Effects that only another app's
-        --    secret authenticates did not happen to this contract.
+        -- 2. Effects and their events. A requeued event has its outcome in the history until it runs again.
         SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
                coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS type
-        FROM appstore.effect_log AS e
+        FROM appstore.effects AS e
         LEFT JOIN LATERAL (
             SELECT o.received_at, o.notification_type, o.subtype FROM appstore.outcomes AS o WHERE o.event_id = e.event_id OFFSET 0
         ) AS o ON true
@@ -4081,7 +4080,6 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
             FROM appstore.outcome_history AS h WHERE h.event_id = e.event_id ORDER BY h.run DESC LIMIT 1
         ) AS h ON true
         WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
-          AND NOT EXISTS (SELECT FROM charge AS c WHERE c.bundle_id <> e.vouched_bundle_id)
     ), claim AS MATERIALIZED ( -- 3. the claims to the contract
         SELECT k.* FROM appstore.ownership_claims AS k
         WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id
@@ -4498,9 +4496,13 @@ CREATE VIEW appstore.effects AS
      LEFT JOIN LATERAL ( SELECT t_1.order_no
            FROM appstore.transactions t_1
           WHERE ((t_1.transaction_id = e.transaction_id) AND (t_1.environment = e.environment))
-         OFFSET 0) t ON (true));
+         OFFSET 0) t ON (true))
+  WHERE ((e.vouched_bundle_id IS NULL) OR (NOT (EXISTS ( SELECT
+           FROM appstore.transactions c
+          WHERE ((c.original_transaction_id = e.original_transaction_id) AND (c.environment = e.environment) AND (c.bundle_id <> e.vouched_bundle_id))
+         OFFSET 0))));
 
-COMMENT ON VIEW appstore.effects IS 'Each thing that happened to a customer, once: appstore.effect_log with the order of its transaction as it is now.';
+COMMENT ON VIEW appstore.effects IS 'Each thing that happened to a customer, once: appstore.effect_log with the order of its transaction as it is now, without effects that only another app''s shared secret authenticates. Indexes find effects by effect_id, by original_transaction_id and by recorded_at.';
 
 COMMENT ON COLUMN appstore.effects.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
 

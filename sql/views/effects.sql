@@ -5,9 +5,15 @@ FROM appstore.effect_log AS e
 LEFT JOIN LATERAL (
     SELECT t.order_no FROM appstore.transactions AS t
     WHERE t.transaction_id = e.transaction_id AND t.environment = e.environment OFFSET 0
-) AS t ON true;
+) AS t ON true
+-- One app's shared secret proves nothing about another app's contract. OFFSET 0 keeps it a look-up for each such effect.
+WHERE e.vouched_bundle_id IS NULL
+   OR NOT EXISTS (SELECT FROM appstore.transactions AS c
+                  WHERE c.original_transaction_id = e.original_transaction_id AND c.environment = e.environment
+                    AND c.bundle_id <> e.vouched_bundle_id OFFSET 0);
 COMMENT ON VIEW appstore.effects IS
-    'Each thing that happened to a customer, once: appstore.effect_log with the order of its transaction as it is now.';
+    'Each thing that happened to a customer, once: appstore.effect_log with the order of its transaction as it is now, without effects that only '
+    'another app''s shared secret authenticates. Indexes find effects by effect_id, by original_transaction_id and by recorded_at.';
 COMMENT ON COLUMN appstore.effects.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
 COMMENT ON COLUMN appstore.effects.kind IS 'What happened: granted, refunded, revoked …';
 COMMENT ON COLUMN appstore.effects.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';

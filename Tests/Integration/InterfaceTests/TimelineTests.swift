@@ -113,7 +113,7 @@ struct TimelineTests {
         }
     }
 
-    @Test func `another app's notification V1 is not part of the timeline`() async throws {
+    @Test func `another app's notification V1 is not part of the timeline, and has no effect`() async throws {
         try await TestLedger.with { ledger in
             try await ledger.put(Charge("1000", onDay: 0))
             for (event, bundle) in [(1, "com.example.app"), (2, "com.example.other")] as [(Int64, String)] {
@@ -122,6 +122,7 @@ struct TimelineTests {
                 try await ledger.run("UPDATE appstore.effect_log SET vouched_bundle_id = \(bundle) WHERE subject = \(key)")
             }
             #expect(try await ledger.story("will_not_renew").count == 1)
+            #expect(try await ledger.lines("SELECT subject FROM appstore.effects") == ["v1:1"])
         }
     }
 

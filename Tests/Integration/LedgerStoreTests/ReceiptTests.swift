@@ -132,7 +132,7 @@ struct ReceiptTests {
             event.effects = [effect]
             let fold = BatchFold([event])
             _ = try await ledger.pool.withTransaction { try await LedgerMerger.merge(fold, in: $0) }
-            let users = try await ledger.database.lines("SELECT coalesce(user_id, '-') FROM appstore.effects")
+            let users = try await ledger.database.lines("SELECT coalesce(user_id, '-') FROM appstore.effect_log")
             #expect(users == [user])
         }
     }

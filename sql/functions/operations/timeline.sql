@@ -7,11 +7,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         FROM appstore.transactions AS t
         WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
     ), effect AS MATERIALIZED (
-        -- 2. Effects and their events. A requeued event has its outcome in the history until it runs again. Effects that only another app's
-        --    secret authenticates did not happen to this contract.
+        -- 2. Effects and their events. A requeued event has its outcome in the history until it runs again.
         SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
                coalesce(o.notification_type, h.notification_type) || coalesce('/' || coalesce(o.subtype, h.subtype), '') AS type
-        FROM appstore.effect_log AS e
+        FROM appstore.effects AS e
         LEFT JOIN LATERAL (
             SELECT o.received_at, o.notification_type, o.subtype FROM appstore.outcomes AS o WHERE o.event_id = e.event_id OFFSET 0
         ) AS o ON true
@@ -20,7 +19,6 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
             FROM appstore.outcome_history AS h WHERE h.event_id = e.event_id ORDER BY h.run DESC LIMIT 1
         ) AS h ON true
         WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
-          AND NOT EXISTS (SELECT FROM charge AS c WHERE c.bundle_id <> e.vouched_bundle_id)
     ), claim AS MATERIALIZED ( -- 3. the claims to the contract
         SELECT k.* FROM appstore.ownership_claims AS k
         WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id

@@ -85,7 +85,7 @@ package enum LedgerReader {
             [milliseconds("received_at"), text("event_id")],
             from: "(SELECT * FROM appstore.client_posts WHERE is_receipt)"
         ),
-        "SELECT 'effect ' || environment || ' ' || kind || ' ' || subject FROM appstore.effects",
+        "SELECT 'effect ' || environment || ' ' || kind || ' ' || subject FROM appstore.effect_log",
         select(
             "refund",
             "notification_uuid::text",
