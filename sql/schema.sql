@@ -3408,8 +3408,16 @@ BEGIN
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment AND e.user_id = v_user OFFSET 0
         ) AS e));
     GET DIAGNOSTICS others = ROW_COUNT;
-    UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user;
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    WITH renamed AS (
+        UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user
+        RETURNING l.environment, l.original_transaction_id, l.linked_at
+    ), taken_back AS (
+        UPDATE appstore.owner_links AS l SET note = NULL
+        FROM renamed
+        WHERE l.original_transaction_id = renamed.original_transaction_id AND l.environment = renamed.environment
+          AND l.user_id IS NULL AND l.linked_at >= renamed.linked_at
+    )
+    SELECT count(*) INTO v_rows FROM renamed;
     others := others + v_rows;
     UPDATE appstore.audit_log AS a SET details = jsonb_set(a.details, '{user_id}', to_jsonb(v_alias)) WHERE a.details ->> 'user_id' = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
@@ -5120,7 +5128,7 @@ COMMENT ON COLUMN appstore.owner_links.user_id IS 'The new owner; null where the
 
 COMMENT ON COLUMN appstore.owner_links.actor IS 'The login that called appstore.link_owner or appstore.unlink_owner.';
 
-COMMENT ON COLUMN appstore.owner_links.note IS 'Free text of the actor; null after appstore.forget.';
+COMMENT ON COLUMN appstore.owner_links.note IS 'Free text of the actor; null after appstore.forget, both of a link to the user and where it was taken back.';
 
 ALTER TABLE appstore.owner_links ALTER COLUMN link_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.owner_links_link_id_seq

@@ -88,7 +88,8 @@ COMMENT ON COLUMN appstore.owner_links.link_id IS 'Of several links of one insta
 COMMENT ON COLUMN appstore.owner_links.linked_at IS 'When the command was given.';
 COMMENT ON COLUMN appstore.owner_links.user_id IS 'The new owner; null where the links before are taken back.';
 COMMENT ON COLUMN appstore.owner_links.actor IS 'The login that called appstore.link_owner or appstore.unlink_owner.';
-COMMENT ON COLUMN appstore.owner_links.note IS 'Free text of the actor; null after appstore.forget.';
+COMMENT ON COLUMN appstore.owner_links.note IS
+    'Free text of the actor; null after appstore.forget, both of a link to the user and where it was taken back.';
 CREATE INDEX owner_links_by_contract ON appstore.owner_links (original_transaction_id);
 CREATE INDEX owner_links_by_user ON appstore.owner_links (user_id);
 

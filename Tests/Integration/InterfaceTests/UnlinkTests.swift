@@ -143,7 +143,9 @@ struct UnlinkTests {
             )
             try await link(to: "bob", ledger)
             #expect(try await unlink(ledger) == "anna")
+            try await link(to: "carol", ledger)
             _ = try await ForgetScene.forget("bob", in: ledger)
+            #expect(try await ledger.lines("SELECT user_id FROM appstore.owner_links WHERE note IS NOT NULL") == ["carol"])
             #expect(try await ledger.lines("SELECT convert_from(body, 'UTF8') FROM appstore.inbox") == ["about 1000"])
             #expect(try await ForgetScene.tables(with: "bob", in: ledger) == [])
             _ = try await ForgetScene.forget("anna", in: ledger)
@@ -164,6 +166,7 @@ struct UnlinkTests {
             #expect(try await ledger.lines(entries) == written.map { $0 + "bob" })
             _ = try await ForgetScene.forget("bob", in: ledger)
             #expect(try await ledger.lines(entries) == written.map { $0 + "forgotten" })
+            #expect(try await ledger.lines("SELECT note FROM appstore.owner_links WHERE note IS NOT NULL") == [])
             #expect(try await ForgetScene.tables(with: "bob", in: ledger) == [])
         }
     }

@@ -49,8 +49,16 @@ BEGIN
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment AND e.user_id = v_user OFFSET 0
         ) AS e));
     GET DIAGNOSTICS others = ROW_COUNT;
-    UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user;
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    WITH renamed AS (
+        UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user
+        RETURNING l.environment, l.original_transaction_id, l.linked_at
+    ), taken_back AS (
+        UPDATE appstore.owner_links AS l SET note = NULL
+        FROM renamed
+        WHERE l.original_transaction_id = renamed.original_transaction_id AND l.environment = renamed.environment
+          AND l.user_id IS NULL AND l.linked_at >= renamed.linked_at
+    )
+    SELECT count(*) INTO v_rows FROM renamed;
     others := others + v_rows;
     UPDATE appstore.audit_log AS a SET details = jsonb_set(a.details, '{user_id}', to_jsonb(v_alias)) WHERE a.details ->> 'user_id' = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
@@ -63,5 +71,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.rename_in_ledger IS
-    'Writes an alias for a user into the ledger and the audit log, and returns how many orders and how many other rows it changed. A row that another transaction '
-    'writes meanwhile may keep the name: call it until it changes nothing. Only for appstore.forget.';
+    'Writes an alias for a user into the ledger and the audit log, and returns how many orders and how many other rows it changed. A row that '
+    'another transaction writes meanwhile may keep the name: call it until it changes nothing. Only for appstore.forget.';
