@@ -53,8 +53,10 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
               renewal_signed_date, renewal_hash)
     ON appstore.contracts TO appstore_worker;
 GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.derive_refund_requests,
-    appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions, appstore.drop_aged_partition, appstore.expire,
-    appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics, appstore.outbox_statistics TO appstore_worker;
+    appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions,
+    appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
+    appstore.outbox_statistics
+    TO appstore_worker;
 
 -- viewer and operator read everything but bodies and the hashes of keys.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
@@ -67,17 +69,17 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.inbox_partitions TO appstore_viewer, appstore_operator;
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
-GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics, appstore.events_not_exactly_once,
-    appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link, appstore.settled_events,
-    appstore.settled_since, appstore.explain_user TO appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics,
+    appstore.events_not_exactly_once, appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link,
+    appstore.settled_events, appstore.settled_since, appstore.explain_user TO appstore_viewer, appstore_operator;
 
 -- They and the worker explain an event. The function shows no body.
 GRANT EXECUTE ON FUNCTION appstore.explain TO appstore_worker, appstore_viewer, appstore_operator;
 
 -- operator repairs through functions.
 GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appstore.discard_event, appstore.discard_events,
-    appstore.count_repair, appstore.repair_step, appstore.link_owner, appstore.unlink_owner, appstore.forget, appstore.consumption_answered, appstore.repeat_call,
-    appstore.make_api_key, appstore.revoke_api_key TO appstore_operator;
+    appstore.count_repair, appstore.repair_step, appstore.link_owner, appstore.unlink_owner, appstore.forget,
+    appstore.consumption_answered, appstore.repeat_call, appstore.make_api_key, appstore.revoke_api_key TO appstore_operator;
 GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
 GRANT INSERT, UPDATE, DELETE ON appstore.products TO appstore_operator;
 GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, partition_events) ON appstore.retention TO appstore_operator;

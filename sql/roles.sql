@@ -5,7 +5,7 @@
 --   appstore_worker    claims, merges, settles; never changes or deletes a body
 --   appstore_operator  reads everything but bodies, repairs through functions
 --   appstore_viewer    reads everything but bodies
---   appstore_backend   the shop's own backend by SQL: EXECUTE appstore.create_order, appstore.link_owner and functions that read
+--   appstore_backend   the shop's own backend by SQL: makes orders, links and unlinks owners, says that it answered Apple; reads views
 --   appstore_api       the HTTP API for the shop's own backend: EXECUTE the functions that its routes need
 --
 -- All but the owner may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).

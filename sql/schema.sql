@@ -783,7 +783,7 @@ BEGIN
            AND (s.bundle_id = ANY (v_key.bundle_ids) OR v_key.bundle_ids IS NULL)
          ORDER BY s.ordered_at DESC, s.order_no DESC LIMIT max_orders)
         UNION ALL
-        (SELECT u.* FROM appstore.user_orders AS u -- 2. the others, of which a user has few
+        (SELECT u.* FROM appstore.user_orders AS u -- 2. the others: every charge of the user's contracts is read
          WHERE u.user_id = user_id AND u.environment = environment AND u.ordered_at IS NULL AND (u.paid_at, u.order_no) < (v_at, v_no)
            AND (u.status = status OR status IS NULL) AND (u.product_id = product_id OR product_id IS NULL)
            AND (u.bundle_id = ANY (v_key.bundle_ids) OR v_key.bundle_ids IS NULL)
@@ -1455,7 +1455,8 @@ BEGIN
         )
         UPDATE appstore.orders AS o SET user_id = by_period.user_id
         FROM by_period
-        WHERE o.order_no = ANY (ARRAY(SELECT by_period.period_no FROM by_period)) AND o.order_no = by_period.period_no AND o.environment = p_environment AND o.user_id IS DISTINCT FROM by_period.user_id;
+        WHERE o.order_no = ANY (ARRAY(SELECT by_period.period_no FROM by_period)) AND o.order_no = by_period.period_no
+          AND o.environment = p_environment AND o.user_id IS DISTINCT FROM by_period.user_id;
     END IF;
     RETURN v_changed;
 END
@@ -4152,7 +4153,8 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         CROSS JOIN LATERAL (SELECT coalesce(o.user_id, owned.user_id, m.user_id) AS user_id) AS owner
         WHERE p.environment = timeline.environment AND p.original_transaction_id = timeline.original_transaction_id
         UNION ALL
-        SELECT l.linked_at, l.linked_at, NULL, CASE WHEN l.user_id IS NULL THEN 'unlinked' ELSE 'linked' END, NULL, NULL, NULL, l.user_id, concat_ws(', ', 'by=' || l.actor, 'note=' || l.note), 6
+        SELECT l.linked_at, l.linked_at, NULL, CASE WHEN l.user_id IS NULL THEN 'unlinked' ELSE 'linked' END, NULL, NULL, NULL, l.user_id,
+               concat_ws(', ', 'by=' || l.actor, 'note=' || l.note), 6
         FROM appstore.owner_links AS l
         WHERE l.environment = timeline.environment AND l.original_transaction_id = timeline.original_transaction_id
         UNION ALL

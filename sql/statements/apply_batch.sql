@@ -10,7 +10,8 @@
 -- all others: one element for each effect
 SELECT applied.effect_id
 FROM appstore.apply_facts(
-    :environment::appstore.environment, :transaction_ids::text[], :candidates::text[], :candidate_contracts::text[], :submitted_contracts::text[], :renewed_contracts::text[],
+    :environment::appstore.environment, :transaction_ids::text[], :candidates::text[], :candidate_contracts::text[],
+    :submitted_contracts::text[], :renewed_contracts::text[],
     :effect_ids::uuid[], :other_effect_ids::uuid[], :kinds::text[], :subjects::text[], :event_ids::bigint[], :occurred_at::timestamptz[],
     :original_transaction_ids::text[], :effect_transaction_ids::text[], :product_ids::text[], :vouched_bundle_ids::text[]
 ) AS applied (effect_id);

@@ -7,8 +7,9 @@
 INSERT INTO appstore.contracts AS c (
     environment, original_transaction_id, renewal_status, renewal_product_id, auto_renew_product_id, auto_renew_status, expiration_intent,
     is_in_billing_retry_period, price_increase_status, grace_period_expires_date, renewal_date, renewal_price, renewal_currency, renewal_offer_type,
-    renewal_offer_identifier, renewal_offer_discount_type, renewal_offer_period, eligible_win_back_offer_ids, recent_subscription_start_date, renewal_app_account_token,
-    renewal_app_transaction_id, renewal_billing_plan_type, renewal_signed_date, renewal_hash
+    renewal_offer_identifier, renewal_offer_discount_type, renewal_offer_period, eligible_win_back_offer_ids,
+    recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id, renewal_billing_plan_type, renewal_signed_date,
+    renewal_hash
 )
 SELECT u.*
 FROM ( -- not a function in FROM, which PostgreSQL would materialise column by column
@@ -39,12 +40,14 @@ FROM ( -- not a function in FROM, which PostgreSQL would materialise column by c
 ) AS u
 ORDER BY u.environment, u.original_transaction_id
 ON CONFLICT (original_transaction_id, environment) DO UPDATE
-SET renewal_status = excluded.renewal_status, renewal_product_id = excluded.renewal_product_id, auto_renew_product_id = excluded.auto_renew_product_id,
-    auto_renew_status = excluded.auto_renew_status, expiration_intent = excluded.expiration_intent,
+SET renewal_status = excluded.renewal_status, renewal_product_id = excluded.renewal_product_id,
+    auto_renew_product_id = excluded.auto_renew_product_id, auto_renew_status = excluded.auto_renew_status,
+    expiration_intent = excluded.expiration_intent,
     is_in_billing_retry_period = excluded.is_in_billing_retry_period, price_increase_status = excluded.price_increase_status,
     grace_period_expires_date = excluded.grace_period_expires_date, renewal_date = excluded.renewal_date,
     renewal_price = excluded.renewal_price, renewal_currency = excluded.renewal_currency, renewal_offer_type = excluded.renewal_offer_type,
-    renewal_offer_identifier = excluded.renewal_offer_identifier, renewal_offer_discount_type = excluded.renewal_offer_discount_type, renewal_offer_period = excluded.renewal_offer_period,
+    renewal_offer_identifier = excluded.renewal_offer_identifier, renewal_offer_discount_type = excluded.renewal_offer_discount_type,
+    renewal_offer_period = excluded.renewal_offer_period,
     eligible_win_back_offer_ids = excluded.eligible_win_back_offer_ids,
     recent_subscription_start_date = excluded.recent_subscription_start_date, renewal_app_account_token = excluded.renewal_app_account_token,
     renewal_app_transaction_id = excluded.renewal_app_transaction_id, renewal_billing_plan_type = excluded.renewal_billing_plan_type,

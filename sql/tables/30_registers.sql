@@ -1,6 +1,6 @@
 -- Registers: facts from Apple and clients. Facts merge by version, independent of their order of arrival.
--- Keys begin with the selective column, and no other index has the environment: a plan that was made for a small table could otherwise read a
--- whole environment through such an index for each lookup.
+-- Keys begin with the selective column, and only partial indexes of few rows begin with the environment: a plan that was made for a small table
+-- could otherwise read a whole environment through such an index for each lookup.
 
 CREATE TABLE appstore.seen_notifications (
     environment       appstore.environment NOT NULL,
@@ -205,7 +205,8 @@ COMMENT ON COLUMN appstore.consumption_obligations.due_at IS 'Twelve hours after
 COMMENT ON COLUMN appstore.consumption_obligations.reason IS 'consumptionRequestReason of that request.';
 COMMENT ON COLUMN appstore.consumption_obligations.is_open IS 'Whether Apple waits for an answer.';
 COMMENT ON COLUMN appstore.consumption_obligations.answered_by IS 'The login that called appstore.consumption_answered.';
-COMMENT ON COLUMN appstore.consumption_obligations.answered_at IS 'It answers every request that was signed until then. Earlier answers are in audit_log.';
+COMMENT ON COLUMN appstore.consumption_obligations.answered_at IS
+    'It answers every request that was signed until then. Earlier answers are in audit_log.';
 -- The open requests, the most urgent first.
 CREATE INDEX consumption_obligations_open ON appstore.consumption_obligations (due_at) WHERE is_open;
 

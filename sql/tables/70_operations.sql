@@ -16,8 +16,9 @@ COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it.';
 COMMENT ON COLUMN appstore.audit_log.action IS 'What was done: requeue, discard, link_owner, forget, make_api_key …';
 COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair of more than 1,000 writes a row for each step.';
 COMMENT ON COLUMN appstore.audit_log.note IS 'Free text of the actor. appstore.forget neither searches nor erases it: do not name users here.';
-COMMENT ON COLUMN appstore.audit_log.details IS 'Depends on the action: the conditions of a repair, the alias of a forgotten user, a key. Where user_id names a user, '
-    'appstore.forget replaces it.';
+COMMENT ON COLUMN appstore.audit_log.details IS
+    'Depends on the action: the conditions of a repair, the alias of a forgotten user, a key. Where user_id names a user, appstore.forget '
+    'replaces it.';
 -- The repairs of an event.
 CREATE INDEX audit_log_by_event ON appstore.audit_log USING gin (event_ids);
 -- The entries that name a user, for appstore.forget.

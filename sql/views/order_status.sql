@@ -13,8 +13,10 @@ COMMENT ON COLUMN appstore.order_status.product_id IS 'The product that was orde
 COMMENT ON COLUMN appstore.order_status.bundle_id IS 'The app that sold it; while it is pending the one that it was ordered for, null for any app.';
 COMMENT ON COLUMN appstore.order_status.status IS
     'pending, paid, partly_refunded (one of several transactions of its period is refunded) or refunded.';
-COMMENT ON COLUMN appstore.order_status.reason IS 'product_mismatch where another product or app was bought with this number: it does not pay the order.';
-COMMENT ON COLUMN appstore.order_status.ordered_at IS 'When the shop made the order; null for the order of a renewal, and of a purchase without an order.';
+COMMENT ON COLUMN appstore.order_status.reason IS
+    'product_mismatch where another product or app was bought with this number: it does not pay the order.';
+COMMENT ON COLUMN appstore.order_status.ordered_at IS
+    'When the shop made the order; null for the order of a renewal, and of a purchase without an order.';
 COMMENT ON COLUMN appstore.order_status.paid_at IS 'When the customer bought it; null while it is pending.';
 COMMENT ON COLUMN appstore.order_status.quantity IS 'How many pieces were bought.';
 COMMENT ON COLUMN appstore.order_status.price IS 'Thousandths of the currency''s unit.';

@@ -20,7 +20,8 @@ COMMENT ON COLUMN appstore.user_orders.product_id IS 'The product that was order
 COMMENT ON COLUMN appstore.user_orders.bundle_id IS 'The app that sold it; while it is pending the one that it was ordered for, null for any app.';
 COMMENT ON COLUMN appstore.user_orders.status IS 'pending, paid, partly_refunded or refunded.';
 COMMENT ON COLUMN appstore.user_orders.reason IS 'product_mismatch where another product or app was bought with this number.';
-COMMENT ON COLUMN appstore.user_orders.ordered_at IS 'When the shop made the order; null for the order of a renewal, and of a purchase without an order.';
+COMMENT ON COLUMN appstore.user_orders.ordered_at IS
+    'When the shop made the order; null for the order of a renewal, and of a purchase without an order.';
 COMMENT ON COLUMN appstore.user_orders.paid_at IS 'When the customer bought it; null while it is pending.';
 COMMENT ON COLUMN appstore.user_orders.quantity IS 'How many pieces were bought.';
 COMMENT ON COLUMN appstore.user_orders.price IS 'Thousandths of the currency''s unit.';

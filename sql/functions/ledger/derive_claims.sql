@@ -44,7 +44,8 @@ BEGIN
         )
         UPDATE appstore.orders AS o SET user_id = by_period.user_id
         FROM by_period
-        WHERE o.order_no = ANY (ARRAY(SELECT by_period.period_no FROM by_period)) AND o.order_no = by_period.period_no AND o.environment = p_environment AND o.user_id IS DISTINCT FROM by_period.user_id;
+        WHERE o.order_no = ANY (ARRAY(SELECT by_period.period_no FROM by_period)) AND o.order_no = by_period.period_no
+          AND o.environment = p_environment AND o.user_id IS DISTINCT FROM by_period.user_id;
     END IF;
     RETURN v_changed;
 END

@@ -32,7 +32,8 @@ BEGIN
     RETURN v_conditions;
 END
 $$;
-COMMENT ON FUNCTION appstore.check_repair IS 'Returns the conditions of a repair as JSON, without nulls. Fails for invalid or contradictory conditions.';
+COMMENT ON FUNCTION appstore.check_repair IS
+    'Returns the conditions of a repair as JSON, without nulls. Fails for invalid or contradictory conditions.';
 
 CREATE FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE

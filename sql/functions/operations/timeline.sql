@@ -83,7 +83,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         CROSS JOIN LATERAL (SELECT coalesce(o.user_id, owned.user_id, m.user_id) AS user_id) AS owner
         WHERE p.environment = timeline.environment AND p.original_transaction_id = timeline.original_transaction_id
         UNION ALL
-        SELECT l.linked_at, l.linked_at, NULL, CASE WHEN l.user_id IS NULL THEN 'unlinked' ELSE 'linked' END, NULL, NULL, NULL, l.user_id, concat_ws(', ', 'by=' || l.actor, 'note=' || l.note), 6
+        SELECT l.linked_at, l.linked_at, NULL, CASE WHEN l.user_id IS NULL THEN 'unlinked' ELSE 'linked' END, NULL, NULL, NULL, l.user_id,
+               concat_ws(', ', 'by=' || l.actor, 'note=' || l.note), 6
         FROM appstore.owner_links AS l
         WHERE l.environment = timeline.environment AND l.original_transaction_id = timeline.original_transaction_id
         UNION ALL

@@ -78,5 +78,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.api_key IS
-    'Returns the scopes of the key with that hash, and records its use once an hour; no row when there is none, or it is revoked or expired. It grants '
-    'nothing itself: each api_ function checks the key again.';
+    'Returns the scopes of the key with that hash, and records its use once an hour; no row when there is none, or it is revoked or expired. It '
+    'grants nothing itself: each api_ function checks the key again.';

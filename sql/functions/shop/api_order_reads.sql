@@ -35,7 +35,7 @@ BEGIN
            AND (s.bundle_id = ANY (v_key.bundle_ids) OR v_key.bundle_ids IS NULL)
          ORDER BY s.ordered_at DESC, s.order_no DESC LIMIT max_orders)
         UNION ALL
-        (SELECT u.* FROM appstore.user_orders AS u -- 2. the others, of which a user has few
+        (SELECT u.* FROM appstore.user_orders AS u -- 2. the others: every charge of the user's contracts is read
          WHERE u.user_id = user_id AND u.environment = environment AND u.ordered_at IS NULL AND (u.paid_at, u.order_no) < (v_at, v_no)
            AND (u.status = status OR status IS NULL) AND (u.product_id = product_id OR product_id IS NULL)
            AND (u.bundle_id = ANY (v_key.bundle_ids) OR v_key.bundle_ids IS NULL)
