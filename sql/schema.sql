@@ -253,8 +253,6 @@ COMMENT ON COLUMN appstore.transactions.app_account_token IS 'The order that App
 
 COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
 
-COMMENT ON COLUMN appstore.transactions.price IS 'Thousandths of the currency''s unit.';
-
 COMMENT ON COLUMN appstore.transactions.signed_date IS 'Version of the JWS half; payload_hash breaks ties.';
 
 COMMENT ON COLUMN appstore.transactions.payload_hash IS 'SHA-256 of the JWS''s payload.';
@@ -2971,12 +2969,6 @@ PARTITION BY RANGE (event_id);
 
 COMMENT ON TABLE appstore.outcomes IS 'What became of each settled event: one row an event. Partitioned like the inbox, so that its indexes stay small and old outcomes go by dropping a partition.';
 
-COMMENT ON COLUMN appstore.outcomes.source IS 'inbox.source.';
-
-COMMENT ON COLUMN appstore.outcomes.run IS '1, and one more after each requeue.';
-
-COMMENT ON COLUMN appstore.outcomes.attempts IS 'How often the event was tried in this run.';
-
 COMMENT ON COLUMN appstore.outcomes.result IS 'What became of the event.';
 
 COMMENT ON COLUMN appstore.outcomes.reason IS 'A code. For a discarded event the words of the operator, which appstore.forget neither searches nor erases.';
@@ -3233,11 +3225,7 @@ COMMENT ON COLUMN appstore.inbox_queue.bytes IS 'Length of the body, for the byt
 
 COMMENT ON COLUMN appstore.inbox_queue.is_isolated IS 'The event runs by itself: its batch was lost with its process, or the event failed by itself.';
 
-COMMENT ON COLUMN appstore.inbox_queue.last_error IS 'The error of the last attempt that failed; null before one has.';
-
 COMMENT ON COLUMN appstore.inbox_queue.deaths IS 'How often a worker died while it ran this event alone. Three make it failed.';
-
-COMMENT ON COLUMN appstore.inbox_queue.run IS '1, and one more after each requeue; becomes outcomes.run.';
 
 COMMENT ON COLUMN appstore.inbox_queue.blocked_since IS 'Since when each run has failed for what the server lacks or another session holds; null when the last one did not. No attempt is counted for a day.';
 
@@ -4514,21 +4502,11 @@ CREATE VIEW appstore.effects AS
 
 COMMENT ON VIEW appstore.effects IS 'Each thing that happened to a customer, once: appstore.effect_log with the order of its transaction as it is now, without effects that only another app''s shared secret authenticates. Indexes find effects by effect_id, by original_transaction_id and by recorded_at.';
 
-COMMENT ON COLUMN appstore.effects.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
-
 COMMENT ON COLUMN appstore.effects.kind IS 'What happened: granted, refunded, revoked …';
-
-COMMENT ON COLUMN appstore.effects.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';
-
-COMMENT ON COLUMN appstore.effects.occurred_at IS 'When Apple says that it happened.';
-
-COMMENT ON COLUMN appstore.effects.recorded_at IS 'When it was stored, shortly before the commit.';
 
 COMMENT ON COLUMN appstore.effects.order_no IS 'The order of the transaction today. A refund can come before its purchase: then it is the order of the purchase from its arrival on.';
 
 COMMENT ON COLUMN appstore.effects.user_id IS 'The owner when it was stored; a later owner does not change it.';
-
-COMMENT ON COLUMN appstore.effects.vouched_bundle_id IS 'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
 
 CREATE TABLE appstore.products (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -4659,15 +4637,7 @@ CREATE VIEW appstore.failed AS
 
 COMMENT ON VIEW appstore.failed IS 'The dead letters: events that failed at each attempt. appstore.requeue_event runs one again, appstore.discard_event discards it.';
 
-COMMENT ON COLUMN appstore.failed.source IS 'inbox.source.';
-
 COMMENT ON COLUMN appstore.failed.reason IS 'A code: merge_failed, timed_out, killed_worker, lost_connection, signed_in_the_future.';
-
-COMMENT ON COLUMN appstore.failed.last_error IS 'The error of the last attempt.';
-
-COMMENT ON COLUMN appstore.failed.attempts IS 'How often the event was tried in this run.';
-
-COMMENT ON COLUMN appstore.failed.run IS '1, and one more after each requeue.';
 
 CREATE TABLE appstore.fence (
     is_only boolean DEFAULT true NOT NULL,
@@ -4815,19 +4785,13 @@ UNION ALL
 
 COMMENT ON VIEW appstore.inbox_status IS 'Every event: settled with its result, ready when it is due, or waiting until it is due. Events whose outcome was deleted by age are left out.';
 
-COMMENT ON COLUMN appstore.inbox_status.source IS 'inbox.source.';
-
 COMMENT ON COLUMN appstore.inbox_status.state IS 'ready, waiting or settled.';
 
 COMMENT ON COLUMN appstore.inbox_status.result IS 'What became of it; null until it is settled.';
 
 COMMENT ON COLUMN appstore.inbox_status.reason IS 'A code; of a discarded event the words of the operator.';
 
-COMMENT ON COLUMN appstore.inbox_status.attempts IS 'How often it was tried in this run.';
-
 COMMENT ON COLUMN appstore.inbox_status.next_run_at IS 'When it is due; null once it is settled.';
-
-COMMENT ON COLUMN appstore.inbox_status.last_error IS 'The error of the last attempt that failed.';
 
 CREATE TABLE appstore.maintenance_state (
     task text NOT NULL COLLATE pg_catalog."C",
@@ -4886,10 +4850,6 @@ COMMENT ON COLUMN appstore.order_status.reason IS 'product_mismatch where anothe
 COMMENT ON COLUMN appstore.order_status.ordered_at IS 'When the shop made the order; null for the order of a renewal, and of a purchase without an order.';
 
 COMMENT ON COLUMN appstore.order_status.paid_at IS 'When the customer bought it; null while it is pending.';
-
-COMMENT ON COLUMN appstore.order_status.quantity IS 'How many pieces were bought.';
-
-COMMENT ON COLUMN appstore.order_status.price IS 'Thousandths of the currency''s unit.';
 
 CREATE TABLE appstore.outbox (
     call_id bigint NOT NULL,
@@ -5012,8 +4972,6 @@ COMMENT ON COLUMN appstore.outbox_status.reason IS 'Why it was refused, given up
 
 COMMENT ON COLUMN appstore.outbox_status.waits_for IS 'Of an open call: the reason of its latest attempt, or no_worker when it has been due for a minute: no worker runs, all are busy, or none has the app''s secret.';
 
-COMMENT ON COLUMN appstore.outbox_status.attempts IS 'How often it was made.';
-
 COMMENT ON COLUMN appstore.outbox_status.asked_at IS 'When it was written.';
 
 COMMENT ON COLUMN appstore.outbox_status.next_run_at IS 'When an open call is due.';
@@ -5049,15 +5007,9 @@ CREATE TABLE appstore.outcome_history (
 
 COMMENT ON TABLE appstore.outcome_history IS 'Outcomes of earlier runs, moved here by a requeue or a discard. They go together with the outcome. Other columns are those of outcomes.';
 
-COMMENT ON COLUMN appstore.outcome_history.source IS 'inbox.source.';
-
-COMMENT ON COLUMN appstore.outcome_history.run IS '1, and one more after each requeue or discard.';
-
 COMMENT ON COLUMN appstore.outcome_history.result IS 'What became of the event in this run.';
 
 COMMENT ON COLUMN appstore.outcome_history.reason IS 'A code, or the words of the operator who discarded the event.';
-
-COMMENT ON COLUMN appstore.outcome_history.last_error IS 'The error of the last attempt that failed.';
 
 COMMENT ON COLUMN appstore.outcome_history.replaced_at IS 'When a repair ended this run.';
 
@@ -5232,10 +5184,6 @@ COMMENT ON COLUMN appstore.user_orders.ordered_at IS 'When the shop made the ord
 
 COMMENT ON COLUMN appstore.user_orders.paid_at IS 'When the customer bought it; null while it is pending.';
 
-COMMENT ON COLUMN appstore.user_orders.quantity IS 'How many pieces were bought.';
-
-COMMENT ON COLUMN appstore.user_orders.price IS 'Thousandths of the currency''s unit.';
-
 CREATE VIEW appstore.payments AS
  SELECT u.environment,
     u.user_id,
@@ -5258,10 +5206,6 @@ COMMENT ON COLUMN appstore.payments.status IS 'paid, partly_refunded or refunded
 COMMENT ON COLUMN appstore.payments.product_id IS 'The product that was bought.';
 
 COMMENT ON COLUMN appstore.payments.paid_at IS 'When the customer bought it.';
-
-COMMENT ON COLUMN appstore.payments.quantity IS 'How many pieces were bought.';
-
-COMMENT ON COLUMN appstore.payments.price IS 'Thousandths of the currency''s unit.';
 
 CREATE TABLE appstore.refund_requests (
     environment appstore.environment NOT NULL,

@@ -69,9 +69,7 @@ COMMENT ON COLUMN appstore.inbox_queue.run_at IS
 COMMENT ON COLUMN appstore.inbox_queue.bytes IS 'Length of the body, for the byte budget of a batch.';
 COMMENT ON COLUMN appstore.inbox_queue.is_isolated IS
     'The event runs by itself: its batch was lost with its process, or the event failed by itself.';
-COMMENT ON COLUMN appstore.inbox_queue.last_error IS 'The error of the last attempt that failed; null before one has.';
 COMMENT ON COLUMN appstore.inbox_queue.deaths IS 'How often a worker died while it ran this event alone. Three make it failed.';
-COMMENT ON COLUMN appstore.inbox_queue.run IS '1, and one more after each requeue; becomes outcomes.run.';
 COMMENT ON COLUMN appstore.inbox_queue.blocked_since IS
     'Since when each run has failed for what the server lacks or another session holds; null when the last one did not. No attempt is counted '
     'for a day.';
@@ -121,10 +119,7 @@ CREATE TABLE appstore.outcomes (
 COMMENT ON TABLE appstore.outcomes IS
     'What became of each settled event: one row an event. Partitioned like the inbox, so that its indexes stay small and old outcomes go by '
     'dropping a partition.';
-COMMENT ON COLUMN appstore.outcomes.source IS 'inbox.source.';
 COMMENT ON COLUMN appstore.outcomes.result IS 'What became of the event.';
-COMMENT ON COLUMN appstore.outcomes.run IS '1, and one more after each requeue.';
-COMMENT ON COLUMN appstore.outcomes.attempts IS 'How often the event was tried in this run.';
 COMMENT ON COLUMN appstore.outcomes.reason IS
     'A code. For a discarded event the words of the operator, which appstore.forget neither searches nor erases.';
 COMMENT ON COLUMN appstore.outcomes.last_error IS 'The error of the last attempt that failed. appstore.forget neither searches nor erases it.';
@@ -154,11 +149,8 @@ CREATE TABLE appstore.outcome_history (
 );
 COMMENT ON TABLE appstore.outcome_history IS
     'Outcomes of earlier runs, moved here by a requeue or a discard. They go together with the outcome. Other columns are those of outcomes.';
-COMMENT ON COLUMN appstore.outcome_history.source IS 'inbox.source.';
-COMMENT ON COLUMN appstore.outcome_history.run IS '1, and one more after each requeue or discard.';
 COMMENT ON COLUMN appstore.outcome_history.result IS 'What became of the event in this run.';
 COMMENT ON COLUMN appstore.outcome_history.reason IS 'A code, or the words of the operator who discarded the event.';
-COMMENT ON COLUMN appstore.outcome_history.last_error IS 'The error of the last attempt that failed.';
 COMMENT ON COLUMN appstore.outcome_history.replaced_at IS 'When a repair ended this run.';
 COMMENT ON COLUMN appstore.outcome_history.replaced_by IS 'The login that called the repair.';
 -- What was requeued since an instant: a partition that is dropped must not take those events with it.

@@ -88,7 +88,6 @@ COMMENT ON TABLE appstore.transactions IS
     '(signed_date, payload_hash) and the receipt half (receipt_date, receipt_hash). Constants are those of the JWS half where there is one; '
     'expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie.';
 COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
-COMMENT ON COLUMN appstore.transactions.price IS 'Thousandths of the currency''s unit.';
 COMMENT ON COLUMN appstore.transactions.signed_date IS 'Version of the JWS half; payload_hash breaks ties.';
 COMMENT ON COLUMN appstore.transactions.payload_hash IS 'SHA-256 of the JWS''s payload.';
 COMMENT ON COLUMN appstore.transactions.receipt_date IS

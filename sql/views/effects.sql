@@ -14,13 +14,7 @@ WHERE e.vouched_bundle_id IS NULL
 COMMENT ON VIEW appstore.effects IS
     'Each thing that happened to a customer, once: appstore.effect_log with the order of its transaction as it is now, without effects that only '
     'another app''s shared secret authenticates. Indexes find effects by effect_id, by original_transaction_id and by recorded_at.';
-COMMENT ON COLUMN appstore.effects.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
 COMMENT ON COLUMN appstore.effects.kind IS 'What happened: granted, refunded, revoked …';
-COMMENT ON COLUMN appstore.effects.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';
-COMMENT ON COLUMN appstore.effects.occurred_at IS 'When Apple says that it happened.';
-COMMENT ON COLUMN appstore.effects.recorded_at IS 'When it was stored, shortly before the commit.';
 COMMENT ON COLUMN appstore.effects.order_no IS
     'The order of the transaction today. A refund can come before its purchase: then it is the order of the purchase from its arrival on.';
 COMMENT ON COLUMN appstore.effects.user_id IS 'The owner when it was stored; a later owner does not change it.';
-COMMENT ON COLUMN appstore.effects.vouched_bundle_id IS
-    'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';

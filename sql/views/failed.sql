@@ -5,8 +5,4 @@ FROM appstore.outcomes AS o
 WHERE o.result = 'failed';
 COMMENT ON VIEW appstore.failed IS
     'The dead letters: events that failed at each attempt. appstore.requeue_event runs one again, appstore.discard_event discards it.';
-COMMENT ON COLUMN appstore.failed.source IS 'inbox.source.';
 COMMENT ON COLUMN appstore.failed.reason IS 'A code: merge_failed, timed_out, killed_worker, lost_connection, signed_in_the_future.';
-COMMENT ON COLUMN appstore.failed.last_error IS 'The error of the last attempt.';
-COMMENT ON COLUMN appstore.failed.attempts IS 'How often the event was tried in this run.';
-COMMENT ON COLUMN appstore.failed.run IS '1, and one more after each requeue.';

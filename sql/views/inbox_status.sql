@@ -14,10 +14,7 @@ SELECT o.event_id, o.source, o.received_at, 'settled', o.result, o.reason, o.not
 FROM appstore.outcomes AS o;
 COMMENT ON VIEW appstore.inbox_status IS
     'Every event: settled with its result, ready when it is due, or waiting until it is due. Events whose outcome was deleted by age are left out.';
-COMMENT ON COLUMN appstore.inbox_status.source IS 'inbox.source.';
 COMMENT ON COLUMN appstore.inbox_status.state IS 'ready, waiting or settled.';
 COMMENT ON COLUMN appstore.inbox_status.result IS 'What became of it; null until it is settled.';
 COMMENT ON COLUMN appstore.inbox_status.reason IS 'A code; of a discarded event the words of the operator.';
-COMMENT ON COLUMN appstore.inbox_status.attempts IS 'How often it was tried in this run.';
 COMMENT ON COLUMN appstore.inbox_status.next_run_at IS 'When it is due; null once it is settled.';
-COMMENT ON COLUMN appstore.inbox_status.last_error IS 'The error of the last attempt that failed.';

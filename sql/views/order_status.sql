@@ -18,5 +18,3 @@ COMMENT ON COLUMN appstore.order_status.reason IS
 COMMENT ON COLUMN appstore.order_status.ordered_at IS
     'When the shop made the order; null for the order of a renewal, and of a purchase without an order.';
 COMMENT ON COLUMN appstore.order_status.paid_at IS 'When the customer bought it; null while it is pending.';
-COMMENT ON COLUMN appstore.order_status.quantity IS 'How many pieces were bought.';
-COMMENT ON COLUMN appstore.order_status.price IS 'Thousandths of the currency''s unit.';

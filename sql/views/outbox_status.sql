@@ -15,7 +15,6 @@ COMMENT ON COLUMN appstore.outbox_status.event_id IS 'The event whose body the c
 COMMENT ON COLUMN appstore.outbox_status.state IS
     'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
 COMMENT ON COLUMN appstore.outbox_status.reason IS 'Why it was refused, given up or discarded.';
-COMMENT ON COLUMN appstore.outbox_status.attempts IS 'How often it was made.';
 COMMENT ON COLUMN appstore.outbox_status.asked_at IS 'When it was written.';
 COMMENT ON COLUMN appstore.outbox_status.next_run_at IS 'When an open call is due.';
 COMMENT ON COLUMN appstore.outbox_status.is_leased IS 'Whether a worker makes the call until next_run_at.';

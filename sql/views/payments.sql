@@ -9,5 +9,3 @@ COMMENT ON VIEW appstore.payments IS
 COMMENT ON COLUMN appstore.payments.status IS 'paid, partly_refunded or refunded.';
 COMMENT ON COLUMN appstore.payments.product_id IS 'The product that was bought.';
 COMMENT ON COLUMN appstore.payments.paid_at IS 'When the customer bought it.';
-COMMENT ON COLUMN appstore.payments.quantity IS 'How many pieces were bought.';
-COMMENT ON COLUMN appstore.payments.price IS 'Thousandths of the currency''s unit.';

@@ -23,5 +23,3 @@ COMMENT ON COLUMN appstore.user_orders.reason IS 'product_mismatch where another
 COMMENT ON COLUMN appstore.user_orders.ordered_at IS
     'When the shop made the order; null for the order of a renewal, and of a purchase without an order.';
 COMMENT ON COLUMN appstore.user_orders.paid_at IS 'When the customer bought it; null while it is pending.';
-COMMENT ON COLUMN appstore.user_orders.quantity IS 'How many pieces were bought.';
-COMMENT ON COLUMN appstore.user_orders.price IS 'Thousandths of the currency''s unit.';
