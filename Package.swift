@@ -11,6 +11,7 @@ let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swi
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
@@ -127,8 +128,8 @@ let package = Package(
                 "InboxQueue",
                 "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "SQL", "Schema", "ShopAPI", "Systemd",
                 "Worker",
-                argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
-                unixSignals,
+                argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
+                serviceLifecycle, unixSignals,
             ]
         ),
         .executableTarget(name: "appstore-inbox", dependencies: ["Commands"]),
@@ -244,7 +245,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "AppStore", "StrictJSON", "EndToEndTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting", "Randomness",
-                "StoreSimulator",
+                "StoreSimulator", "StoreSimulatorServer",
                 "appstore-inbox", "appstore-inbox-lab",
             ],
             path: "Tests/EndToEnd/EndToEndTests"

@@ -3,6 +3,9 @@ package import Postgres
 /// The statements of the operator's commands, and the first statement of each session; each file documents its statement.
 extension StatementFile {
     package static let adoptRoleSettings = StatementFile(name: "adopt_role_settings", bytes: PackageResources.adopt_role_settings_sql)
+    package static let doctorDisk = StatementFile(name: "doctor_disk", bytes: PackageResources.doctor_disk_sql)
+    package static let doctorRoles = StatementFile(name: "doctor_roles", bytes: PackageResources.doctor_roles_sql)
+    package static let doctorServer = StatementFile(name: "doctor_server", bytes: PackageResources.doctor_server_sql)
     package static let explainBody = StatementFile(name: "explain_body", bytes: PackageResources.explain_body_sql)
     package static let explainEvent = StatementFile(name: "explain_event", bytes: PackageResources.explain_event_sql)
     package static let explainRelatedEvents = StatementFile(
@@ -27,7 +30,8 @@ extension StatementFile {
 
     /// All of this file.
     package static let commands = [
-        adoptRoleSettings, explainBody, explainEvent, explainRelatedEvents, explainSession, explainVersions, replayEvents, repairCount,
+        adoptRoleSettings, doctorDisk, doctorRoles, doctorServer, explainBody, explainEvent, explainRelatedEvents, explainSession,
+        explainVersions, replayEvents, repairCount,
         repairCountNamed, repairRequeueEvent, repairDiscardEvent, repairRequeueEvents,
         repairDiscardEvents, repairTakeStep, statusResults, tailBegin, tailEvents, tailPosition, userPage,
     ]

@@ -11,8 +11,9 @@ package struct AppStoreInbox: AsyncParsableCommand {
             """,
         version: "appstore-inbox \(Build.description)",
         subcommands: [
-            MigrateCommand.self, IngestCommand.self, WorkerCommand.self, StatusCommand.self, TailCommand.self, UserCommand.self,
-            ExplainCommand.self, VerifyCommand.self, RequeueCommand.self, DiscardCommand.self, ReplayCommand.self, KeyCommand.self,
+            MigrateCommand.self, IngestCommand.self, WorkerCommand.self, StatusCommand.self, DoctorCommand.self, TailCommand.self,
+            UserCommand.self, ExplainCommand.self, VerifyCommand.self, RequeueCommand.self, DiscardCommand.self, ReplayCommand.self,
+            KeyCommand.self,
         ]
     )
 

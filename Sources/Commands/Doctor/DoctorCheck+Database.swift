@@ -1,0 +1,86 @@
+import Postgres
+import SQL
+import Schema
+
+/// The server, its clock and the schema.
+extension DoctorCheck {
+    @Sendable static func server(_ context: DoctorContext) async throws -> [Finding] {
+        guard context.reader.isGiven(Settings.databaseURL) else {
+            return [
+                .unknown("server", SettingsReader.missing(Settings.databaseURL.description), "name the database as role appstore_viewer")
+            ]
+        }
+        let connection: Connection
+        switch context.connection {
+        case .success(let open): connection = open
+        case .failure(let error):
+            return [
+                .failure("server", "cannot be used: \(error)", "start PostgreSQL, or correct the database-url, pg_hba.conf or the network")
+            ]
+        }
+        // The first time, the statement is prepared, which takes the server longer.
+        _ = try await connection.query(Statement(.doctorServer))
+        let start = now()
+        let row = try await connection.query(Statement(.doctorServer))[0]
+        let end = now()
+        let clock = ClockSkew(ahead: try row.decode("clock") - (start + end) / 2, roundTrip: end - start).finding
+        return try [version(row), encoding(row)] + durability(row) + [clock]
+    }
+
+    private static func version(_ row: Row) throws -> Finding {
+        let (version, number): (String, Int32) = (try row.decode("version"), try row.decode("version_number"))
+        let (database, role): (String, String) = (try row.decode("database"), try row.decode("role"))
+        let found = "PostgreSQL \(version), database \(database), as role \(role)"
+        if number < 150_000 { return .failure("server", found, "update PostgreSQL to 15 or newer") }
+        guard try row.decode("is_standby") else { return .ok("server", found) }
+        return .warning("server", "\(found), a standby, which may lag behind", "name the primary, to which the daemons connect")
+    }
+
+    private static func encoding(_ row: Row) throws -> Finding {
+        let encoding: String = try row.decode("encoding")
+        return encoding == "UTF8" ? .ok("encoding", encoding) : .failure("encoding", encoding, "make a database with the encoding UTF8")
+    }
+
+    private static func durability(_ row: Row) throws -> [Finding] {
+        var findings: [Finding] = []
+        for (name, loss) in [
+            ("fsync", "a crash of the machine can lose what was answered with 200"),
+            ("full_page_writes", "a crash of the machine can damage the database"),
+        ] where try row.decode(name, as: String.self) == "off" {
+            findings.append(.failure(name, "off: \(loss)", "set \(name) = on in postgresql.conf and reload PostgreSQL"))
+        }
+        // ingest switches it on for its own transactions.
+        if try row.decode("synchronous_commit", as: String.self) == "off" {
+            let found = "off: a crash can lose orders and repairs, but no notification that was answered with 200"
+            findings.append(.warning("synchronous_commit", found, "set synchronous_commit = on"))
+        }
+        return findings.isEmpty ? [.ok("durability", "fsync, full_page_writes and synchronous_commit are not off")] : findings
+    }
+
+    /// What the viewer needs of a schema.
+    private static let viewer = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
+
+    @Sendable static func schema(_ context: DoctorContext) async throws -> [Finding] {
+        let connection = try context.connected()
+        do {
+            let version = try await SchemaFinding(viewer, connection).version
+            guard version == viewer.version else {
+                return [.ok("schema", "version \(version), later than this program's \(viewer.version), and compatible")]
+            }
+            return [.ok("schema", "version \(version)"), try await objects(connection, context)]
+        } catch let error as SchemaError {
+            let parts = error.description.split(separator: ": ", maxSplits: 1).map(String.init)
+            return [.failure("schema", parts[0], parts.count > 1 ? parts[1] : "run `appstore-inbox migrate`")]
+        }
+    }
+
+    private static func objects(_ connection: Connection, _ context: DoctorContext) async throws -> Finding {
+        let migrator = SchemaMigrator(connection: connection, logger: context.logger)
+        guard let lines = try await migrator.objectDifferences() else {
+            return .unknown("schema objects", "no migrate ran on this major version of PostgreSQL", "run `appstore-inbox migrate`")
+        }
+        if lines.isEmpty { return .ok("schema objects", "as this program makes them") }
+        let found = lines.prefix(3).joined(separator: ", ") + (lines.count > 3 ? " and \(lines.count - 3) more" : "")
+        return .warning("schema objects", found, "run `appstore-inbox migrate --check`, then `appstore-inbox migrate`")
+    }
+}

@@ -1,0 +1,63 @@
+import InboxQueue
+import Postgres
+
+/// The events that wait, and those that need a person. The thresholds are those of the alerts.
+extension DoctorCheck {
+    @Sendable static func inbox(_ context: DoctorContext) async throws -> [Finding] {
+        findings(try InboxStatistics(try await context.connected().query(InboxStatistics.statement)[0]))
+    }
+
+    private static func findings(_ inbox: InboxStatistics) -> [Finding] {
+        let overdue = inbox.overdue ?? .zero
+        let oldest = inbox.oldestUnsettled ?? .zero
+        let worker = "systemctl status appstore-inbox-worker; see its log"
+        return [
+            overdue > .seconds(60)
+                ? .failure("due events", "\(inbox.ready), the first for \(overdue.inWords): workers do not keep up", worker)
+                : .ok("due events", "\(inbox.ready)"),
+            oldest > .seconds(86_400)
+                ? .warning("oldest event", "has had no outcome for \(oldest.inWords)", "see last_error in appstore.inbox_queue")
+                : .ok("oldest event", inbox.unsettled == 0 ? "each event has an outcome" : "waits for \(oldest.inWords)"),
+            inbox.failed > 0
+                ? .warning(
+                    "failed events",
+                    "\(inbox.failed)",
+                    "see SELECT * FROM appstore.failed; then appstore-inbox requeue --outcome failed, or discard"
+                )
+                : .ok("failed events", "none"),
+            inbox.lostBatches > 0
+                ? .warning("lost batches", "\(inbox.lostBatches): a worker died, and none has taken over its events", worker)
+                : .ok("lost batches", "none"),
+            silence(inbox),
+            snapshot(inbox),
+        ]
+    }
+
+    private static func silence(_ inbox: InboxStatistics) -> Finding {
+        let remedy = "compare the URL in App Store Connect, and let Apple send a test notification; --url tests the way in"
+        guard let silence = inbox.silence else { return .warning("last notification", "none has come yet", remedy) }
+        let found = "\(silence.inWords) ago"
+        return silence > .seconds(86_400) ? .warning("last notification", found, remedy) : .ok("last notification", found)
+    }
+
+    private static func snapshot(_ inbox: InboxStatistics) -> Finding {
+        guard inbox.seesAllSessions else {
+            return .unknown("oldest snapshot", "other sessions cannot be seen", "as a superuser, GRANT pg_read_all_stats TO appstore_owner")
+        }
+        let age = inbox.snapshotAge ?? .zero
+        guard age > .seconds(3600) else { return .ok("oldest snapshot", age.inWords) }
+        let remedy = "end the session with the oldest xact_start in pg_stat_activity, or the replication slot or prepared transaction"
+        return .warning("oldest snapshot", "\(age.inWords): vacuum removes no dead rows since then", remedy)
+    }
+}
+
+extension Duration {
+    /// In the largest unit of which there are at least two.
+    fileprivate var inWords: String {
+        let seconds = components.seconds
+        for (unit, length) in [("days", 86_400), ("hours", 3600), ("minutes", 60)] as [(String, Int64)] where seconds >= 2 * length {
+            return "\(seconds / length) \(unit)"
+        }
+        return "\(seconds) s"
+    }
+}

@@ -1,0 +1,43 @@
+import AppStore
+
+/// A check of `doctor`.
+struct DoctorCheck: Sendable {
+    enum Group: String, CaseIterable, Sendable {
+        case settings, database, roles, listeners, inbox, disk
+    }
+
+    let group: Group
+    /// The subject of the finding when the check cannot be made.
+    let subject: String
+    let run: @Sendable (DoctorContext) async throws -> [Finding]
+
+    static let all = [
+        DoctorCheck(group: .settings, subject: "settings", run: settings),
+        DoctorCheck(group: .settings, subject: "shared secrets", run: sharedSecrets),
+        DoctorCheck(group: .settings, subject: "certificates", run: certificates),
+        DoctorCheck(group: .database, subject: "server", run: server),
+        DoctorCheck(group: .database, subject: "schema", run: schema),
+        DoctorCheck(group: .roles, subject: "roles", run: roles),
+        DoctorCheck(group: .listeners, subject: "listeners", run: listeners),
+        DoctorCheck(group: .listeners, subject: "public URL", run: publicURL),
+        DoctorCheck(group: .inbox, subject: "inbox", run: inbox),
+        DoctorCheck(group: .disk, subject: "disk", run: disk),
+    ]
+
+    /// Seconds since 1970.
+    static func now() -> Double { Double(LogOutput.standardError.now().millisecondsSince1970) / 1000 }
+
+    /// Makes all checks; one that fails prevents no other.
+    static func report(_ context: DoctorContext) async -> FindingReport {
+        var findings: [(Group, Finding)] = []
+        for check in all {
+            do {
+                findings += try await check.run(context).map { (check.group, $0) }
+            } catch {
+                let remedy = (error as? DoctorContext.NotConnected)?.remedy ?? "remove the cause, then run this again"
+                findings.append((check.group, .unknown(check.subject, "\(error)", remedy)))
+            }
+        }
+        return FindingReport(findings: findings)
+    }
+}

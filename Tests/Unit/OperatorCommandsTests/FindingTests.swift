@@ -1,0 +1,83 @@
+import StrictJSON
+import Testing
+
+@testable import Commands
+
+/// How `doctor` judges, and how it prints what it found.
+struct FindingTests {
+    @Test(arguments: [
+        (0.4, 0.002, Finding.Status.ok), (-0.9, 0, .ok), (1.1, 0, .warning), (-1.1, 0, .warning), (1.1, 0.4, .ok), (59, 0, .warning),
+        (-61, 0, .failure), (61, 4, .warning),
+    ])
+    func `clocks may differ by a second, and by half of the round trip`(ahead: Double, roundTrip: Double, status: Finding.Status) {
+        #expect(ClockSkew(ahead: ahead, roundTrip: roundTrip).finding.status == status)
+    }
+
+    @Test func `the difference of the clocks has a direction`() {
+        #expect(ClockSkew(ahead: -2, roundTrip: 0).finding.found == "2.0 s behind this machine")
+        #expect(ClockSkew(ahead: 2.5, roundTrip: 0).finding.found == "2.5 s ahead of this machine")
+    }
+
+    @Test(arguments: [(-1, Finding.Status.failure), (13 * 86_400, .warning), (14 * 86_400, .ok)] as [(Int64, Finding.Status)])
+    func `a certificate that expires soon is a warning, one that has expired a failure`(left: Int64, status: Finding.Status) {
+        let now: Int64 = 1_774_944_000
+        #expect(Finding.expiry("TLS", now + left, now: now, days: 14, "renew").status == status)
+    }
+
+    @Test func `the settings of the roles are read from the file that sets them`() {
+        let sql = """
+                    ('appstore_worker',   'statement_timeout',                   '30s'),
+                    -- ('appstore_worker', 'work_mem', '1GB')
+                    ('appstore_worker',   'jit',                                 'off'),
+            ('appstore_api',      'jit',                                 'off')
+            """
+        let worker: Set = ["statement_timeout=30s", "jit=off"]
+        #expect(DoctorCheck.wantedSettings(sql) == ["appstore_worker": worker, "appstore_api": ["jit=off"]])
+    }
+
+    @Test(
+        arguments: [
+            (400, "no-signed-payload", Finding.Status.ok), (403, nil, .ok), (502, nil, .failure), (503, "too-many-bytes", .failure),
+            (404, nil, .failure), (400, nil, .failure), (200, nil, .failure),
+        ] as [(Int, String?, Finding.Status)]
+    )
+    func `only a refusal by ingest or by a list of addresses proves the way in`(status: Int, reason: String?, expected: Finding.Status) {
+        let answer = HTTPProbe.Answer(status: status, reason: reason, detail: nil)
+        #expect(DoctorCheck.judge("POST", answer).status == expected)
+    }
+
+    private let report = FindingReport(findings: [
+        (.settings, .ok("settings", "ingest can start with them")), (.database, .warning("clock", "2.0 s behind", "set it")),
+        (.database, .failure("schema", "the schema\u{1B}[2J is version 0", "run `migrate`")),
+    ])
+
+    @Test func `the worst finding decides the exit code`() {
+        #expect(report.worst.exitCode == 2)
+        #expect(FindingReport(findings: Array(report.findings.prefix(2))).worst.exitCode == 1)
+        #expect(FindingReport(findings: []).worst.exitCode == 0)
+    }
+
+    @Test func `each finding is one line below its group, and only doctor's own escapes reach a terminal`() {
+        let lines = report.text(inColour: false).split(separator: "\n")
+        #expect(
+            lines.filter { $0.hasPrefix(" ") } == [
+                "  ok       settings  ingest can start with them", "  warning  clock     2.0 s behind. Set it",
+                #"  failure  schema    the schema\u001b[2J is version 0. Run `migrate`"#,
+            ]
+        )
+        #expect(lines.filter { !$0.hasPrefix(" ") } == ["settings", "database", "roles", "listeners", "inbox", "disk"])
+        #expect(report.text(inColour: true).contains("\u{1B}[33mwarning\u{1B}[0m"))
+        #expect(!report.text(inColour: true).contains("\u{1B}[2J"))
+    }
+
+    @Test(
+        arguments: [
+            ("https://a.example", "https://a.example:443/apple/v2/notifications"),
+            ("http://[::1]:8080/", "http://[::1]:8080/apple/v2/notifications"),
+            ("https://a.example/in", "https://a.example:443/in"), ("ftp://a.example", nil), ("a.example", nil), ("https://", nil),
+        ] as [(String, String?)]
+    )
+    func `a public URL without a path gets the one of notifications`(text: String, expected: String?) {
+        #expect(PublicURL(text)?.text == expected)
+    }
+}
