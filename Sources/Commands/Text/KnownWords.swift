@@ -10,7 +10,8 @@ struct KnownWords {
     func check(_ text: String) throws(ValidationError) {
         guard !words.contains(text) else { return }
         let hint =
-            text.nearest(among: words).map { ": did you mean \($0)?" } ?? (words.count > 10 ? "" : ": it must be \(words.joined(separator: ", "))")
+            text.nearest(among: words).map { ": did you mean \($0)?" }
+            ?? (words.count > 10 ? "" : ": it must be \(words.joined(separator: ", "))")
         throw ValidationError("\(option) does not know \"\(text)\"\(hint)")
     }
 }

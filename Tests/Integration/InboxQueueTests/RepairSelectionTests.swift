@@ -56,7 +56,9 @@ struct RepairSelectionTests {
         ] {
             let database = try await makePair()
             let counted = try await database.withConnection(user: "appstore_operator") {
-                try await $0.query(Statement(.repairCount, ["action": action, "filter": JSONText(filter)])).map { try $0.decode("events", as: Int64.self) }
+                try await $0.query(Statement(.repairCount, ["action": action, "filter": JSONText(filter)])).map {
+                    try $0.decode("events", as: Int64.self)
+                }
             }
             #expect(counted == [1])
             #expect(try await RepairBench.finish(action, filter, in: database) == [1])
