@@ -33,7 +33,7 @@ struct ShownTextTests {
                 signedDate: 1735689600123  (2025-01-01T00:00:00.123Z)
                 steps: form, header
                 data:
-                  signedTransactionInfo: (a JWS)
+                  signedTransactionInfo: (see data.signedTransactionInfo)
                   status: 1
                 runs:
                   - run: 1
