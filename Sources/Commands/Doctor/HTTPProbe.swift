@@ -53,9 +53,7 @@ enum HTTPProbe {
 
 extension HTTPProbe.Answer {
     fileprivate init(status: Int, body: [UInt8]) {
-        var problem = JSONObject()
-        // Another program, such as nginx, answers with what it likes.
-        do { problem = try JSONParser().parseObject(body) } catch {}
+        let problem = Self.object(body)
         let type = problem.word("type") ?? ""
         let isOwn = type.hasPrefix(Problem.typePrefix)
         self.init(
@@ -63,6 +61,11 @@ extension HTTPProbe.Answer {
             reason: isOwn ? String(type.dropFirst(Problem.typePrefix.count)) : nil,
             detail: isOwn ? problem.word("detail") : nil
         )
+    }
+
+    /// Without members where another program, such as nginx, has answered with no JSON.
+    private static func object(_ body: [UInt8]) -> JSONObject {
+        do { return try JSONParser().parseObject(body) } catch { return JSONObject() }
     }
 }
 

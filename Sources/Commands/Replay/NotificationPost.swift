@@ -107,6 +107,8 @@ package final class NotificationPost: Sendable {
         var request = HTTPClientRequest(url: origin + Self.path(path, for: kind))
         request.method = .POST
         request.headers = ["content-type": "application/json"]
+        // The path of a socket is no host (RFC 9110, section 7.2).
+        if origin.hasPrefix("http+unix:") { request.headers.add(name: "host", value: "localhost") }
         if let authorization { request.headers.add(name: "authorization", value: authorization) }
         request.body = .bytes(ByteBuffer(bytes: body))
         do {
