@@ -126,7 +126,9 @@ extension FuzzTarget {
         guard let receipt = accepted({ try AppReceipt(content: content) }) else { return }
         try expect(accepted { try AppReceipt.creationDate(inContent: content) } == receipt.creationDate, "the first date counts")
         let again = try AppReceipt(content: receipt.encoded)
-        try expect(again == receipt, "a receipt survives writing and reading")
+        // What follows the text in the bundle id's attribute is not written.
+        try expect(again.bundleID == receipt.bundleID && again.purchases == receipt.purchases, "a receipt survives writing and reading")
+        try expect(try AppReceipt(content: again.encoded) == again, "a receipt that was written survives as a whole")
     }
 
     private static func checkBody(_ body: [UInt8]) throws {
