@@ -65,7 +65,8 @@ package final class NotificationPost: Sendable {
     private static func address(_ text: String) -> Address? {
         guard let url = URL(string: text), url.scheme == "http", let host = url.host(), !host.isEmpty else { return nil }
         let authority = "\(host.contains(":") ? "[\(host)]" : host):\(url.port ?? 80)"
-        return ("http://\(authority)", url.path().isEmpty ? "/" : url.path(), authority)
+        let query = url.query().map { "?\($0)" } ?? ""
+        return ("http://\(authority)", (url.path().isEmpty ? "/" : url.path()) + query, authority)
     }
 
     private static func configuredAddress() throws(SettingsError) -> Address {

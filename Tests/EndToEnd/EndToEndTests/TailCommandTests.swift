@@ -86,7 +86,7 @@ extension EndToEndInterfaces {
             try await Installation.lend { installation in
                 let (sql, ingest) = (installation.sql, try await installation.startIngest())
                 _ = try await installation.startWorker(for: shop)
-                try await tail(["--last", "0"], in: installation, signal: SIGINT) { tail in
+                try await tail([], in: installation, signal: SIGINT) { tail in
                     try await sql.withTransaction { late in
                         _ = try await late.query(
                             """

@@ -121,7 +121,8 @@ struct TriggerCommand: AsyncParsableCommand {
     private func send(_ post: TriggeredPost, _ inbox: TriggeredInbox?) async throws -> [TriggerReport] {
         let latest = try await inbox?.latestEvent() ?? 0
         let authorization = try receipt ? keyFile.map { try "Bearer \(Self.firstLine(of: $0))" } : nil
-        var reports = try await NotificationPost.withPost(to: to) { target in
+        let query = receipt ? "?environment=\(post.notification.app.environment.rawValue)" : ""
+        var reports = try await NotificationPost.withPost(to: to.map { $0 + query }) { target in
             var sent: [TriggerReport] = []
             for _ in 0..<times {
                 let answer = try await target.send(post.body, as: post.kindOfBody, authorization: authorization)

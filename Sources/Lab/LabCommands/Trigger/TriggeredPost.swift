@@ -47,7 +47,6 @@ struct TriggeredPost {
         let body: JSONObject = [
             "receiptData": .string(String(decoding: receipt, as: UTF8.self)), "user": .string(user),
             "transactionId": notification.transactionID.map(JSONValue.string) ?? .null,
-            "environment": .string(notification.app.environment.rawValue),
         ]
         self.init(kind, notification, body: JSONSerializer.serialize(body), mark: receipt)
     }
