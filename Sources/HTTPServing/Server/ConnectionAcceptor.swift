@@ -2,7 +2,8 @@ import NIOCore
 
 /// The channel handler of a listening socket: it accepts connections up to a limit, and ends them when the socket is closed.
 ///
-/// After `ChannelShouldQuiesceEvent`, each connection ends when its request is answered; otherwise all are closed at once.
+/// After `ChannelShouldQuiesceEvent`, each connection ends when its request is answered; otherwise all are closed at once. The socket is closed once
+/// the accepted connections are registered: NIO would reset the others, and they would not receive the event.
 final class ConnectionAcceptor: ChannelInboundHandler, ChannelOutboundHandler {
     typealias InboundIn = any Channel
     typealias OutboundIn = Never
@@ -22,7 +23,7 @@ final class ConnectionAcceptor: ChannelInboundHandler, ChannelOutboundHandler {
 
     /// Further clients wait in the backlog of the operating system.
     func read(context: ChannelHandlerContext) {
-        guard open.count < maximumConnections else { return isReadHeld = true }
+        guard open.count < maximumConnections, !isQuiescing else { return isReadHeld = true }
         context.read()
     }
 
@@ -36,12 +37,24 @@ final class ConnectionAcceptor: ChannelInboundHandler, ChannelOutboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is ChannelShouldQuiesceEvent {
-            isQuiescing = true
-            for connection in open.values { connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+        guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
+        isQuiescing = true
+        quiesce(context: context, within: 200)
+    }
+
+    /// Closes the socket when all accepted connections are registered, or after some milliseconds.
+    private func quiesce(context: ChannelHandlerContext, within milliseconds: Int64) {
+        guard isListening else { return }
+        guard milliseconds <= 0 || open.values.allSatisfy(\.isActive) else {
+            let pause: Int64 = 2
+            context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(pause)) {
+                self.quiesce(context: context, within: milliseconds - pause)
+            }
+            return
         }
+        for connection in open.values { connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
         // The channel closes itself at this event.
-        context.fireUserInboundEventTriggered(event)
+        context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -57,7 +70,7 @@ final class ConnectionAcceptor: ChannelInboundHandler, ChannelOutboundHandler {
             if open.isEmpty { onAllClosed() }
             return
         }
-        guard isReadHeld else { return }
+        guard isReadHeld, !isQuiescing else { return }
         isReadHeld = false
         context.read()
     }

@@ -3,6 +3,7 @@ import HTTPServing
 import HTTPServingTesting
 import Postgres
 import PostgresTesting
+import Synchronization
 import Testing
 
 @testable import Ingest
@@ -10,6 +11,13 @@ import Testing
 /// A socket that outlives the process, as systemd's sockets do.
 @Suite(.timeLimit(.minutes(2)))
 struct InheritedSocketTests {
+    /// What the clients of a test have done.
+    private final class Progress: Sendable {
+        let answered = Atomic(0)
+        let running = Atomic(8)
+        let isOver = Atomic(false)
+    }
+
     @Test func `clients that connect between two servers, or as one shuts down, are answered`() async throws {
         let (socket, port) = try Self.listen()
         defer { close(socket) }
@@ -33,6 +41,41 @@ struct InheritedSocketTests {
             #expect(response.status == 200)
         }
         #expect(try await database.query("SELECT 1 FROM appstore.inbox").count == 4)
+    }
+
+    @Test func `no post is refused while servers take turns`() async throws {
+        let (socket, port) = try Self.listen()
+        defer { close(socket) }
+        let database = try await TestDatabase.migrated()
+        let progress = Progress()
+        try await withThrowingTaskGroup(of: [Int].self) { clients in
+            for _ in 1...8 {
+                clients.addTask {
+                    defer { progress.running.subtract(1, ordering: .relaxed) }
+                    var statuses: [Int] = []
+                    while !progress.isOver.load(ordering: .relaxed) {
+                        let client = try await RawClient.connect(
+                            port: Int(port),
+                            sending: SampleNotification.post(SampleNotification.body())
+                        )
+                        statuses.append(try await client.response().status)
+                        client.close()
+                        progress.answered.add(1, ordering: .relaxed)
+                    }
+                    return statuses
+                }
+            }
+            for turn in 1...12 {
+                try await run(database, socket, port) { _ in
+                    while progress.answered.load(ordering: .relaxed) < turn * 40 { await Task.yield() }
+                    guard turn == 12 else { return }
+                    progress.isOver.store(true, ordering: .relaxed)
+                    while progress.running.load(ordering: .relaxed) > 0 { await Task.yield() }
+                }
+            }
+            for try await statuses in clients { #expect(Set(statuses) == [200]) }
+        }
+        #expect(try await database.query("SELECT 1 FROM appstore.inbox").count == progress.answered.load(ordering: .relaxed))
     }
 
     private func run(
