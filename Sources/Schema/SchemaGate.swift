@@ -16,6 +16,8 @@ package final class SchemaGate: Sendable {
         var trouble: Trouble?
         /// Whether a connection has passed the check since the last trouble.
         var isUsable = false
+        /// The latest text about the trouble.
+        var latest: String?
         /// Texts that are logged already since the database could be used.
         var reported: Set<String> = []
     }
@@ -81,14 +83,14 @@ package final class SchemaGate: Sendable {
 
     private func report(_ trouble: Trouble, _ message: Logger.Message, _ metadata: Logger.Metadata) {
         let text = "\(message): \(metadata.values.map { "\($0)" }.joined())"
-        let isNew = state.withLock { state in
+        let (isNew, isChanged) = state.withLock { state in
+            defer { state.latest = text }
             state.trouble = trouble
             state.isUsable = false
-            return state.reported.insert(text).inserted
+            return (state.reported.insert(text).inserted, state.latest != text)
         }
-        guard isNew else { return }
-        logger.warning(message, metadata: metadata)
-        onChange(text)
+        if isNew { logger.warning(message, metadata: metadata) }
+        if isChanged { onChange(text) }
     }
 }
 

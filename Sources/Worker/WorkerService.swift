@@ -64,7 +64,9 @@ package struct WorkerService: Service {
     package func run() async throws {
         var recovery = Recovery()
         // First of all: the process before this one may have died of an event that would kill this one, too.
-        while recovery.isFirst, !isEnding {
+        // Where that fails for long, work is better than none.
+        let end = ContinuousClock.now + .seconds(30)
+        while recovery.isFirst, !isEnding, .now < end {
             let pause = await recover(&recovery)
             if recovery.isFirst { await Task.rest(for: pause) }
         }

@@ -23,23 +23,24 @@ final class DaemonStatus: Sendable {
 
     /// Reports that the daemon is ready for its work.
     func ready(_ work: String) {
-        notifier.ready(status: change { $0.work = work })
+        change({ $0.work = work }, notifier.ready)
     }
 
     /// Reports that the daemon does other work from now on.
     func works(_ work: String) {
-        notifier.status(change { $0.work = work })
+        change({ $0.work = work }, notifier.status)
     }
 
     /// Reports that a database cannot be used, with the reason, or can be used again.
     func changed(_ pool: String, _ trouble: String?) {
-        notifier.status(change { $0.troubles[pool] = trouble })
+        change({ $0.troubles[pool] = trouble }, notifier.status)
     }
 
-    private func change(_ change: (inout State) -> Void) -> String {
+    /// Sends the text under the lock, so that the last one that systemd gets is the latest.
+    private func change(_ change: (inout State) -> Void, _ send: (String) -> Void) {
         state.withLock { state in
             change(&state)
-            return state.text
+            send(state.text)
         }
     }
 }

@@ -136,9 +136,10 @@ enum SettingValue {
         return items
     }
 
-    /// Whether the text is a bundle id as Apple documents CFBundleIdentifier. An asterisk is refused, since it would not be a wildcard.
+    /// Whether the text is a bundle id as Apple documents CFBundleIdentifier. An asterisk is refused, since it would not be a wildcard, and the
+    /// form of a shared secret, since bundle ids are printed.
     static func isBundleID(_ text: String) -> Bool {
-        !text.isEmpty
+        !text.isEmpty && !(text.utf8.count == 32 && text.allSatisfy(\.isHexDigit))
             && text.utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),

@@ -73,7 +73,10 @@ extension SettingsReader {
         var problems: [String] = []
         for (bundleID, path) in files {
             guard SettingValue.isBundleID(bundleID) else {
-                problems.append("\(path): a file of shared secrets must be named as a bundle id")
+                let folder = path.dropLast(bundleID.count)
+                problems.append(
+                    "\(folder): a file of shared secrets must be named as a bundle id, not \(bundleID.count) characters of another kind"
+                )
                 continue
             }
             do {

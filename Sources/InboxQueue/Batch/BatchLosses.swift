@@ -9,6 +9,8 @@ import Postgres
 struct BatchLosses: Sendable {
     private struct Record: Sendable {
         var losses = 0
+        /// ``BatchLosses/commits`` at the last loss.
+        var commits = 0
         /// Whether it has waited since the last loss, so that it runs now.
         var hasWaited = false
     }
@@ -24,6 +26,8 @@ struct BatchLosses: Sendable {
     private(set) var limit: Int
     /// Events that were alone in a batch that was lost.
     private var records: [Int64: Record] = [:]
+    /// Batches with events that were committed.
+    private var commits = 0
     private let backoff = Backoff(base: .seconds(5), cap: .seconds(600), jitter: 0.5)
 
     init(maximum: Int) {
@@ -40,19 +44,24 @@ struct BatchLosses: Sendable {
     /// A batch was lost in which the event was alone.
     mutating func lost(alone event: Int64) {
         if records[event] == nil, records.count >= Self.capacity { records.removeAll() }
-        records[event] = Record(losses: (records[event]?.losses ?? 0) + 1)
+        records[event] = Record(losses: (records[event]?.losses ?? 0) + 1, commits: commits)
     }
 
     /// A batch of that size was committed, in which these events have run.
     mutating func committed(batchOf size: Int, _ events: [Int64]) {
         if size >= limit { limit = min(maximum, limit + max(1, limit / 4)) }
+        if !events.isEmpty { commits += 1 }
         guard !records.isEmpty else { return }
         for event in events { records[event] = nil }
     }
 
-    /// Those of claimed events that are to be given up.
-    func hopeless(among events: [Int64]) -> [Int64] {
-        records.isEmpty ? [] : events.filter { records[$0].map { $0.losses > Self.tolerated + Self.maximumPauses } ?? false }
+    /// Those of claimed events that are to be given up. Others must have been committed since the last loss: else the cause may be none of an event.
+    func lastLosses(among events: [Int64]) -> [Int64] {
+        records.isEmpty
+            ? []
+            : events.filter { event in
+                records[event].map { $0.losses > Self.tolerated + Self.maximumPauses && commits > $0.commits } ?? false
+            }
     }
 
     /// Those of claimed events that are to wait, and for how long.

@@ -97,9 +97,9 @@ extension EventQueue {
         knowing known: inout OutcomeLabels,
         in transaction: Transaction
     ) async throws -> SettlementPlan {
-        let (hopeless, delays) = losses.withLock { ($0.hopeless(among: keys.map(\.eventID)), $0.delays(of: keys.map(\.eventID))) }
+        let (givenUp, delays) = losses.withLock { ($0.lastLosses(among: keys.map(\.eventID)), $0.delays(of: keys.map(\.eventID))) }
         async let marked: Void = mark(keys, of: batch)
-        let due = keys.filter { delays[$0.eventID] == nil && !hopeless.contains($0.eventID) }
+        let due = keys.filter { delays[$0.eventID] == nil && !givenUp.contains($0.eventID) }
         var events = try await read(due, of: batch, in: transaction)
         await marked
         var prepared = await prepareAll(events, of: batch)
@@ -109,7 +109,7 @@ extension EventQueue {
         var plan = SettlementPlan(events, try await mergeAll(prepared, of: batch, in: transaction), configuration)
         let error = "its connection ended each time that the event ran by itself"
         for key in keys {
-            if hopeless.contains(key.eventID) {
+            if givenUp.contains(key.eventID) {
                 let rows = try await transaction.query(QueueStatements.claim(key.eventID, lane: batch.lane))
                 if let event = try QueueStatements.event(rows) { plan.giveUp(event, reason: "lost_connection", error: error) }
             } else if let delay = delays[key.eventID] {

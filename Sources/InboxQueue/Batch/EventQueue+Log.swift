@@ -26,7 +26,7 @@ extension EventQueue {
             // Where no attempt is counted, the event is not the cause.
             logger.log(
                 level: retry.isIsolated ? retry.isAttempt ? .error : .warning : .info,
-                "event failed and is tried again",
+                retry.isAttempt ? "event failed and is tried again" : "event waits for its next run",
                 metadata: metadata
             )
         }

@@ -75,7 +75,7 @@ extension EventQueue {
             plan.postpone(failed, for: .zero, error: "\(error)")
         } else {
             let failure = Settlement.retry(reason: error.reason, error: "\(error)", labels: batch.labels)
-            plan = SettlementPlan([failed], [failure], configuration, isolates: true)
+            plan = SettlementPlan([failed], [failure], configuration, isolates: true, isBlocked: error.isBlocked)
         }
         return plan
     }

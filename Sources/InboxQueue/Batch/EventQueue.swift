@@ -162,9 +162,9 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
         if (error as? PostgresError)?.isConnectionLoss == true { cursor.connectionWasLost() }
         losses.withLock { losses in
             losses.lost(batchOf: size)
-            if events.count == 1 { losses.lost(alone: events[0]) }
+            if events.count == 1, error.isDatabaseOutage, !error.isDatabaseUnreachable { losses.lost(alone: events[0]) }
         }
-        guard events.count == 1 else { return }
+        guard events.count == 1, error.isDatabaseOutage, !error.isDatabaseUnreachable else { return }
         logger.warning("the connection ended while an event ran by itself", metadata: ["event.id": "\(events[0])", "error": "\(error)"])
     }
 }

@@ -35,8 +35,16 @@ struct SettlementPlan: Sendable {
 
     /// An event whose last attempt failed is done: its outcome is `failed`.
     ///
-    /// - Parameter isolates: whether events that are retried run by themselves from then on.
-    init(_ events: [ClaimedEvent], _ settlements: [Settlement], _ configuration: QueueConfiguration, isolates: Bool = false) {
+    /// - Parameters:
+    ///   - isolates: whether events that are retried run by themselves from then on.
+    ///   - isBlocked: whether the server lacks what they need, or another session holds it.
+    init(
+        _ events: [ClaimedEvent],
+        _ settlements: [Settlement],
+        _ configuration: QueueConfiguration,
+        isolates: Bool = false,
+        isBlocked: Bool = false
+    ) {
         var generator = SystemRandomNumberGenerator()
         for (event, settlement) in zip(events, settlements) {
             let attempts = event.attempts + 1
@@ -52,7 +60,8 @@ struct SettlementPlan: Sendable {
                     delay: delay,
                     error: error,
                     isAttempt: true,
-                    isIsolated: isolates
+                    isIsolated: isolates,
+                    isBlocked: isBlocked
                 )
                 retries.append(retry)
             case .retry(let reason, let error, let labels):

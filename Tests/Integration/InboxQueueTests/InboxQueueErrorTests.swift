@@ -138,20 +138,23 @@ struct InboxQueueErrorTests {
     }
 
     @Test func `an event that is blocked loses no attempt for a day, however old it is`() async throws {
-        try await withQueue(attempts: 1) { database, queue in
+        try await withQueue(attempts: 2) { database, queue in
             try await receive(["fine", "53200"], in: database)
             try await database.withConnection { connection in
                 _ = try await connection.execute("UPDATE appstore.inbox SET received_at = received_at - interval '2 days'")
             }
             #expect(try await queue.takeBatch().results == [.applied: 1])
-            for hours in [23, 25] {
+            // After a day each run is an attempt.
+            for (hours, attempts) in [(23, 0), (2, 1), (0, 2)] {
                 try await database.withConnection { connection in
                     _ = try await connection.execute(
-                        "UPDATE appstore.inbox_queue SET run_at = now(), blocked_since = now() - \(hours) * interval '1 hour'"
+                        "UPDATE appstore.inbox_queue SET run_at = now(), blocked_since = blocked_since - \(hours) * interval '1 hour'"
                     )
                 }
                 let report = try #require(try await queue.takeIsolated())
-                #expect((report.results, report.retries) == (hours < 24 ? [:] : [.failed: 1], hours < 24 ? 1 : 0))
+                #expect((report.results, report.retries) == (attempts == 2 ? [.failed: 1] : [:], attempts == 2 ? 0 : 1))
+                let waiting = try await database.lines("SELECT attempts::text FROM appstore.inbox_queue")
+                #expect(waiting == (attempts == 2 ? [] : ["\(attempts)"]))
             }
         }
     }

@@ -111,7 +111,7 @@ import Testing
             problems == [
                 "\(path)/com.example.binary: is not text", "\(path)/com.example.empty: holds no secret",
                 "\(path)/com.example.folder cannot be read: it is a folder",
-                "\(path)/com.example.tides~: a file of shared secrets must be named as a bundle id",
+                "\(path)/: a file of shared secrets must be named as a bundle id, not 18 characters of another kind",
             ]
         )
         let file = try folder.write("file", "\n")
