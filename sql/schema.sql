@@ -3528,7 +3528,8 @@ BEGIN
         FROM (SELECT DISTINCT id FROM unnest(event_ids) AS id ORDER BY id) AS wanted
         CROSS JOIN LATERAL (
             SELECT o.event_id FROM appstore.outcomes AS o
-            WHERE o.event_id = wanted.id AND o.settled_at < settled_before
+            -- A query of its own, since the planner would look up the ends of outcomes_by_time to compare a value with.
+            WHERE o.event_id = wanted.id AND o.settled_at < (SELECT settled_before)
               AND (action = 'requeue' OR o.result IN ('failed', 'rejected', 'unhandled')) IS TRUE
             FOR UPDATE
         ) AS locked);
