@@ -33,7 +33,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let context = try await DoctorContext(flags: flags, configPath: service.config, url: url, environment: environment)
         let report = await DoctorCheck.report(context)
         if case .success(let connection) = context.connection { await connection.close() }
-        let inColour = StandardOutput.isTerminal && environment["NO_COLOR", default: ""].isEmpty
+        let inColour = StandardOutput.showsColours(environment)
         print(json ? String(decoding: JSONSerializer.serialize(report.json), as: UTF8.self) : report.text(inColour: inColour))
         throw ExitCode(report.worst.exitCode)
     }

@@ -34,7 +34,7 @@ struct RoleTests {
         case derive = "SELECT appstore.derive_ledger('Production', '{}', '{}')"
         case timeline = "SELECT appstore.timeline('Production', '1')"
         case explain = "SELECT appstore.explain(1)"
-        case explainUser = "SELECT appstore.explain_user('nobody')"
+        case explainUser = "SELECT appstore.explain_user('a user')"
         case readSettled = "SELECT FROM appstore.settled_events(now()), appstore.settled_since(1)"
         case readEntitlements = "SELECT FROM appstore.entitlements"
         case readRequests = "SELECT FROM appstore.consumption_requests"
