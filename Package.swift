@@ -80,6 +80,9 @@ let package = Package(
         .target(name: "Prometheus", dependencies: [metrics]),
         .target(name: "Systemd", dependencies: [logging]),
 
+        // What changed in the ledger, numbered after the commit.
+        .target(name: "Feed", dependencies: ["Postgres", "SQL", "Systemd", logging, serviceLifecycle]),
+
         // Calls to others that the books ask for, made outside their transactions.
         .target(
             name: "Outbox",
@@ -124,7 +127,8 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "GroupCommit", "HTTPServing", "Interpretation",
+                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Feed", "GroupCommit", "HTTPServing",
+                "Interpretation",
                 "InboxQueue",
                 "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "SQL", "Schema", "ShopAPI", "Systemd",
                 "Worker",
@@ -251,6 +255,14 @@ let package = Package(
             path: "Tests/EndToEnd/EndToEndTests"
         ),
         .testTarget(
+            name: "FeedTests",
+            dependencies: [
+                "Feed", "InboxQueue", "InboxTesting", "Postgres", "PostgresTesting", "Randomness", "TemporaryPostgres", logging,
+                serviceLifecycle,
+            ],
+            path: "Tests/Integration/FeedTests"
+        ),
+        .testTarget(
             name: "FuzzingTests",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "OpenSSL", "RandomJSON", "Randomness", "StoreSimulator",
@@ -305,7 +317,7 @@ let package = Package(
         ),
         .testTarget(
             name: "InterfaceTests",
-            dependencies: ["InboxTesting", "Postgres", "PostgresTesting"],
+            dependencies: ["InboxTesting", "Postgres", "PostgresTesting", "Randomness"],
             path: "Tests/Integration/InterfaceTests"
         ),
         .testTarget(

@@ -38,11 +38,20 @@ extension SchemaManifest {
         SchemaFile("tables/50_outbox", PackageResources._0_outbox_sql),
         SchemaFile("tables/60_shop", PackageResources._0_shop_sql),
         SchemaFile("tables/70_operations", PackageResources._0_operations_sql),
+        SchemaFile("tables/80_feed", PackageResources._0_feed_sql),
     ]
 
     private static let steps: [SchemaStep] = []
 
     private static let functions = [
+        SchemaFile("functions/feed/access_of", PackageResources.access_of_sql),
+        SchemaFile("functions/feed/enable_feed", PackageResources.enable_feed_sql),
+        SchemaFile("functions/feed/expire_feed", PackageResources.expire_feed_sql),
+        SchemaFile("functions/feed/feed_consumers", PackageResources.feed_consumers_sql),
+        SchemaFile("functions/feed/feed_entries", PackageResources.feed_entries_sql),
+        SchemaFile("functions/feed/feed_id", PackageResources.feed_id_sql),
+        SchemaFile("functions/feed/sequence_feed", PackageResources.sequence_feed_sql),
+        SchemaFile("functions/feed/tell_effects", PackageResources.tell_effects_sql),
         SchemaFile("functions/inbox/receive", PackageResources.receive_sql),
         SchemaFile("functions/inbox/recover_lost_batches", PackageResources.recover_lost_batches_sql),
         SchemaFile("functions/inbox/settle", PackageResources.settle_sql),

@@ -40,8 +40,8 @@ extension StatementFile {
     package static let all = queue + ledger + outbox + shop + commands
 
     private static let queue = [
-        claim, claimEvent, findUnansweredCommits, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls,
-        maintenanceExpireNotifications,
+        claim, claimEvent, feedTakeStep, findUnansweredCommits, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls,
+        maintenanceExpireFeed, maintenanceExpireNotifications,
         maintenancePartitions, markBatch, postponeEvents, probeQueue, readBodies, readInboxStatistics, receiveBodies, recoverBatches,
         reserveIsolated, settleBatch,
     ]

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The statements of the queue, of ingest and of maintenance; each file documents its statement.
+/// The statements of the queue, of ingest, of the feed and of maintenance; each file documents its statement.
 extension StatementFile {
     package static let claim = StatementFile(name: "claim", bytes: PackageResources.claim_sql)
     package static let claimEvent = StatementFile(name: "claim_event", bytes: PackageResources.claim_event_sql)
@@ -16,6 +16,11 @@ extension StatementFile {
     package static let maintenanceExpireCalls = StatementFile(
         name: "maintenance_expire_calls",
         bytes: PackageResources.maintenance_expire_calls_sql
+    )
+    package static let feedTakeStep = StatementFile(name: "feed_take_step", bytes: PackageResources.feed_take_step_sql)
+    package static let maintenanceExpireFeed = StatementFile(
+        name: "maintenance_expire_feed",
+        bytes: PackageResources.maintenance_expire_feed_sql
     )
     package static let maintenanceExpireNotifications = StatementFile(
         name: "maintenance_expire_notifications",

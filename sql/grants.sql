@@ -55,8 +55,7 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
 GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.derive_refund_requests,
     appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions,
     appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
-    appstore.outbox_statistics
-    TO appstore_worker;
+    appstore.outbox_statistics, appstore.sequence_feed, appstore.expire_feed TO appstore_worker;
 
 -- viewer and operator read everything but bodies and the hashes of keys.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
@@ -66,7 +65,8 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.effect_log, appstore.effects, appstore.products, appstore.audit_log, appstore.retention, appstore.maintenance_state,
     appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.entitlement_terms, appstore.entitlements,
     appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.outbox_status,
-    appstore.inbox_partitions TO appstore_viewer, appstore_operator;
+    appstore.inbox_partitions, appstore.feed_switch, appstore.feed_head, appstore.tells, appstore.feed, appstore.told_access,
+    appstore.told_orders, appstore.feed_consumers TO appstore_viewer, appstore_operator;
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics,
@@ -79,15 +79,16 @@ GRANT EXECUTE ON FUNCTION appstore.explain TO appstore_worker, appstore_viewer, 
 -- operator repairs through functions.
 GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appstore.discard_event, appstore.discard_events,
     appstore.count_repair, appstore.repair_step, appstore.link_owner, appstore.unlink_owner, appstore.forget,
-    appstore.consumption_answered, appstore.repeat_call, appstore.make_api_key, appstore.revoke_api_key TO appstore_operator;
+    appstore.consumption_answered, appstore.repeat_call, appstore.make_api_key, appstore.revoke_api_key, appstore.enable_feed,
+    appstore.disable_feed, appstore.set_consumer, appstore.remove_consumer TO appstore_operator;
 GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
 GRANT INSERT, UPDATE, DELETE ON appstore.products TO appstore_operator;
-GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, partition_events) ON appstore.retention TO appstore_operator;
+GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, feed, partition_events) ON appstore.retention TO appstore_operator;
 
 -- backend: the shop's own backend, by SQL.
 GRANT EXECUTE ON FUNCTION appstore.create_order, appstore.link_owner, appstore.unlink_owner, appstore.consumption_answered,
-    appstore.entitlements_at TO appstore_backend;
-GRANT SELECT ON appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.effects,
+    appstore.entitlements_at, appstore.take, appstore.set_consumer, appstore.remove_consumer TO appstore_backend;
+GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_consumers, appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.effects,
     appstore.entitlement_terms, appstore.entitlements TO appstore_backend;
 
 -- api: the HTTP API for the shop's backend. Each function checks the key in its arguments.

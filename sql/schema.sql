@@ -114,6 +114,121 @@ COMMENT ON COLUMN appstore.repair_progress.due_from IS 'Where the queue began at
 
 COMMENT ON COLUMN appstore.repair_progress.pause IS 'How long to wait before the next step.';
 
+CREATE TABLE appstore.feed (
+    "position" bigint NOT NULL,
+    id uuid NOT NULL,
+    type text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment,
+    bundle_id text COLLATE pg_catalog."C",
+    subject text COLLATE pg_catalog."C",
+    user_id text COLLATE pg_catalog."C",
+    occurred_at timestamp with time zone NOT NULL,
+    told_at timestamp with time zone NOT NULL,
+    data jsonb NOT NULL
+)
+PARTITION BY RANGE ("position");
+
+COMMENT ON TABLE appstore.feed IS 'What changed, in the order of commit. Positions have no gaps and appear in their order, so that reading what follows a position misses nothing. Rows are never changed, except that appstore.forget replaces user_id. Kept as long as retention.feed says.';
+
+COMMENT ON COLUMN appstore.feed."position" IS '1, 2, 3 … without a gap, within one generation (feed_head.generation).';
+
+COMMENT ON COLUMN appstore.feed.id IS 'Identifies what changed. Equal when it is told again after a failover or restore: effect_id of an effect, else a UUID of version 8.';
+
+COMMENT ON COLUMN appstore.feed.type IS 'effect.granted and so on, access.changed, order.paid, order.refunded, user.forgotten.';
+
+COMMENT ON COLUMN appstore.feed.environment IS 'Null for user.forgotten, which concerns both.';
+
+COMMENT ON COLUMN appstore.feed.subject IS 'The contract (original_transaction_id); null for user.forgotten.';
+
+COMMENT ON COLUMN appstore.feed.user_id IS 'The user as of this position; of user.forgotten the user to forget. Not in data.';
+
+COMMENT ON COLUMN appstore.feed.occurred_at IS 'When it happened.';
+
+COMMENT ON COLUMN appstore.feed.told_at IS 'When it got its position.';
+
+COMMENT ON COLUMN appstore.feed.data IS 'The facts, as of this position.';
+
+CREATE FUNCTION appstore.access_entries(p_kinds text[], p_environments appstore.environment[], p_refs text[], p_turned appstore.contract_key[], p_now timestamp with time zone, p_enabled_at timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN QUERY
+    WITH asked AS MATERIALIZED (
+        -- 1. The contracts, each at its last tell; those that only the clock changes at the end.
+        SELECT contract.place, contract.environment, contract.id, m.bundle_id, m.user_id AS owner
+        FROM (
+            SELECT max(c.place) AS place, c.environment, c.id
+            FROM (SELECT tell.place, tell.environment, tell.ref AS id
+                  FROM unnest(p_kinds, p_environments, p_refs) WITH ORDINALITY AS tell (kind, environment, ref, place)
+                  WHERE tell.kind = 'contract'
+                  UNION ALL
+                  SELECT cardinality(p_kinds) + 1, turned.environment, turned.id FROM unnest(p_turned) AS turned (environment, id)) AS c
+            GROUP BY c.environment, c.id
+        ) AS contract
+        LEFT JOIN LATERAL (
+            SELECT m.bundle_id, m.user_id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = contract.id AND m.environment = contract.environment OFFSET 0
+        ) AS m ON true
+    ), present AS MATERIALIZED (
+        SELECT asked.place, asked.environment, asked.id, asked.bundle_id, a.*
+        FROM asked CROSS JOIN LATERAL (SELECT a.* FROM appstore.access_of(asked.environment, asked.id, p_now) AS a OFFSET 0) AS a
+    ), told AS MATERIALIZED (
+        SELECT asked.place, asked.bundle_id, asked.owner, t.* FROM asked CROSS JOIN LATERAL (
+            SELECT t.* FROM appstore.told_access AS t
+            WHERE t.original_transaction_id = asked.id AND t.environment = asked.environment OFFSET 0
+        ) AS t
+    ), compared AS MATERIALIZED (
+        -- 2. What is, beside what was told. Where there is no row any more, a row that was told as active has ended.
+        SELECT coalesce(p.place, t.place) AS place, coalesce(p.environment, t.environment) AS environment,
+               coalesce(p.id, t.original_transaction_id) AS id, coalesce(p.bundle_id, t.bundle_id) AS bundle_id,
+               coalesce(p.entitlement, t.entitlement) AS entitlement, coalesce(p.user_id, t.user_id) AS user_id, p.product_id,
+               coalesce(p.active, false) AS active, p.until, p.turns_at,
+               CASE WHEN p.user_id IS NOT NULL THEN p.why WHEN t.user_id = t.owner THEN 'plan_changed' ELSE 'owner_changed' END AS why,
+               t.active AS was_active, t.until AS was_until, t.why AS was_why, t.turns_at AS turned_at, coalesce(t.changes, 0) AS changes,
+               t.user_id IS NULL OR (p.active, p.until, p.why) IS DISTINCT FROM (t.active, t.until, t.why) AS is_other
+        FROM present AS p
+        FULL JOIN told AS t
+            ON t.environment = p.environment AND t.original_transaction_id = p.id AND t.entitlement = p.entitlement AND t.user_id = p.user_id
+        WHERE p.user_id IS NOT NULL OR t.active
+    ), final AS MATERIALIZED (
+        SELECT c.*, c.changes + CASE WHEN c.is_other THEN 1 ELSE 0 END AS now_changes FROM compared AS c
+    ), remembered AS (
+        INSERT INTO appstore.told_access AS k
+            (environment, original_transaction_id, entitlement, user_id, active, until, why, turns_at, changes)
+        SELECT f.environment, f.id, f.entitlement, f.user_id, f.active, f.until, f.why, f.turns_at, f.now_changes
+        FROM final AS f WHERE f.is_other OR f.turns_at IS DISTINCT FROM f.turned_at
+        ON CONFLICT (original_transaction_id, environment, entitlement, user_id) DO UPDATE
+        SET active = excluded.active, until = excluded.until, why = excluded.why, turns_at = excluded.turns_at, changes = excluded.changes
+    )
+    SELECT f.place,
+           ROW(NULL,
+               appstore.feed_id(jsonb_build_array('access', p_enabled_at, f.environment, f.id, f.entitlement, f.user_id, f.now_changes, f.active,
+                                                  f.until, f.why)),
+               'access.changed', f.environment, f.bundle_id, f.id, f.user_id,
+               CASE WHEN f.turned_at <= p_now THEN f.turned_at ELSE p_now END, p_now,
+               jsonb_build_object(
+                   'entitlement', f.entitlement, 'product_id', f.product_id, 'active', f.active, 'why', f.why,
+                   'until', CASE WHEN isfinite(f.until) THEN f.until END,
+                   'before', CASE WHEN f.was_why IS NOT NULL THEN jsonb_build_object(
+                       'active', f.was_active, 'why', f.was_why, 'until', CASE WHEN isfinite(f.was_until) THEN f.was_until END) END))::appstore.feed
+    FROM final AS f WHERE f.is_other;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.access_entries(p_kinds text[], p_environments appstore.environment[], p_refs text[], p_turned appstore.contract_key[], p_now timestamp with time zone, p_enabled_at timestamp with time zone) IS 'The entries access.changed of these contracts: where appstore.entitlements differs from what was told last, which it then replaces.';
+
+CREATE FUNCTION appstore.access_of(p_environment appstore.environment, p_contract text, p_at timestamp with time zone) RETURNS TABLE(entitlement text, user_id text, product_id text, active boolean, until timestamp with time zone, why text, turns_at timestamp with time zone)
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    SELECT e.entitlement, e.user_id, e.product_id, coalesce(p_at < e.until, false), e.until,
+           CASE WHEN p_at < e.until THEN CASE WHEN p_at >= e.grace_from THEN 'grace_period' ELSE 'active' END ELSE e.why_ended END,
+           CASE WHEN p_at < e.until THEN least(nullif(e.until, 'infinity'), CASE WHEN p_at < e.grace_from THEN e.grace_from END) END
+    FROM appstore.entitlement_terms AS e
+    WHERE e.original_transaction_id = p_contract AND e.environment = p_environment AND e.user_id IS NOT NULL
+$$;
+
+COMMENT ON FUNCTION appstore.access_of(p_environment appstore.environment, p_contract text, p_at timestamp with time zone) IS 'The rows of appstore.entitlements_at for a contract, and when the clock alone changes each next (turns_at; null for never).';
+
 CREATE TABLE appstore.contracts (
     environment appstore.environment NOT NULL,
     original_transaction_id text NOT NULL COLLATE pg_catalog."C",
@@ -806,6 +921,8 @@ DECLARE
     v_done      text[];   -- charges that were plain
     v_contracts text[];   -- their contracts
     v_new       uuid[];   -- their new effects
+    v_other     uuid[] := '{}'; -- the other new effects
+    v_is_told   boolean;  -- whether the feed is on
 BEGIN
     PERFORM appstore.demand_read_committed();
     WITH candidate AS MATERIALIZED (
@@ -937,51 +1054,56 @@ BEGIN
                  WHERE NOT plain.is_new OR plain.transaction_id IN (SELECT ordered.transaction_id FROM ordered)),
            ARRAY(SELECT effect.effect_id FROM effect)
     INTO v_done, v_contracts, v_new;
-    RETURN QUERY SELECT unnest(v_new);
     IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_contracts) < cardinality(p_renewals)
        OR cardinality(p_contract_ids) > 0 THEN
-        PERFORM appstore.derive_ledger(
+        v_is_told := appstore.derive_ledger(
             p_environment, ARRAY(SELECT unnest(p_transaction_ids) EXCEPT SELECT unnest(v_done)), p_contract_ids, '{}',
             ARRAY(SELECT unnest(p_renewals) EXCEPT SELECT unnest(v_contracts)));
     END IF;
     -- The other effects, with order and user as they are then; the user of a contract only of the app that vouches for the effect.
     IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_new) < cardinality(p_effect_ids) THEN
-        RETURN QUERY
-        INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                      product_id, order_no, user_id, vouched_bundle_id)
-        SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-               e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id
-        FROM (
-            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
-                   unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
-                   unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
-                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
-        ) AS e
-        LEFT JOIN LATERAL (
-            SELECT t.order_no, t.original_transaction_id || '/' || t.web_order_line_item_id AS period
-            FROM appstore.transactions AS t
-            WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
-        ) AS t ON true
-        LEFT JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
-        ) AS o ON true
-        LEFT JOIN LATERAL (
-            SELECT m.user_id FROM appstore.contracts AS m
-            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
-              AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id) AND o.user_id IS NULL OFFSET 0
-        ) AS m ON true
-        WHERE e.effect_id <> ALL (v_new)
-          -- A charge is granted once, whether or not the fact that came first names its period. (Facts that name different periods for one
-          -- charge contradict one another; each of these periods is granted.)
-          AND NOT EXISTS (SELECT FROM appstore.effect_log AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
-          AND NOT (e.kind = 'granted' AND e.subject = e.transaction_id AND EXISTS (
-                   SELECT FROM appstore.effect_log AS same
-                   WHERE same.original_transaction_id = e.original_transaction_id AND same.environment = p_environment
-                     AND same.kind = 'granted' AND (same.transaction_id = e.transaction_id OR same.subject = t.period) OFFSET 0))
-        ORDER BY e.effect_id
-        ON CONFLICT (effect_id) DO NOTHING
-        RETURNING effect_log.effect_id;
+        WITH effect AS (
+            INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+                                          product_id, order_no, user_id, vouched_bundle_id)
+            SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
+                   e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id
+            FROM (
+                SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
+                       unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
+                       unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
+                       unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+            ) AS e
+            LEFT JOIN LATERAL (
+                SELECT t.order_no, t.original_transaction_id || '/' || t.web_order_line_item_id AS period
+                FROM appstore.transactions AS t
+                WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
+            ) AS t ON true
+            LEFT JOIN LATERAL (
+                SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
+            ) AS o ON true
+            LEFT JOIN LATERAL (
+                SELECT m.user_id FROM appstore.contracts AS m
+                WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
+                  AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id) AND o.user_id IS NULL OFFSET 0
+            ) AS m ON true
+            WHERE e.effect_id <> ALL (v_new)
+              -- A charge is granted once, whether or not the fact that came first names its period. (Facts that name different periods for one
+              -- charge contradict one another; each of these periods is granted.)
+              AND NOT EXISTS (SELECT FROM appstore.effect_log AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
+              AND NOT (e.kind = 'granted' AND e.subject = e.transaction_id AND EXISTS (
+                       SELECT FROM appstore.effect_log AS same
+                       WHERE same.original_transaction_id = e.original_transaction_id AND same.environment = p_environment
+                         AND same.kind = 'granted' AND (same.transaction_id = e.transaction_id OR same.subject = t.period) OFFSET 0))
+            ORDER BY e.effect_id
+            ON CONFLICT (effect_id) DO NOTHING
+            RETURNING effect_id
+        )
+        SELECT coalesce(array_agg(effect.effect_id), '{}') INTO v_other FROM effect;
     END IF;
+    IF coalesce(v_is_told, (SELECT s.is_on FROM appstore.feed_switch AS s)) THEN
+        PERFORM appstore.tell_effects(p_environment, v_new || v_other, v_contracts);
+    END IF;
+    RETURN QUERY SELECT unnest(v_new || v_other);
 END
 $$;
 
@@ -1629,7 +1751,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[], p_bare text[]) IS 'Derives owner, current period, access and is_contested of these contracts, whose rows are locked, and deletes those of p_bare without facts.';
 
-CREATE FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS void
+CREATE FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1644,6 +1766,7 @@ DECLARE
     v_locked_contracts text[] := '{}';
     v_tokens           uuid[];
     v_contracts        text[];
+    v_is_told          boolean;
 BEGIN
     -- 1. Lock the affected rows, until a query under the locks finds no more. Only the first round waits for locks of orders.
     LOOP
@@ -1674,10 +1797,19 @@ BEGIN
     IF cardinality(v_affected.contracts) > 0 THEN
         PERFORM appstore.derive_contracts(p_environment, v_affected.contracts, v_affected.bare);
     END IF;
+    -- 3. Tell what may have changed; the sequencer compares it with what was told.
+    v_is_told := (SELECT s.is_on FROM appstore.feed_switch AS s);
+    IF v_is_told THEN
+        INSERT INTO appstore.tells (kind, environment, ref)
+        SELECT 'order', p_environment, changed.order_no::text FROM unnest(v_affected.unsure) AS changed (order_no)
+        UNION ALL
+        SELECT 'contract', p_environment, changed.id FROM unnest(v_affected.contracts) AS changed (id);
+    END IF;
+    RETURN v_is_told;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), orders made (p_tokens) and renewal registers (p_renewals). The caller has locked the contracts that it knows of. Fails with deadlock_detected where another transaction holds a row that it needs; the caller then repeats its transaction.';
+COMMENT ON FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), orders made (p_tokens) and renewal registers (p_renewals). The caller has locked the contracts that it knows of. Fails with deadlock_detected where another transaction holds a row that it needs; the caller then repeats its transaction. Returns whether the feed is on.';
 
 CREATE FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) RETURNS void
     LANGUAGE plpgsql
@@ -1842,6 +1974,26 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.derive_token_orders(p_environment appstore.environment, p_tokens uuid[]) IS 'Derives the orders with these tokens, whose rows are locked, from the periods that pay them.';
+
+CREATE FUNCTION appstore.disable_feed() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
+    AS $$
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
+    IF NOT (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        RAISE NOTICE 'the feed is off';
+        RETURN;
+    END IF;
+    UPDATE appstore.feed_switch SET is_on = false;
+    TRUNCATE appstore.tells, appstore.told_access, appstore.told_orders;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids) VALUES (clock_timestamp(), session_user, 'disable_feed', '{}');
+END
+$$;
+
+COMMENT ON FUNCTION appstore.disable_feed() IS 'Turns the feed off. What is in it stays until it ages; what was not numbered yet is dropped. enable_feed starts a new generation.';
 
 CREATE PROCEDURE appstore.discard_all(IN why text, IN result appstore.result DEFAULT NULL::appstore.result, IN reason text DEFAULT NULL::text, IN notification_type text DEFAULT NULL::text, IN subtype text DEFAULT NULL::text, IN environment appstore.environment DEFAULT NULL::appstore.environment, IN bundle_id text DEFAULT NULL::text, IN received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, IN received_before timestamp with time zone DEFAULT NULL::timestamp with time zone)
     LANGUAGE plpgsql
@@ -2077,6 +2229,97 @@ $$;
 
 COMMENT ON FUNCTION appstore.drop_detached_partition() IS 'Drops a partition that was detached; of outcomes first their history and contracts, at most 5,000 in a step. Returns what it did, or no row.';
 
+CREATE FUNCTION appstore.effect_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT tell.place,
+           ROW(NULL, e.effect_id, 'effect.' || e.kind, e.environment, coalesce(t.bundle_id, m.bundle_id, e.vouched_bundle_id),
+               e.original_transaction_id,
+               coalesce(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END),
+               e.occurred_at, p_now,
+               jsonb_build_object(
+                   'effect_subject', e.subject, 'learned_at', e.recorded_at, 'product_id', e.product_id, 'event_id', e.event_id::text,
+                   'transaction', CASE WHEN t.transaction_id IS NOT NULL THEN jsonb_build_object(
+                       'transaction_id', t.transaction_id, 'web_order_line_item_id', t.web_order_line_item_id, 'product_id', t.product_id,
+                       'product_type', t.product_type, 'purchased_at', t.purchase_date, 'expires_at', t.expires_date, 'quantity', t.quantity,
+                       'price_milliunits', t.price, 'currency', t.currency, 'storefront', t.storefront, 'offer_type', t.offer_type,
+                       'offer_discount_type', t.offer_discount_type, 'ownership', t.in_app_ownership_type, 'reason', t.transaction_reason,
+                       'revoked_at', t.revocation_date, 'revoked_percentage', t.revocation_percentage) END,
+                   'order', CASE WHEN o.order_no IS NOT NULL THEN jsonb_build_object('no', o.order_no, 'status', o.status) END,
+                   'renewal', CASE WHEN m.status IS NOT NULL THEN jsonb_build_object(
+                       'status', m.status, 'will_renew', m.will_renew, 'renews_as', m.auto_renew_product_id,
+                       'grace_until', m.grace_period_expires_date) END,
+                   'access', coalesce((
+                       SELECT jsonb_agg(jsonb_build_object('entitlement', a.entitlement, 'active', a.active, 'why', a.why,
+                                                           'until', CASE WHEN isfinite(a.until) THEN a.until END) ORDER BY a.entitlement)
+                       FROM appstore.access_of(e.environment, e.original_transaction_id, p_now) AS a), '[]')))::appstore.feed
+    FROM unnest(p_kinds, p_refs) WITH ORDINALITY AS tell (kind, ref, place)
+    CROSS JOIN LATERAL (SELECT e.* FROM appstore.effect_log AS e WHERE e.effect_id = tell.ref::uuid OFFSET 0) AS e
+    LEFT JOIN LATERAL (
+        SELECT t.* FROM appstore.transactions AS t WHERE t.transaction_id = e.transaction_id AND t.environment = e.environment OFFSET 0
+    ) AS t ON true
+    LEFT JOIN LATERAL (
+        SELECT o.order_no, o.status, o.user_id FROM appstore.orders AS o
+        WHERE o.order_no = t.order_no AND o.environment = e.environment OFFSET 0
+    ) AS o ON true
+    LEFT JOIN LATERAL (
+        SELECT m.* FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = e.environment OFFSET 0
+    ) AS m ON true
+    WHERE tell.kind = 'effect';
+END
+$$;
+
+COMMENT ON FUNCTION appstore.effect_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) IS 'The entries of effects: the order and the user of now, the charge, the state of the renewal, and the access that the contract gives.';
+
+CREATE FUNCTION appstore.enable_feed(with_past boolean DEFAULT false) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_now        timestamptz := clock_timestamp();
+    v_generation integer;
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
+    IF (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        RAISE NOTICE 'the feed is on';
+        RETURN (SELECT h.generation FROM appstore.feed_head AS h);
+    END IF;
+    UPDATE appstore.feed_switch SET is_on = true;
+    UPDATE appstore.feed_head AS h
+    SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now
+    RETURNING h.generation INTO v_generation;
+    IF with_past THEN
+        INSERT INTO appstore.tells (kind, environment, ref)
+        SELECT 'effect', e.environment, e.effect_id::text FROM appstore.effect_log AS e ORDER BY e.occurred_at, e.event_id, e.effect_id;
+        INSERT INTO appstore.tells (kind, environment, ref)
+        SELECT 'order', o.environment, o.order_no::text FROM appstore.orders AS o
+        WHERE o.ordered_at IS NOT NULL AND o.status <> 'pending' ORDER BY o.paid_at, o.order_no;
+        INSERT INTO appstore.tells (kind, environment, ref)
+        SELECT 'contract', m.environment, m.original_transaction_id FROM appstore.contracts AS m
+        WHERE m.user_id IS NOT NULL ORDER BY m.started_at, m.original_transaction_id;
+    ELSE
+        INSERT INTO appstore.told_access (environment, original_transaction_id, entitlement, user_id, active, until, why, turns_at, changes)
+        SELECT m.environment, m.original_transaction_id, a.entitlement, a.user_id, a.active, a.until, a.why, a.turns_at, 0
+        FROM appstore.contracts AS m
+        CROSS JOIN LATERAL appstore.access_of(m.environment, m.original_transaction_id, v_now) AS a
+        WHERE m.user_id IS NOT NULL;
+        INSERT INTO appstore.told_orders (environment, order_no, status, changes)
+        SELECT o.environment, o.order_no, o.status, 0 FROM appstore.orders AS o WHERE o.ordered_at IS NOT NULL AND o.status <> 'pending';
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (v_now, session_user, 'enable_feed', '{}', jsonb_build_object('generation', v_generation, 'with_past', with_past));
+    RETURN v_generation;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.enable_feed(with_past boolean) IS 'Turns the feed on and returns its generation. From now, or, with_past, with all effects of the past first, in the order in which they happened, then the orders and the access of now. Reads the whole ledger, while workers and create_order wait: SET statement_timeout = 0 for a large one.';
+
 CREATE FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2248,6 +2491,40 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.expire_calls() IS 'Uses the fallback of calls that had no attempt for a minute, gives up calls that no worker took for an hour after their deadline, and deletes calls that were settled 30 days ago: at most 500 of each. Returns how many.';
+
+CREATE FUNCTION appstore.expire_feed() RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $$
+DECLARE
+    v_name   text;
+    v_to     bigint; -- the first position of the next partition
+    v_newest timestamptz;
+    v_age    interval := (SELECT r.feed FROM appstore.retention AS r);
+BEGIN
+    IF NOT appstore.maintenance_lock() THEN
+        RETURN NULL;
+    END IF;
+    SELECT p.name, lead(p.from_position) OVER (ORDER BY p.from_position) INTO v_name, v_to
+    FROM (SELECT c.relname AS name, substr(c.relname, 11)::bigint AS from_position
+          FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = 'appstore.feed'::regclass) AS p
+    ORDER BY p.from_position LIMIT 1;
+    IF v_to IS NULL THEN
+        RETURN NULL;
+    ELSIF EXISTS (SELECT FROM appstore.feed_consumers AS c WHERE c.position < v_to - 1) THEN
+        v_age := v_age * 2;
+    END IF;
+    EXECUTE format('SELECT f.told_at FROM appstore.%I AS f ORDER BY f.position DESC LIMIT 1', v_name) INTO v_newest;
+    IF v_newest >= clock_timestamp() - v_age THEN
+        RETURN NULL;
+    END IF;
+    EXECUTE format('DROP TABLE appstore.%I', v_name);
+    RETURN v_name;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.expire_feed() IS 'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays. Needs a lock that readers hold for moments: it fails after 100 ms (55P03) without any change.';
 
 CREATE FUNCTION appstore.expire_notifications() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2498,6 +2775,28 @@ $$;
 
 COMMENT ON FUNCTION appstore.fall_back(calls bigint[]) IS 'Uses a receipt about which Apple has not answered as it is: stores it as an event of the call''s fallback_source, without the user who posted it. Once for each call, whatever its later state.';
 
+CREATE FUNCTION appstore.feed_cluster() RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT concat_ws('/', (SELECT c.system_identifier FROM pg_control_system() AS c), left(pg_walfile_name(pg_current_wal_lsn()), 8),
+                     (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+$$;
+
+COMMENT ON FUNCTION appstore.feed_cluster() IS 'The system identifier, the timeline and the database: another value after a failover, a restore or a copy.';
+
+CREATE FUNCTION appstore.feed_id(p_identity jsonb) RETURNS uuid
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_hash bytea := substr(sha256(convert_to(p_identity::text, 'UTF8')), 1, 16);
+BEGIN
+    v_hash := set_byte(v_hash, 6, (get_byte(v_hash, 6) & 15) | 128);
+    RETURN encode(set_byte(v_hash, 8, (get_byte(v_hash, 8) & 63) | 128), 'hex')::uuid;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.feed_id(p_identity jsonb) IS 'A UUID of version 8 (RFC 9562) from the SHA-256 of an identity. PostgreSQL itself has no SHA-1 for one of version 5.';
+
 CREATE FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2554,6 +2853,7 @@ DECLARE
     v_renamed   record;
     v_orders    bigint := 0;
     v_rows      bigint := 0;
+    v_is_told   boolean := (SELECT s.is_on FROM appstore.feed_switch AS s); -- before the feed's head is locked, as in a step
 BEGIN
     IF v_user IS NULL OR char_length(v_user) NOT BETWEEN 1 AND 255 THEN
         RAISE EXCEPTION 'user_id must have 1 to 255 characters' USING ERRCODE = 'invalid_parameter_value';
@@ -2589,12 +2889,15 @@ BEGIN
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
         VALUES (clock_timestamp(), session_user, 'forget', v_bodies, forget.note,
                 jsonb_build_object('alias', v_alias, 'orders', v_orders, 'contracts', cardinality(v_contracts)));
+        IF v_is_told AND v_user <> v_alias THEN
+            INSERT INTO appstore.tells (kind, ref) VALUES ('forgotten', v_user);
+        END IF;
     END IF;
     RETURN QUERY SELECT v_alias, v_orders, cardinality(v_contracts)::bigint, cardinality(v_posts)::bigint, cardinality(v_bodies)::bigint;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.forget(user_id text, note text) IS 'Erases a user: replaces the user''s name in the ledger by an alias, discards the user''s client posts that still wait, and deletes the bodies of the posts and of all settled events about contracts that are or were the user''s, which a link that was taken back does not make them. Returns the alias, how many orders and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. Free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
+COMMENT ON FUNCTION appstore.forget(user_id text, note text) IS 'Erases a user: replaces the user''s name in the ledger by an alias, discards the user''s client posts that still wait, and deletes the bodies of the posts and of all settled events about contracts that are or were the user''s, which a link that was taken back does not make them. Returns the alias, how many orders and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. Where the feed is on, an entry user.forgotten names the user until it ages. Free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
 
 CREATE FUNCTION appstore.give_way() RETURNS void
     LANGUAGE plpgsql
@@ -2605,6 +2908,19 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.give_way() IS 'Ends the transaction as a deadlock would, without the wait. The caller repeats it.';
+
+CREATE FUNCTION appstore.has_tells(p_told pg_snapshot) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_from xid8 := pg_snapshot_xmax(p_told);
+    v_open xid8[] := ARRAY(SELECT pg_snapshot_xip(p_told));
+BEGIN
+    RETURN EXISTS (SELECT FROM appstore.tells AS t WHERE t.xid >= v_from) OR EXISTS (SELECT FROM appstore.tells AS t WHERE t.xid = ANY (v_open));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.has_tells(p_told pg_snapshot) IS 'Whether tells are committed that this snapshot does not see.';
 
 CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2919,6 +3235,70 @@ $$;
 
 COMMENT ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[], expires_at timestamp with time zone) IS 'Stores the SHA-256 of a key that the caller has generated, with its scopes, and returns the key''s number. Null bundle_ids stand for any app, null expires_at for no end. It fails with unique_violation where a living key has the name.';
 
+CREATE TABLE appstore.feed_head (
+    is_only boolean DEFAULT true NOT NULL,
+    "position" bigint DEFAULT 0 NOT NULL,
+    generation integer DEFAULT 0 NOT NULL,
+    cluster text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    told_snapshot pg_snapshot,
+    target_snapshot pg_snapshot,
+    enabled_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    partition_from bigint DEFAULT 1 NOT NULL,
+    partition_to bigint DEFAULT 1 NOT NULL,
+    partition_since timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    CONSTRAINT feed_head_is_one_row CHECK (is_only)
+)
+WITH (fillfactor='10');
+
+COMMENT ON TABLE appstore.feed_head IS 'One row: the end of the feed. Its lock is what lets one sequencer take a step at a time.';
+
+COMMENT ON COLUMN appstore.feed_head.is_only IS 'Always true: the key of the only row.';
+
+COMMENT ON COLUMN appstore.feed_head."position" IS 'The latest position; 0 before the first.';
+
+COMMENT ON COLUMN appstore.feed_head.generation IS 'Raised when positions may come to mean something else: after a failover or restore, and when the feed is enabled again.';
+
+COMMENT ON COLUMN appstore.feed_head.cluster IS 'Where told_snapshot is from: system identifier, timeline and database. Another value means a failover or a restore.';
+
+COMMENT ON COLUMN appstore.feed_head.told_snapshot IS 'Everything that this snapshot sees is told; null: unknown, so that all tells are read.';
+
+COMMENT ON COLUMN appstore.feed_head.target_snapshot IS 'The snapshot of a step that found too much for one transaction; null else.';
+
+COMMENT ON COLUMN appstore.feed_head.enabled_at IS 'When the feed was enabled last.';
+
+COMMENT ON COLUMN appstore.feed_head.partition_from IS 'The first position of the newest partition.';
+
+COMMENT ON COLUMN appstore.feed_head.partition_to IS 'The position after its last one; equal to partition_from before the first partition.';
+
+COMMENT ON COLUMN appstore.feed_head.partition_since IS 'When it was made.';
+
+CREATE FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamp with time zone) RETURNS appstore.feed_head
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_size bigint := p_head.partition_to - p_head.partition_from;
+    v_name text;
+BEGIN
+    -- A partition is to last between one day and four.
+    v_size := CASE WHEN v_size = 0 THEN 10000
+                   WHEN p_head.partition_since > p_now - interval '1 day' THEN least(v_size * 2, 10000000)
+                   WHEN p_head.partition_since < p_now - interval '4 days' THEN greatest(v_size / 2, 1000)
+                   ELSE v_size END;
+    WHILE p_head.partition_to <= p_last LOOP
+        p_head.partition_from := p_head.partition_to;
+        p_head.partition_to := p_head.partition_from + v_size;
+        p_head.partition_since := p_now;
+        v_name := 'feed_from_' || p_head.partition_from;
+        EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.feed INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_name);
+        EXECUTE format('ALTER TABLE appstore.feed ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', v_name, p_head.partition_from,
+                       p_head.partition_to);
+    END LOOP;
+    RETURN p_head;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamp with time zone) IS 'Makes the partitions for the positions up to p_last, and returns the head with the newest one. Larger ones where they fill in less than a day.';
+
 CREATE FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2993,6 +3373,45 @@ CREATE FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_f
 $$;
 
 COMMENT ON FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_filter) IS 'Whether an outcome meets every condition of a repair.';
+
+CREATE FUNCTION appstore.order_entries(p_kinds text[], p_environments appstore.environment[], p_refs text[], p_now timestamp with time zone, p_enabled_at timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN QUERY
+    WITH asked AS MATERIALIZED (
+        SELECT max(tell.place) AS place, tell.environment, tell.ref::uuid AS order_no
+        FROM unnest(p_kinds, p_environments, p_refs) WITH ORDINALITY AS tell (kind, environment, ref, place)
+        WHERE tell.kind = 'order' GROUP BY tell.environment, tell.ref
+    ), compared AS MATERIALIZED (
+        SELECT asked.place, o.*, coalesce(t.changes, 0) + 1 AS changes
+        FROM asked
+        CROSS JOIN LATERAL (
+            SELECT o.* FROM appstore.order_status AS o
+            WHERE o.order_no = asked.order_no AND o.environment = asked.environment AND o.ordered_at IS NOT NULL OFFSET 0
+        ) AS o
+        LEFT JOIN LATERAL (
+            SELECT t.status, t.changes FROM appstore.told_orders AS t
+            WHERE t.order_no = asked.order_no AND t.environment = asked.environment OFFSET 0
+        ) AS t ON true
+        WHERE o.status <> coalesce(t.status, 'pending')
+    ), remembered AS (
+        INSERT INTO appstore.told_orders AS k (environment, order_no, status, changes)
+        SELECT c.environment, c.order_no, c.status, c.changes FROM compared AS c
+        ON CONFLICT (order_no, environment) DO UPDATE SET status = excluded.status, changes = excluded.changes
+    )
+    SELECT c.place,
+           ROW(NULL, appstore.feed_id(jsonb_build_array('order', p_enabled_at, c.environment, c.order_no, c.changes, c.status)),
+               CASE c.status WHEN 'paid' THEN 'order.paid' ELSE 'order.refunded' END, c.environment, c.bundle_id,
+               c.original_transaction_id, c.user_id, p_now, p_now,
+               jsonb_build_object('order_no', c.order_no, 'status', c.status, 'product_id', c.product_id, 'ordered_at', c.ordered_at,
+                                  'paid_at', c.paid_at, 'quantity', c.quantity, 'price_milliunits', c.price, 'currency', c.currency,
+                                  'transaction_id', c.transaction_id))::appstore.feed
+    FROM compared AS c WHERE c.status <> 'pending';
+END
+$$;
+
+COMMENT ON FUNCTION appstore.order_entries(p_kinds text[], p_environments appstore.environment[], p_refs text[], p_now timestamp with time zone, p_enabled_at timestamp with time zone) IS 'The entries order.paid and order.refunded of the orders that the shop made, where their status differs from the one that was told last.';
 
 CREATE FUNCTION appstore.order_of(p_environment appstore.environment, p_period_no uuid, p_first_token uuid, p_is_purchased boolean) RETURNS uuid
     LANGUAGE plpgsql STABLE
@@ -3342,6 +3761,19 @@ $$;
 
 COMMENT ON FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed bigint[]) IS 'Judges batches that ended without a commit: their events must run by themselves from now on; an event that ran by itself is counted a death, and is failed after its last one. Returns how many batches were found lost, how many events were isolated and counted a death, and which events are failed.';
 
+CREATE FUNCTION appstore.remove_consumer(name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    DELETE FROM appstore.feed_consumers AS c WHERE c.name = remove_consumer.name;
+    RETURN FOUND;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.remove_consumer(name text) IS 'Removes a consumer, so that the feed is no longer kept for it. Returns whether there was one.';
+
 CREATE FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3411,7 +3843,12 @@ BEGIN
     UPDATE appstore.audit_log AS a SET details = jsonb_set(a.details, '{user_id}', to_jsonb(v_alias)) WHERE a.details ->> 'user_id' = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
-    FOREACH v_table IN ARRAY ARRAY['contracts', 'ownership_claims', 'client_posts'] LOOP
+    -- The feed under the lock of its head: the step before it is visible then, and the next one sees the aliases.
+    PERFORM FROM appstore.feed_head FOR UPDATE;
+    UPDATE appstore.feed AS f SET user_id = v_alias WHERE f.user_id = v_user AND f.type <> 'user.forgotten';
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    FOREACH v_table IN ARRAY ARRAY['contracts', 'ownership_claims', 'client_posts', 'told_access'] LOOP
         EXECUTE format('UPDATE appstore.%I SET user_id = $2 WHERE user_id = $1', v_table) USING v_user, v_alias;
         GET DIAGNOSTICS v_rows = ROW_COUNT;
         others := others + v_rows;
@@ -3844,6 +4281,118 @@ $$;
 
 COMMENT ON FUNCTION appstore.schema_fingerprint() IS 'A digest of each table, index, view, function and type of the schema, and of each role''s privileges. appstore-inbox migrate --check compares them with those of the schema that the program creates.';
 
+CREATE FUNCTION appstore.sequence_feed(max_tells integer DEFAULT 2000, OUT is_on boolean, OUT told bigint, OUT has_more boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET jit TO 'off'
+    SET "TimeZone" TO 'UTC'
+    AS $$ -- nested loops only, as in derive_ledger
+DECLARE
+    v_head         appstore.feed_head;
+    v_cluster      text := appstore.feed_cluster();
+    v_current      pg_snapshot; -- what the step tells
+    v_now          timestamptz := clock_timestamp();
+    v_kinds        text[];
+    v_environments appstore.environment[];
+    v_refs         text[];
+    v_is_full      boolean;
+    v_turned       appstore.contract_key[];
+    v_entries      appstore.feed[];
+BEGIN
+    is_on := (SELECT s.is_on FROM appstore.feed_switch AS s);
+    told := 0;
+    has_more := false;
+    IF NOT is_on THEN
+        RETURN;
+    END IF;
+    PERFORM appstore.demand_read_committed();
+    -- 1. Look without a lock, which would be written to disk, whether there is anything to do.
+    SELECT h.* INTO v_head FROM appstore.feed_head AS h;
+    IF v_head.cluster = v_cluster AND v_head.told_snapshot IS NOT NULL AND v_head.target_snapshot IS NULL
+       AND NOT appstore.has_tells(v_head.told_snapshot)
+       AND NOT EXISTS (SELECT FROM appstore.told_access AS a WHERE a.turns_at <= v_now) THEN
+        RETURN;
+    END IF;
+    -- 2. The row lock of the head: each later statement sees the step before it. The snapshot is one of its own.
+    SELECT h.* INTO v_head FROM appstore.feed_head AS h FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    v_now := clock_timestamp();
+    IF v_head.cluster <> v_cluster THEN
+        v_head.cluster := v_cluster;
+        v_head.generation := v_head.generation + 1;
+        v_head.told_snapshot := NULL; -- of another cluster
+        v_head.target_snapshot := NULL;
+    END IF;
+    v_current := coalesce(v_head.target_snapshot, pg_current_snapshot());
+    -- 3. Take the tells, and the contracts whose access the clock has changed.
+    SELECT t.kinds, t.environments, t.refs INTO v_kinds, v_environments, v_refs
+    FROM appstore.take_tells(v_head.told_snapshot, v_current, max_tells) AS t;
+    v_is_full := cardinality(v_kinds) = max_tells;
+    v_turned := ARRAY(
+        SELECT ROW(a.environment, a.original_transaction_id)::appstore.contract_key
+        FROM appstore.told_access AS a WHERE a.turns_at <= v_now ORDER BY a.turns_at LIMIT max_tells);
+    -- 4. Render them, once.
+    v_entries := ARRAY(
+        SELECT rendered.entry
+        FROM (
+            SELECT * FROM appstore.effect_entries(v_kinds, v_refs, v_now)
+            UNION ALL
+            SELECT * FROM appstore.order_entries(v_kinds, v_environments, v_refs, v_now, v_head.enabled_at)
+            UNION ALL
+            SELECT * FROM appstore.access_entries(v_kinds, v_environments, v_refs, v_turned, v_now, v_head.enabled_at)
+            UNION ALL
+            SELECT tell.place, ROW(NULL, appstore.feed_id(jsonb_build_array('forgotten', v_now, tell.ref)), 'user.forgotten', NULL, NULL, NULL,
+                                   tell.ref, v_now, v_now, '{}'::jsonb)::appstore.feed
+            FROM unnest(v_kinds, v_refs) WITH ORDINALITY AS tell (kind, ref, place) WHERE tell.kind = 'forgotten'
+        ) AS rendered (place, entry)
+        ORDER BY rendered.place, (rendered.entry).occurred_at, (rendered.entry).id);
+    told := cardinality(v_entries);
+    -- 5. Number them.
+    IF v_head.position + told >= v_head.partition_to THEN
+        v_head := appstore.make_feed_partitions(v_head, v_head.position + told, v_now);
+    END IF;
+    INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, user_id, occurred_at, told_at, data)
+    SELECT v_head.position + e.place, e.id, e.type, e.environment, e.bundle_id, e.subject, e.user_id, e.occurred_at, e.told_at, e.data
+    FROM unnest(v_entries) WITH ORDINALITY
+        AS e (position, id, type, environment, bundle_id, subject, user_id, occurred_at, told_at, data, place);
+    UPDATE appstore.feed_head AS h
+    SET position = v_head.position + sequence_feed.told, generation = v_head.generation, cluster = v_head.cluster,
+        told_snapshot = CASE WHEN v_is_full THEN v_head.told_snapshot ELSE v_current END,
+        target_snapshot = CASE WHEN v_is_full THEN v_current END,
+        partition_from = v_head.partition_from, partition_to = v_head.partition_to, partition_since = v_head.partition_since;
+    -- After the target of an earlier step, what was committed since is next.
+    has_more := v_is_full OR v_head.target_snapshot IS NOT NULL OR cardinality(v_turned) = max_tells;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.sequence_feed(max_tells integer, OUT is_on boolean, OUT told bigint, OUT has_more boolean) IS 'Numbers what was committed since the last step, at most max_tells. Returns whether the feed is on, how many rows were told, and whether there is more. It tells nothing while another session takes a step. Any number of sessions may call it.';
+
+CREATE FUNCTION appstore.set_consumer(name text, after bigint DEFAULT NULL::bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_head  bigint := (SELECT h.position FROM appstore.feed_head AS h);
+    v_first bigint := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1);
+BEGIN
+    PERFORM appstore.check_argument(after IS NULL OR after BETWEEN coalesce(v_first - 1, v_head) AND v_head,
+        format('after must be from %s to %s', coalesce(v_first - 1, v_head), v_head), 'Older entries have aged. Omit after for from now.');
+    INSERT INTO appstore.feed_consumers AS c (name, position, moved_at)
+    VALUES (set_consumer.name, coalesce(set_consumer.after, v_head), clock_timestamp())
+    ON CONFLICT (name) DO UPDATE SET position = excluded.position, moved_at = excluded.moved_at;
+    RETURN coalesce(set_consumer.after, v_head);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.set_consumer(name text, after bigint) IS 'Makes a consumer of the feed, or moves it: its next entry is the one after this position; null for from now. Returns the position.';
+
 CREATE FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4054,6 +4603,82 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.suggest_reasons(filter appstore.repair_filter) IS 'Of a repair that found nothing: raises a notice with up to ten reasons that occur with its other conditions, if it has a reason.';
+
+CREATE FUNCTION appstore.take(consumer text, n bigint DEFAULT 100) RETURNS SETOF appstore.feed
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_after bigint;
+    v_first bigint;
+    v_taken bigint;
+BEGIN
+    SELECT c.position INTO v_after FROM appstore.feed_consumers AS c WHERE c.name = take.consumer FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no consumer %', quote_nullable(consumer)
+            USING ERRCODE = 'no_data_found', HINT = 'Make it first: SELECT appstore.set_consumer(''mailer'').';
+    END IF;
+    -- The lock on the feed that this read takes keeps partitions from being dropped until the commit.
+    v_first := (SELECT f.position FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT 1);
+    IF v_first > v_after + 1 OR v_first IS NULL AND v_after < (SELECT h.position FROM appstore.feed_head AS h) THEN
+        RAISE EXCEPTION 'entries after position % that consumer % has not taken have aged', v_after, consumer
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
+            'Call appstore.set_consumer to go on from now, then read appstore.entitlements for the state.';
+    END IF;
+    RETURN QUERY SELECT f.* FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT n;
+    GET DIAGNOSTICS v_taken = ROW_COUNT;
+    IF v_taken > 0 THEN
+        UPDATE appstore.feed_consumers AS c SET position = v_after + v_taken, moved_at = clock_timestamp() WHERE c.name = take.consumer;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.take(consumer text, n bigint) IS 'The next n entries of the feed for a named consumer, in order. Moves the consumer in the caller''s transaction: exactly once with what the caller writes. A second transaction of the consumer waits for the first. Fails with object_not_in_prerequisite_state when entries have aged.';
+
+CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_from xid8 := pg_snapshot_xmax(p_told);
+    v_to   xid8 := pg_snapshot_xmax(p_current);
+    v_open xid8[] := ARRAY(SELECT pg_snapshot_xip(p_told));
+BEGIN
+    WITH next AS MATERIALIZED (
+        SELECT t.ctid AS row_id, t.tell_id FROM appstore.tells AS t
+        WHERE t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
+        UNION ALL -- those that were open at the latest step
+        SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
+        UNION ALL -- xids of another cluster say nothing: every tell that is committed and not deleted is to be told
+        SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE p_told IS NULL
+        ORDER BY tell_id LIMIT p_limit
+    ), taken AS (
+        DELETE FROM appstore.tells AS t WHERE t.ctid = ANY (ARRAY(SELECT next.row_id FROM next)) RETURNING t.*
+    )
+    SELECT coalesce(array_agg(taken.kind ORDER BY taken.tell_id), '{}'), coalesce(array_agg(taken.environment ORDER BY taken.tell_id), '{}'),
+           coalesce(array_agg(taken.ref ORDER BY taken.tell_id), '{}')
+    INTO kinds, environments, refs FROM taken;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[]) IS 'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null.';
+
+CREATE FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO appstore.tells (kind, environment, ref)
+    SELECT 'effect', p_environment, new.id::text
+    FROM unnest(p_effect_ids) AS new (id)
+    CROSS JOIN LATERAL (SELECT e.occurred_at, e.event_id FROM appstore.effect_log AS e WHERE e.effect_id = new.id OFFSET 0) AS e
+    ORDER BY e.occurred_at, e.event_id, new.id;
+    INSERT INTO appstore.tells (kind, environment, ref) SELECT 'contract', p_environment, contract.id FROM unnest(p_contracts) AS contract (id);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) IS 'Writes a tell for each of these effects, which this transaction has recorded, and for each of these contracts, which it has derived.';
 
 CREATE FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text) RETURNS TABLE(occurred_at timestamp with time zone, learned_at timestamp with time zone, event_id bigint, what text, transaction_id text, product_id text, order_no uuid, user_id text, detail text)
     LANGUAGE sql STABLE
@@ -4639,6 +5264,34 @@ CREATE VIEW appstore.failed AS
 COMMENT ON VIEW appstore.failed IS 'The dead letters: events that failed at each attempt. appstore.requeue_event runs one again, appstore.discard_event discards it.';
 
 COMMENT ON COLUMN appstore.failed.reason IS 'A code: merge_failed, timed_out, killed_worker, lost_connection, signed_in_the_future.';
+
+CREATE TABLE appstore.feed_consumers (
+    name text NOT NULL COLLATE pg_catalog."C",
+    "position" bigint NOT NULL,
+    moved_at timestamp with time zone NOT NULL,
+    CONSTRAINT feed_consumers_name_is_a_name CHECK ((name ~ '^[a-z][a-z0-9_.-]{0,62}$'::text))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE appstore.feed_consumers IS 'Named readers of the feed and how far each is. The feed is kept for one that is behind, up to twice as long as retention.feed.';
+
+COMMENT ON COLUMN appstore.feed_consumers.name IS 'A name of yours: lower-case letters, digits, and . _ -';
+
+COMMENT ON COLUMN appstore.feed_consumers."position" IS 'The last position that it has taken.';
+
+COMMENT ON COLUMN appstore.feed_consumers.moved_at IS 'When it took something last.';
+
+CREATE TABLE appstore.feed_switch (
+    is_only boolean DEFAULT true NOT NULL,
+    is_on boolean DEFAULT false NOT NULL,
+    CONSTRAINT feed_switch_is_one_row CHECK (is_only)
+);
+
+COMMENT ON TABLE appstore.feed_switch IS 'One row: whether changes are told. A transaction that changes the ledger reads it and so holds a lock on the table until its commit. appstore.enable_feed and appstore.disable_feed wait for that.';
+
+COMMENT ON COLUMN appstore.feed_switch.is_only IS 'Always true: the key of the only row.';
+
+COMMENT ON COLUMN appstore.feed_switch.is_on IS 'Whether changes are told. Written by appstore.enable_feed and appstore.disable_feed.';
 
 CREATE TABLE appstore.fence (
     is_only boolean DEFAULT true NOT NULL,
@@ -5235,8 +5888,10 @@ CREATE TABLE appstore.retention (
     rejected_bodies interval DEFAULT '1 day'::interval NOT NULL,
     rejected_outcomes interval DEFAULT '30 days'::interval NOT NULL,
     notifications interval DEFAULT '200 days'::interval NOT NULL,
+    feed interval DEFAULT '30 days'::interval NOT NULL,
     partition_events bigint DEFAULT 10000000 NOT NULL,
     CONSTRAINT retention_bodies_a_day CHECK ((bodies >= '1 day'::interval)),
+    CONSTRAINT retention_feed_a_day CHECK ((feed >= '1 day'::interval)),
     CONSTRAINT retention_is_one_row CHECK (is_only),
     CONSTRAINT retention_notifications_outlive_history CHECK ((notifications >= '181 days'::interval)),
     CONSTRAINT retention_outcomes_outlive_bodies CHECK (((outcomes IS NULL) OR ((bodies IS NOT NULL) AND (outcomes >= bodies)))),
@@ -5258,6 +5913,8 @@ COMMENT ON COLUMN appstore.retention.rejected_bodies IS 'How long bodies of reje
 COMMENT ON COLUMN appstore.retention.rejected_outcomes IS 'How long the outcomes of those events are kept.';
 
 COMMENT ON COLUMN appstore.retention.notifications IS 'How long seen_notifications remembers a notification. Apple retries for days, and its notification history repeats 180 days: a copy that comes later is called superseded, no_effect or unhandled instead of duplicate.';
+
+COMMENT ON COLUMN appstore.retention.feed IS 'How long the feed is kept; up to twice as long for a named consumer that is behind.';
 
 COMMENT ON COLUMN appstore.retention.partition_events IS 'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
 
@@ -5312,6 +5969,78 @@ COMMENT ON TABLE appstore.seen_notifications IS 'The first event of each notific
 COMMENT ON COLUMN appstore.seen_notifications.seen_on IS 'The day (UTC) of the merge. Four bytes, which fit between the other columns.';
 
 COMMENT ON COLUMN appstore.seen_notifications.first_event_id IS 'The event that brought it first; other events with it are its duplicates.';
+
+CREATE TABLE appstore.tells (
+    tell_id bigint NOT NULL,
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment,
+    ref text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT tells_has_environment CHECK (((environment IS NULL) = (kind = 'forgotten'::text))),
+    CONSTRAINT tells_kind_is_known CHECK ((kind = ANY (ARRAY['effect'::text, 'contract'::text, 'order'::text, 'forgotten'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE appstore.tells IS 'What changed and is not in the feed yet: written by the transaction that changes it, deleted by the step of the sequencer that numbers it. Empty while the feed is off.';
+
+COMMENT ON COLUMN appstore.tells.tell_id IS 'The order within a step. Two transactions that change one contract write their tells one after the other, under its lock.';
+
+COMMENT ON COLUMN appstore.tells.xid IS 'The transaction that wrote it, by which the sequencer finds what was committed since its last step.';
+
+COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have changed), order (made by the shop), or forgotten.';
+
+COMMENT ON COLUMN appstore.tells.environment IS 'Null for forgotten, which concerns both.';
+
+COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, or the name of the forgotten user.';
+
+ALTER TABLE appstore.tells ALTER COLUMN tell_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.tells_tell_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE appstore.told_access (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    entitlement text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    active boolean NOT NULL,
+    until timestamp with time zone,
+    why text NOT NULL COLLATE pg_catalog."C",
+    turns_at timestamp with time zone,
+    changes integer NOT NULL
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE appstore.told_access IS 'The access that was told last, by contract, entitlement and user. access.changed is told when appstore.entitlements differs from it. Only the sequencer and appstore.forget write it. Empty while the feed is off.';
+
+COMMENT ON COLUMN appstore.told_access.entitlement IS 'The name in appstore.products, else the product''s.';
+
+COMMENT ON COLUMN appstore.told_access.active IS 'Whether the user may use it.';
+
+COMMENT ON COLUMN appstore.told_access.until IS 'infinity where it does not end; null while it is unknown.';
+
+COMMENT ON COLUMN appstore.told_access.why IS 'As in appstore.entitlements; owner_changed or plan_changed where it no longer has a row there.';
+
+COMMENT ON COLUMN appstore.told_access.turns_at IS 'When the clock alone changes it next: the begin of a grace period, or the end.';
+
+COMMENT ON COLUMN appstore.told_access.changes IS 'How often it was told since the feed was enabled. Part of the id of access.changed.';
+
+CREATE TABLE appstore.told_orders (
+    environment appstore.environment NOT NULL,
+    order_no uuid NOT NULL,
+    status text NOT NULL COLLATE pg_catalog."C",
+    changes integer NOT NULL
+);
+
+COMMENT ON TABLE appstore.told_orders IS 'The status of each order of the shop that was told last. order.paid and order.refunded are told when the status differs. Empty while the feed is off.';
+
+COMMENT ON COLUMN appstore.told_orders.status IS 'orders.status.';
+
+COMMENT ON COLUMN appstore.told_orders.changes IS 'How often the status changed since the feed was enabled. Part of the id.';
 
 CREATE VIEW appstore.unmatched AS
  SELECT first.environment,
@@ -5550,6 +6279,18 @@ ALTER TABLE ONLY appstore.effect_log
 ALTER TABLE ONLY appstore.event_contracts
     ADD CONSTRAINT event_contracts_pkey PRIMARY KEY (original_transaction_id, environment, event_id);
 
+ALTER TABLE ONLY appstore.feed_consumers
+    ADD CONSTRAINT feed_consumers_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY appstore.feed_head
+    ADD CONSTRAINT feed_head_pkey PRIMARY KEY (is_only);
+
+ALTER TABLE ONLY appstore.feed
+    ADD CONSTRAINT feed_pkey PRIMARY KEY ("position");
+
+ALTER TABLE ONLY appstore.feed_switch
+    ADD CONSTRAINT feed_switch_pkey PRIMARY KEY (is_only);
+
 ALTER TABLE ONLY appstore.fence
     ADD CONSTRAINT fence_pkey PRIMARY KEY (is_only);
 
@@ -5610,6 +6351,12 @@ ALTER TABLE ONLY appstore.schema_history
 ALTER TABLE ONLY appstore.seen_notifications
     ADD CONSTRAINT seen_notifications_pkey PRIMARY KEY (notification_uuid, environment);
 
+ALTER TABLE ONLY appstore.told_access
+    ADD CONSTRAINT told_access_pkey PRIMARY KEY (original_transaction_id, environment, entitlement, user_id);
+
+ALTER TABLE ONLY appstore.told_orders
+    ADD CONSTRAINT told_orders_pkey PRIMARY KEY (order_no, environment);
+
 ALTER TABLE ONLY appstore.transactions
     ADD CONSTRAINT transactions_pkey PRIMARY KEY (transaction_id, environment);
 
@@ -5633,6 +6380,8 @@ CREATE INDEX effect_log_by_contract ON appstore.effect_log USING btree (original
 CREATE INDEX effect_log_by_time ON appstore.effect_log USING btree (recorded_at);
 
 CREATE INDEX event_contracts_by_event ON appstore.event_contracts USING btree (event_id);
+
+CREATE INDEX feed_by_user ON ONLY appstore.feed USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 CREATE INDEX inbox_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
 
@@ -5703,6 +6452,12 @@ CREATE INDEX owner_links_by_user ON appstore.owner_links USING btree (user_id);
 CREATE INDEX ownership_claims_by_user ON appstore.ownership_claims USING btree (user_id);
 
 CREATE INDEX refund_requests_by_transaction ON appstore.refund_requests USING btree (transaction_id, signed_date);
+
+CREATE INDEX tells_by_xid ON appstore.tells USING btree (xid, tell_id);
+
+CREATE INDEX told_access_by_turn ON appstore.told_access USING btree (turns_at) WHERE (turns_at IS NOT NULL);
+
+CREATE INDEX told_access_by_user ON appstore.told_access USING btree (user_id);
 
 CREATE INDEX transactions_by_contract ON appstore.transactions USING btree (original_transaction_id, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id DESC);
 

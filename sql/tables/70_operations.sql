@@ -60,6 +60,7 @@ CREATE TABLE appstore.retention (
     rejected_bodies   interval NOT NULL DEFAULT '1 day',
     rejected_outcomes interval NOT NULL DEFAULT '30 days',
     notifications     interval NOT NULL DEFAULT '200 days',
+    feed              interval NOT NULL DEFAULT '30 days',
     partition_events  bigint   NOT NULL DEFAULT 10000000,
     CONSTRAINT retention_is_one_row CHECK (is_only),
     CONSTRAINT retention_bodies_a_day CHECK (bodies >= interval '1 day'),
@@ -67,6 +68,7 @@ CREATE TABLE appstore.retention (
     CONSTRAINT retention_rejected_bodies_an_hour CHECK (rejected_bodies >= interval '1 hour'),
     CONSTRAINT retention_rejected_outcomes_outlive_bodies CHECK (rejected_outcomes >= rejected_bodies),
     CONSTRAINT retention_notifications_outlive_history CHECK (notifications >= interval '181 days'),
+    CONSTRAINT retention_feed_a_day CHECK (feed >= interval '1 day'),
     CONSTRAINT retention_partition_events_sensible CHECK (partition_events BETWEEN 1000 AND 1000000000)
 );
 INSERT INTO appstore.retention DEFAULT VALUES;
@@ -80,6 +82,8 @@ COMMENT ON COLUMN appstore.retention.rejected_outcomes IS 'How long the outcomes
 COMMENT ON COLUMN appstore.retention.notifications IS
     'How long seen_notifications remembers a notification. Apple retries for days, and its notification history repeats 180 days: a copy that '
     'comes later is called superseded, no_effect or unhandled instead of duplicate.';
+COMMENT ON COLUMN appstore.retention.feed IS
+    'How long the feed is kept; up to twice as long for a named consumer that is behind.';
 COMMENT ON COLUMN appstore.retention.partition_events IS
     'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
 

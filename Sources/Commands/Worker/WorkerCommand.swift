@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreVerification
 import ArgumentParser
+import Feed
 import FoundationEssentials
 import HTTPServing
 import InboxQueue
@@ -71,8 +72,8 @@ struct WorkerCommand: DaemonCommand {
     }
 
     private static func pool(_ options: ConnectionOptions, _ settings: WorkerSettings, gate: SchemaGate, logger: Logger) -> ConnectionPool {
-        // One each for isolated events, for maintenance, and for the statistics of inbox and outbox.
-        let connections = settings.concurrency + 3 + outboxConnections
+        // One each for isolated events, for maintenance, for the statistics of inbox and outbox, and for the feed.
+        let connections = settings.concurrency + 4 + outboxConnections
         return ConnectionPool(
             options: options,
             configuration: ConnectionPool.Configuration(maxConnections: connections).checked(by: gate),
@@ -121,6 +122,7 @@ struct WorkerCommand: DaemonCommand {
                 isStuck: { monitor.isStuck },
                 beat: notifier.keepAlive
             ),
+            FeedService(pool: pool, logger: logger, heartbeat: { monitor.loop() }),
             outbox(settings, secrets: { parts.secrets.current }, pool: pool, registry: registry, logger: logger, monitor: monitor),
             WorkerService(
                 queue: queue(settings, parts.processor, pool: pool, registry: registry, logger: logger),

@@ -19,12 +19,14 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     case ageNotifications = "age_notifications"
     /// Calls of the outbox that were settled long ago, and those that no worker made by their deadline, which are given up.
     case ageCalls = "age_calls"
+    /// Partitions of the feed.
+    case ageFeed = "age_feed"
 
     /// The longest rest after a step that found nothing to do.
     var longestRest: Duration {
         switch self {
         case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes, .ageNotifications: .seconds(60)
-        case .dropPartition: .seconds(300)
+        case .dropPartition, .ageFeed: .seconds(300)
         case .ageCalls: .seconds(30)
         case .ageDefaultBodies, .ageDefaultOutcomes: .seconds(3600)
         }
@@ -61,6 +63,7 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         case .ageDefaultOutcomes: Statement(.maintenanceExpire, ["walk": "default_outcomes"])
         case .ageNotifications: Statement(.maintenanceExpireNotifications)
         case .ageCalls: Statement(.maintenanceExpireCalls)
+        case .ageFeed: Statement(.maintenanceExpireFeed)
         }
     }
 }

@@ -67,7 +67,7 @@ struct MaintenanceInterruptionTests {
             GROUP BY c.state, c.reason, c.fallback_event_id IS NOT NULL
             UNION ALL SELECT concat_ws(' ', 'partition', p.parent, p.partition, p.from_id, p.to_id, p.is_past) FROM appstore.inbox_partitions AS p
             UNION ALL
-            SELECT concat_ws(' ', 'table', c.relname) FROM pg_class AS c WHERE c.relkind = 'r' AND c.relname LIKE 'aged\\_%'
+            SELECT concat_ws(' ', 'table', c.relname) FROM pg_class AS c WHERE c.relkind = 'r' AND c.relname ~ '^(aged|feed_from)_'
             UNION ALL SELECT concat_ws(' ', 'maintenance', m.task, m.event_id, m.kept) FROM appstore.maintenance_state AS m
             UNION ALL SELECT concat_ws(' ', 'audit', a.action, a.details) FROM appstore.audit_log AS a
             ORDER BY line
@@ -108,6 +108,8 @@ struct MaintenanceInterruptionTests {
             try await MaintenanceBench.seen(40_000, daysAgo: 300, in: database)
         case .ageCalls:
             try await addCalls(database)
+        case .ageFeed:
+            try await addEntries(database)
         }
         return database
     }
@@ -148,6 +150,19 @@ struct MaintenanceInterruptionTests {
             SELECT 'verify_receipt', 'settled ' || n, 'b', '\\x01', now() - interval '90 days', now() - interval '89 days', 'refused', 'x',
                    now() - interval '40 days'
             FROM generate_series(1, 700) AS n;
+            """,
+            in: database
+        )
+    }
+
+    /// Two partitions of the feed that have aged, and the newest one, which stays.
+    private func addEntries(_ database: TestDatabase) async throws {
+        try await MaintenanceBench.execute(
+            """
+            SELECT appstore.enable_feed();
+            INSERT INTO appstore.tells (kind, ref) SELECT 'forgotten', n::text FROM generate_series(1, 30001) AS n;
+            SELECT appstore.sequence_feed(40000);
+            UPDATE appstore.feed SET told_at = now() - interval '40 days';
             """,
             in: database
         )

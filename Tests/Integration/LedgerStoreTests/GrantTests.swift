@@ -52,6 +52,25 @@ struct GrantTests {
         }
     }
 
+    @Test(arguments: [[Report.withPeriod, .laterWithoutPeriod], [.withoutPeriod, .withPeriod]])
+    private func `the feed tells a grant once, with the order and the user of now`(reports: [Report]) async throws {
+        try await LedgerFixture.with { ledger in
+            _ = try await ledger.database.lines("SELECT appstore.enable_feed()::text")
+            for (index, report) in reports.enumerated() { _ = try await ledger.mergeWithEffects([report.event(Int64(index + 1))]) }
+            try await ledger.link(Self.charge.contract, to: "anna", onDay: 2)
+            _ = try await ledger.database.lines("SELECT told::text FROM appstore.sequence_feed()")
+            #expect(
+                try await ledger.database.lines(
+                    """
+                    SELECT concat_ws(' ', f.type, f.user_id, (f.id = e.effect_id)::text, (f.data #>> '{order,no}' = e.order_no::text)::text,
+                                     f.data #>> '{transaction,transaction_id}')
+                    FROM appstore.feed AS f JOIN appstore.effects AS e ON f.type LIKE 'effect.%'
+                    """
+                ) == ["effect.granted anna true true 1"]
+            )
+        }
+    }
+
     @Test func `the digest does not depend on which fact granted the charge`() async throws {
         var digests: Set<[String]> = []
         for reports in [

@@ -55,6 +55,13 @@ struct RoleTests {
         case storeAnySource = "SELECT appstore.store('verify_receipt', '{}')"
         case changeAges = "UPDATE appstore.retention SET bodies = '90 days'"
         case readMaintenance = "SELECT FROM appstore.maintenance_state"
+        case enableFeed = "SELECT appstore.enable_feed()"
+        case readFeed = "SELECT FROM appstore.feed"
+        case sequenceFeed = "SELECT appstore.sequence_feed()"
+        case ageFeed = "SELECT appstore.expire_feed()"
+        case take = "SELECT appstore.take('x') WHERE false"
+        case changeFeed = "UPDATE appstore.feed SET user_id = 'x'"
+        case tell = "INSERT INTO appstore.tells (kind, ref) VALUES ('forgotten', 'x')"
         case forget = "SELECT appstore.forget('nobody')"
         case makeTable = "CREATE TABLE appstore.mine ()"
         case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
@@ -68,7 +75,7 @@ struct RoleTests {
             [
                 .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readLedger, .changeLedger, .readUnmatched, .readEffects,
                 .readEffectLog, .explain,
-                .age, .ageNotifications, .dropPartition, .preparePartitions,
+                .age, .ageNotifications, .dropPartition, .preparePartitions, .sequenceFeed, .ageFeed,
             ]
         ),
         (
@@ -76,7 +83,7 @@ struct RoleTests {
             [
                 .readOutcomes, .readStatus, .readLedger, .requeue, .timeline, .readEntitlements, .readRequests, .readUnmatched,
                 .readOrders, .readEffects, .readEffectLog, .unlink, .answerRequest, .repairInSteps, .repairAll, .changeAges,
-                .readMaintenance, .forget, .digest, .explain, .explainUser, .readSettled,
+                .readMaintenance, .forget, .digest, .explain, .explainUser, .readSettled, .enableFeed, .readFeed,
             ]
         ),
         (
@@ -84,10 +91,13 @@ struct RoleTests {
             [
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
                 .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
-                .readMaintenance,
+                .readMaintenance, .readFeed,
             ]
         ),
-        ("appstore_backend", [.createOrder, .readEntitlements, .readRequests, .readOrders, .readEffects, .unlink, .answerRequest]),
+        (
+            "appstore_backend",
+            [.createOrder, .readEntitlements, .readRequests, .readOrders, .readEffects, .unlink, .answerRequest, .readFeed, .take]
+        ),
     ]
 
     @Test(arguments: allowed)

@@ -12,6 +12,8 @@ DECLARE
     v_done      text[];   -- charges that were plain
     v_contracts text[];   -- their contracts
     v_new       uuid[];   -- their new effects
+    v_other     uuid[] := '{}'; -- the other new effects
+    v_is_told   boolean;  -- whether the feed is on
 BEGIN
     PERFORM appstore.demand_read_committed();
     WITH candidate AS MATERIALIZED (
@@ -143,51 +145,56 @@ BEGIN
                  WHERE NOT plain.is_new OR plain.transaction_id IN (SELECT ordered.transaction_id FROM ordered)),
            ARRAY(SELECT effect.effect_id FROM effect)
     INTO v_done, v_contracts, v_new;
-    RETURN QUERY SELECT unnest(v_new);
     IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_contracts) < cardinality(p_renewals)
        OR cardinality(p_contract_ids) > 0 THEN
-        PERFORM appstore.derive_ledger(
+        v_is_told := appstore.derive_ledger(
             p_environment, ARRAY(SELECT unnest(p_transaction_ids) EXCEPT SELECT unnest(v_done)), p_contract_ids, '{}',
             ARRAY(SELECT unnest(p_renewals) EXCEPT SELECT unnest(v_contracts)));
     END IF;
     -- The other effects, with order and user as they are then; the user of a contract only of the app that vouches for the effect.
     IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_new) < cardinality(p_effect_ids) THEN
-        RETURN QUERY
-        INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                      product_id, order_no, user_id, vouched_bundle_id)
-        SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-               e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id
-        FROM (
-            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
-                   unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
-                   unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
-                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
-        ) AS e
-        LEFT JOIN LATERAL (
-            SELECT t.order_no, t.original_transaction_id || '/' || t.web_order_line_item_id AS period
-            FROM appstore.transactions AS t
-            WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
-        ) AS t ON true
-        LEFT JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
-        ) AS o ON true
-        LEFT JOIN LATERAL (
-            SELECT m.user_id FROM appstore.contracts AS m
-            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
-              AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id) AND o.user_id IS NULL OFFSET 0
-        ) AS m ON true
-        WHERE e.effect_id <> ALL (v_new)
-          -- A charge is granted once, whether or not the fact that came first names its period. (Facts that name different periods for one
-          -- charge contradict one another; each of these periods is granted.)
-          AND NOT EXISTS (SELECT FROM appstore.effect_log AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
-          AND NOT (e.kind = 'granted' AND e.subject = e.transaction_id AND EXISTS (
-                   SELECT FROM appstore.effect_log AS same
-                   WHERE same.original_transaction_id = e.original_transaction_id AND same.environment = p_environment
-                     AND same.kind = 'granted' AND (same.transaction_id = e.transaction_id OR same.subject = t.period) OFFSET 0))
-        ORDER BY e.effect_id
-        ON CONFLICT (effect_id) DO NOTHING
-        RETURNING effect_log.effect_id;
+        WITH effect AS (
+            INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+                                          product_id, order_no, user_id, vouched_bundle_id)
+            SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
+                   e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id
+            FROM (
+                SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
+                       unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
+                       unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
+                       unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+            ) AS e
+            LEFT JOIN LATERAL (
+                SELECT t.order_no, t.original_transaction_id || '/' || t.web_order_line_item_id AS period
+                FROM appstore.transactions AS t
+                WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
+            ) AS t ON true
+            LEFT JOIN LATERAL (
+                SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
+            ) AS o ON true
+            LEFT JOIN LATERAL (
+                SELECT m.user_id FROM appstore.contracts AS m
+                WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
+                  AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id) AND o.user_id IS NULL OFFSET 0
+            ) AS m ON true
+            WHERE e.effect_id <> ALL (v_new)
+              -- A charge is granted once, whether or not the fact that came first names its period. (Facts that name different periods for one
+              -- charge contradict one another; each of these periods is granted.)
+              AND NOT EXISTS (SELECT FROM appstore.effect_log AS same WHERE same.effect_id = e.other_effect_id OFFSET 0)
+              AND NOT (e.kind = 'granted' AND e.subject = e.transaction_id AND EXISTS (
+                       SELECT FROM appstore.effect_log AS same
+                       WHERE same.original_transaction_id = e.original_transaction_id AND same.environment = p_environment
+                         AND same.kind = 'granted' AND (same.transaction_id = e.transaction_id OR same.subject = t.period) OFFSET 0))
+            ORDER BY e.effect_id
+            ON CONFLICT (effect_id) DO NOTHING
+            RETURNING effect_id
+        )
+        SELECT coalesce(array_agg(effect.effect_id), '{}') INTO v_other FROM effect;
     END IF;
+    IF coalesce(v_is_told, (SELECT s.is_on FROM appstore.feed_switch AS s)) THEN
+        PERFORM appstore.tell_effects(p_environment, v_new || v_other, v_contracts);
+    END IF;
+    RETURN QUERY SELECT unnest(v_new || v_other);
 END
 $$;
 COMMENT ON FUNCTION appstore.apply_facts IS

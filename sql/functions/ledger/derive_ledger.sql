@@ -1,6 +1,6 @@
 CREATE FUNCTION appstore.derive_ledger(
     p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}', p_renewals text[] DEFAULT '{}')
-RETURNS void
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
 SET enable_hashjoin = off SET jit = off AS $$ -- nested loops only: a plan cached for small tables would read whole indexes later
@@ -10,6 +10,7 @@ DECLARE
     v_locked_contracts text[] := '{}';
     v_tokens           uuid[];
     v_contracts        text[];
+    v_is_told          boolean;
 BEGIN
     -- 1. Lock the affected rows, until a query under the locks finds no more. Only the first round waits for locks of orders.
     LOOP
@@ -40,9 +41,18 @@ BEGIN
     IF cardinality(v_affected.contracts) > 0 THEN
         PERFORM appstore.derive_contracts(p_environment, v_affected.contracts, v_affected.bare);
     END IF;
+    -- 3. Tell what may have changed; the sequencer compares it with what was told.
+    v_is_told := (SELECT s.is_on FROM appstore.feed_switch AS s);
+    IF v_is_told THEN
+        INSERT INTO appstore.tells (kind, environment, ref)
+        SELECT 'order', p_environment, changed.order_no::text FROM unnest(v_affected.unsure) AS changed (order_no)
+        UNION ALL
+        SELECT 'contract', p_environment, changed.id FROM unnest(v_affected.contracts) AS changed (id);
+    END IF;
+    RETURN v_is_told;
 END
 $$;
 COMMENT ON FUNCTION appstore.derive_ledger IS
     'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), '
     'orders made (p_tokens) and renewal registers (p_renewals). The caller has locked the contracts that it knows of. Fails with '
-    'deadlock_detected where another transaction holds a row that it needs; the caller then repeats its transaction.';
+    'deadlock_detected where another transaction holds a row that it needs; the caller then repeats its transaction. Returns whether the feed is on.';

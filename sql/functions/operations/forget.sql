@@ -12,6 +12,7 @@ DECLARE
     v_renamed   record;
     v_orders    bigint := 0;
     v_rows      bigint := 0;
+    v_is_told   boolean := (SELECT s.is_on FROM appstore.feed_switch AS s); -- before the feed's head is locked, as in a step
 BEGIN
     IF v_user IS NULL OR char_length(v_user) NOT BETWEEN 1 AND 255 THEN
         RAISE EXCEPTION 'user_id must have 1 to 255 characters' USING ERRCODE = 'invalid_parameter_value';
@@ -47,6 +48,9 @@ BEGIN
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
         VALUES (clock_timestamp(), session_user, 'forget', v_bodies, forget.note,
                 jsonb_build_object('alias', v_alias, 'orders', v_orders, 'contracts', cardinality(v_contracts)));
+        IF v_is_told AND v_user <> v_alias THEN
+            INSERT INTO appstore.tells (kind, ref) VALUES ('forgotten', v_user);
+        END IF;
     END IF;
     RETURN QUERY SELECT v_alias, v_orders, cardinality(v_contracts)::bigint, cardinality(v_posts)::bigint, cardinality(v_bodies)::bigint;
 END
@@ -56,7 +60,8 @@ COMMENT ON FUNCTION appstore.forget IS
     'deletes the bodies of the posts and of all settled events about contracts that are or were the user''s, which a link that was taken back '
     'does not make them. Returns the alias, how many orders '
     'and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. '
-    'Free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
+    'Where the feed is on, an entry user.forgotten names the user until it ages. Free text stays as it is: notes of the audit log, reasons of '
+    'discards, errors. Fails when the note names the user.';
 
 -- A post that is requeued meanwhile is in the queue once its lock is granted: another round discards it.
 CREATE FUNCTION appstore.discard_waiting_posts(posts bigint[]) RETURNS void

@@ -63,7 +63,12 @@ BEGIN
     UPDATE appstore.audit_log AS a SET details = jsonb_set(a.details, '{user_id}', to_jsonb(v_alias)) WHERE a.details ->> 'user_id' = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
-    FOREACH v_table IN ARRAY ARRAY['contracts', 'ownership_claims', 'client_posts'] LOOP
+    -- The feed under the lock of its head: the step before it is visible then, and the next one sees the aliases.
+    PERFORM FROM appstore.feed_head FOR UPDATE;
+    UPDATE appstore.feed AS f SET user_id = v_alias WHERE f.user_id = v_user AND f.type <> 'user.forgotten';
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    FOREACH v_table IN ARRAY ARRAY['contracts', 'ownership_claims', 'client_posts', 'told_access'] LOOP
         EXECUTE format('UPDATE appstore.%I SET user_id = $2 WHERE user_id = $1', v_table) USING v_user, v_alias;
         GET DIAGNOSTICS v_rows = ROW_COUNT;
         others := others + v_rows;

@@ -1,0 +1,77 @@
+import InboxQueue
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// Named consumers, and how long the feed is kept for them.
+struct ConsumerTests {
+    private static func take(_ count: Int, on connection: Connection) async throws -> [String] {
+        try await connection.query("SELECT t.user_id FROM appstore.take('mailer', \(count)) AS t").map { try $0.decode(0, as: String.self) }
+    }
+
+    private static func make() async throws -> TestDatabase {
+        let database = try await FeedScene.make()
+        try await FeedScene.run("SELECT appstore.set_consumer('mailer')", as: "appstore_backend", in: database)
+        try await FeedScene.run(FeedScene.tell("a", "b", "c"), in: database)
+        try await FeedScene.sequence(in: database)
+        return database
+    }
+
+    @Test func `a consumer takes each entry once, with what its own transaction writes`() async throws {
+        let database = try await Self.make()
+        try await database.withConnection(user: "appstore_backend") { connection in
+            _ = try await connection.execute("BEGIN")
+            #expect(try await Self.take(2, on: connection) == ["a", "b"])
+            _ = try await connection.execute("ROLLBACK")
+            #expect(try await Self.take(2, on: connection) == ["a", "b"])
+            #expect(try await Self.take(2, on: connection) == ["c"])
+            #expect(try await Self.take(2, on: connection) == [])
+            _ = try await connection.execute("SELECT appstore.set_consumer('mailer', 1)")
+            #expect(try await Self.take(9, on: connection) == ["b", "c"])
+        }
+    }
+
+    @Test func `a partition is dropped when all of it has aged, later for a consumer that is behind, which then learns of it`() async throws
+    {
+        let database = try await Self.make()
+        // The next partition begins at 10,001.
+        try await FeedScene.run(
+            "INSERT INTO appstore.tells (kind, ref) SELECT 'forgotten', n::text FROM generate_series(4, 10001) AS n",
+            in: database
+        )
+        try await FeedScene.sequence(in: database)
+        let expire: Statement = "SELECT coalesce(appstore.expire_feed(), 'kept')"
+        let age = { (days: Int) in
+            try await FeedScene.run("UPDATE appstore.feed SET told_at = now() - make_interval(days => \(Int32(days)))", in: database)
+        }
+        try await age(29)
+        #expect(try await database.lines(expire) == ["kept"])
+        try await age(31)
+        #expect(try await database.lines(expire) == ["kept"], "the consumer has not taken it")
+        try await age(61)
+        let did = try await database.withConnection(user: "appstore_worker") { try await MaintenanceTask.ageFeed.step(on: $0)?.did }
+        #expect(did == "dropped feed_from_1")
+        #expect(try await database.lines(expire) == ["kept"], "the newest partition stays")
+        let refusal = await #expect(throws: PostgresError.self) {
+            try await database.withConnection(user: "appstore_backend") { try await Self.take(2, on: $0) }
+        }
+        #expect(refusal?.sqlState?.rawValue == "55000")
+        try await database.withConnection(user: "appstore_backend") { connection in
+            _ = try await connection.execute("SELECT appstore.set_consumer('mailer', 10000)")
+            #expect(try await Self.take(2, on: connection) == ["10001"])
+        }
+    }
+
+    @Test func `without a consumer that is behind, a partition is dropped at its age`() async throws {
+        let database = try await Self.make()
+        try await FeedScene.run("SELECT appstore.remove_consumer('mailer')", as: "appstore_operator", in: database)
+        try await FeedScene.run(
+            "INSERT INTO appstore.tells (kind, ref) SELECT 'forgotten', n::text FROM generate_series(4, 10001) AS n",
+            in: database
+        )
+        try await FeedScene.sequence(in: database)
+        try await FeedScene.run("UPDATE appstore.feed SET told_at = now() - interval '31 days'", in: database)
+        #expect(try await database.lines("SELECT appstore.expire_feed()") == ["feed_from_1"])
+    }
+}

@@ -1,0 +1,71 @@
+-- The switch of the feed. Both functions wait for every transaction that has read it, and let no other read it until they commit: each change
+-- is either part of what enable_feed reads, or told.
+
+CREATE FUNCTION appstore.enable_feed(with_past boolean DEFAULT false) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' SET jit = off AS $$
+DECLARE
+    v_now        timestamptz := clock_timestamp();
+    v_generation integer;
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
+    IF (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        RAISE NOTICE 'the feed is on';
+        RETURN (SELECT h.generation FROM appstore.feed_head AS h);
+    END IF;
+    UPDATE appstore.feed_switch SET is_on = true;
+    UPDATE appstore.feed_head AS h
+    SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now
+    RETURNING h.generation INTO v_generation;
+    IF with_past THEN
+        INSERT INTO appstore.tells (kind, environment, ref)
+        SELECT 'effect', e.environment, e.effect_id::text FROM appstore.effect_log AS e ORDER BY e.occurred_at, e.event_id, e.effect_id;
+        INSERT INTO appstore.tells (kind, environment, ref)
+        SELECT 'order', o.environment, o.order_no::text FROM appstore.orders AS o
+        WHERE o.ordered_at IS NOT NULL AND o.status <> 'pending' ORDER BY o.paid_at, o.order_no;
+        INSERT INTO appstore.tells (kind, environment, ref)
+        SELECT 'contract', m.environment, m.original_transaction_id FROM appstore.contracts AS m
+        WHERE m.user_id IS NOT NULL ORDER BY m.started_at, m.original_transaction_id;
+    ELSE
+        INSERT INTO appstore.told_access (environment, original_transaction_id, entitlement, user_id, active, until, why, turns_at, changes)
+        SELECT m.environment, m.original_transaction_id, a.entitlement, a.user_id, a.active, a.until, a.why, a.turns_at, 0
+        FROM appstore.contracts AS m
+        CROSS JOIN LATERAL appstore.access_of(m.environment, m.original_transaction_id, v_now) AS a
+        WHERE m.user_id IS NOT NULL;
+        INSERT INTO appstore.told_orders (environment, order_no, status, changes)
+        SELECT o.environment, o.order_no, o.status, 0 FROM appstore.orders AS o WHERE o.ordered_at IS NOT NULL AND o.status <> 'pending';
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (v_now, session_user, 'enable_feed', '{}', jsonb_build_object('generation', v_generation, 'with_past', with_past));
+    RETURN v_generation;
+END
+$$;
+COMMENT ON FUNCTION appstore.enable_feed IS
+    'Turns the feed on and returns its generation. From now, or, with_past, with all effects of the past first, in the order in which they '
+    'happened, then the orders and the access of now. Reads the whole ledger, while workers and create_order wait: SET statement_timeout = 0 '
+    'for a large one.';
+
+CREATE FUNCTION appstore.disable_feed() RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
+    IF NOT (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        RAISE NOTICE 'the feed is off';
+        RETURN;
+    END IF;
+    UPDATE appstore.feed_switch SET is_on = false;
+    TRUNCATE appstore.tells, appstore.told_access, appstore.told_orders;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids) VALUES (clock_timestamp(), session_user, 'disable_feed', '{}');
+END
+$$;
+COMMENT ON FUNCTION appstore.disable_feed IS
+    'Turns the feed off. What is in it stays until it ages; what was not numbered yet is dropped. enable_feed starts a new generation.';
+
+CREATE FUNCTION appstore.feed_cluster() RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT concat_ws('/', (SELECT c.system_identifier FROM pg_control_system() AS c), left(pg_walfile_name(pg_current_wal_lsn()), 8),
+                     (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+$$;
+COMMENT ON FUNCTION appstore.feed_cluster IS
+    'The system identifier, the timeline and the database: another value after a failover, a restore or a copy.';

@@ -1,0 +1,60 @@
+-- Named consumers. A consumer's row and its own writes commit together, so that it takes each entry exactly once.
+
+CREATE FUNCTION appstore.take(consumer text, n bigint DEFAULT 100) RETURNS SETOF appstore.feed
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+    v_after bigint;
+    v_first bigint;
+    v_taken bigint;
+BEGIN
+    SELECT c.position INTO v_after FROM appstore.feed_consumers AS c WHERE c.name = take.consumer FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no consumer %', quote_nullable(consumer)
+            USING ERRCODE = 'no_data_found', HINT = 'Make it first: SELECT appstore.set_consumer(''mailer'').';
+    END IF;
+    -- The lock on the feed that this read takes keeps partitions from being dropped until the commit.
+    v_first := (SELECT f.position FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT 1);
+    IF v_first > v_after + 1 OR v_first IS NULL AND v_after < (SELECT h.position FROM appstore.feed_head AS h) THEN
+        RAISE EXCEPTION 'entries after position % that consumer % has not taken have aged', v_after, consumer
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
+            'Call appstore.set_consumer to go on from now, then read appstore.entitlements for the state.';
+    END IF;
+    RETURN QUERY SELECT f.* FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT n;
+    GET DIAGNOSTICS v_taken = ROW_COUNT;
+    IF v_taken > 0 THEN
+        UPDATE appstore.feed_consumers AS c SET position = v_after + v_taken, moved_at = clock_timestamp() WHERE c.name = take.consumer;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION appstore.take IS
+    'The next n entries of the feed for a named consumer, in order. Moves the consumer in the caller''s transaction: exactly once with what the '
+    'caller writes. A second transaction of the consumer waits for the first. Fails with object_not_in_prerequisite_state when entries have aged.';
+
+CREATE FUNCTION appstore.set_consumer(name text, after bigint DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_head  bigint := (SELECT h.position FROM appstore.feed_head AS h);
+    v_first bigint := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1);
+BEGIN
+    PERFORM appstore.check_argument(after IS NULL OR after BETWEEN coalesce(v_first - 1, v_head) AND v_head,
+        format('after must be from %s to %s', coalesce(v_first - 1, v_head), v_head), 'Older entries have aged. Omit after for from now.');
+    INSERT INTO appstore.feed_consumers AS c (name, position, moved_at)
+    VALUES (set_consumer.name, coalesce(set_consumer.after, v_head), clock_timestamp())
+    ON CONFLICT (name) DO UPDATE SET position = excluded.position, moved_at = excluded.moved_at;
+    RETURN coalesce(set_consumer.after, v_head);
+END
+$$;
+COMMENT ON FUNCTION appstore.set_consumer IS
+    'Makes a consumer of the feed, or moves it: its next entry is the one after this position; null for from now. Returns the position.';
+
+CREATE FUNCTION appstore.remove_consumer(name text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    DELETE FROM appstore.feed_consumers AS c WHERE c.name = remove_consumer.name;
+    RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION appstore.remove_consumer IS 'Removes a consumer, so that the feed is no longer kept for it. Returns whether there was one.';
