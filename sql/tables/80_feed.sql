@@ -18,8 +18,9 @@ CREATE TABLE appstore.tells (
     kind        text        NOT NULL COLLATE "C",
     environment appstore.environment,
     ref         text        NOT NULL COLLATE "C",
-    CONSTRAINT tells_kind_is_known CHECK (kind IN ('effect', 'contract', 'order', 'forgotten')),
-    CONSTRAINT tells_has_environment CHECK ((environment IS NULL) = (kind = 'forgotten'))
+    told_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT tells_kind_is_known CHECK (kind IN ('effect', 'contract', 'order', 'forgotten', 'failed')),
+    CONSTRAINT tells_has_environment CHECK ((environment IS NULL) = (kind IN ('forgotten', 'failed')))
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 COMMENT ON TABLE appstore.tells IS
     'What changed and is not in the feed yet: written by the transaction that changes it, deleted by the step of the sequencer that numbers it. '
@@ -27,39 +28,43 @@ COMMENT ON TABLE appstore.tells IS
 COMMENT ON COLUMN appstore.tells.tell_id IS
     'The order within a step. Two transactions that change one contract write their tells one after the other, under its lock.';
 COMMENT ON COLUMN appstore.tells.xid IS 'The transaction that wrote it, by which the sequencer finds what was committed since its last step.';
-COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have changed), order (made by the shop), or forgotten.';
-COMMENT ON COLUMN appstore.tells.environment IS 'Null for forgotten, which concerns both.';
-COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, or the name of the forgotten user.';
+COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have changed), order (made by the shop), forgotten, or failed (an event).';
+COMMENT ON COLUMN appstore.tells.environment IS 'Null for forgotten and failed.';
+COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, the name of the forgotten user, or event_id.';
+COMMENT ON COLUMN appstore.tells.told_at IS 'When it was written.';
 -- Dead entries of earlier steps lie before the ranges that a step reads, also while a snapshot is held for hours.
 CREATE INDEX tells_by_xid ON appstore.tells (xid, tell_id);
 
 CREATE TABLE appstore.feed (
-    position    bigint      NOT NULL PRIMARY KEY,
-    id          uuid        NOT NULL,
-    type        text        NOT NULL COLLATE "C",
-    environment appstore.environment,
-    bundle_id   text        COLLATE "C",
-    subject     text        COLLATE "C",
-    user_id     text        COLLATE "C",
-    occurred_at timestamptz NOT NULL,
-    told_at     timestamptz NOT NULL,
-    data        jsonb       NOT NULL
+    position     bigint      NOT NULL PRIMARY KEY,
+    id           uuid        NOT NULL,
+    type         text        NOT NULL COLLATE "C",
+    environment  appstore.environment,
+    bundle_id    text        COLLATE "C",
+    subject      text        COLLATE "C",
+    user_id      text        COLLATE "C",
+    from_user_id text        COLLATE "C",
+    occurred_at  timestamptz NOT NULL,
+    told_at      timestamptz NOT NULL,
+    data         jsonb       NOT NULL
 ) PARTITION BY RANGE (position);
 COMMENT ON TABLE appstore.feed IS
     'What changed, in the order of commit. Positions have no gaps and appear in their order, so that reading what follows a position '
-    'misses nothing. Rows are never changed, except that appstore.forget replaces user_id. Kept as long as retention.feed says.';
+    'misses nothing. Rows are never changed, except that appstore.forget replaces user_id and from_user_id. Kept as long as retention.feed says.';
 COMMENT ON COLUMN appstore.feed.position IS '1, 2, 3 … without a gap, within one generation (feed_head.generation).';
 COMMENT ON COLUMN appstore.feed.id IS
     'Identifies what changed. Equal when it is told again after a failover or restore: effect_id of an effect, else a UUID of version 8.';
-COMMENT ON COLUMN appstore.feed.type IS 'effect.granted and so on, access.changed, order.paid, order.refunded, user.forgotten.';
-COMMENT ON COLUMN appstore.feed.environment IS 'Null for user.forgotten, which concerns both.';
-COMMENT ON COLUMN appstore.feed.subject IS 'The contract (original_transaction_id); null for user.forgotten.';
+COMMENT ON COLUMN appstore.feed.type IS 'effect.granted and so on, access.changed, owner.changed, order.paid, order.refunded, user.forgotten, inbox.failed.';
+COMMENT ON COLUMN appstore.feed.environment IS 'Null for user.forgotten, which concerns both, and where a failed event has none.';
+COMMENT ON COLUMN appstore.feed.subject IS 'The contract (original_transaction_id); null for user.forgotten, and where a failed event has none.';
 COMMENT ON COLUMN appstore.feed.user_id IS 'The user as of this position; of user.forgotten the user to forget. Not in data.';
+COMMENT ON COLUMN appstore.feed.from_user_id IS 'The user before, for owner.changed; null else. Not in data.';
 COMMENT ON COLUMN appstore.feed.occurred_at IS 'When it happened.';
 COMMENT ON COLUMN appstore.feed.told_at IS 'When it got its position.';
 COMMENT ON COLUMN appstore.feed.data IS 'The facts, as of this position.';
 -- appstore.forget
 CREATE INDEX feed_by_user ON appstore.feed (user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX feed_by_from_user ON appstore.feed (from_user_id) WHERE from_user_id IS NOT NULL;
 
 CREATE TABLE appstore.feed_head (
     is_only         boolean     NOT NULL DEFAULT true PRIMARY KEY,

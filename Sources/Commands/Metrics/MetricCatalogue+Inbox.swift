@@ -71,6 +71,13 @@ extension MetricCatalogue {
             "snapshots_complete",
             "1 when the metrics of the oldest snapshot include the sessions of all roles, 0 when only those of appstore_owner."
         ) { $0.seesAllSessions ? 1 : 0 },
+        Gauge("feed_position", "The latest position of the feed; absent while it is off.") { $0.feedPosition.map(Double.init) },
+        Gauge("feed_unsequenced_timestamp_seconds", at: "When the oldest change that has no position in the feed yet was written") {
+            $0.feedUntold
+        },
+        Gauge("feed_lag_entries", "Entries of the feed that the named consumer furthest behind has not taken; absent without consumers.") {
+            $0.feedLag.map(Double.init)
+        },
     ]
 
     /// Exposes the latest statistics of a collector.

@@ -30,6 +30,12 @@ package struct InboxStatistics: Hashable, Statistics {
     package let snapshotTransactions: Int64
     /// Whether the sessions of all roles were looked at for it.
     package let seesAllSessions: Bool
+    /// The latest position of the feed; nil while it is off.
+    package let feedPosition: Int64?
+    /// Since the oldest change that has no position in the feed yet.
+    package let feedUntold: Duration?
+    /// How many entries the named consumer that is furthest behind has not taken; nil without consumers.
+    package let feedLag: Int64?
 
     /// A count that is as large means as many or more.
     package static let countedTo: Int64 = 10_000
@@ -52,5 +58,8 @@ package struct InboxStatistics: Hashable, Statistics {
         snapshotAge = try row.decode("snapshot_age", as: Double?.self).map { .seconds($0) }
         snapshotTransactions = try row.decode("snapshot_transactions")
         seesAllSessions = try row.decode("sees_all_sessions")
+        feedPosition = try row.decode("feed_position")
+        feedUntold = try row.decode("feed_untold", as: Double?.self).map { .seconds($0) }
+        feedLag = try row.decode("feed_lag")
     }
 }

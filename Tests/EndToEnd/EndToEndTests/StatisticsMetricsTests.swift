@@ -19,7 +19,9 @@ extension EndToEndInterfaces {
             ("lost_batches", "bigint", "16", "lost_batches", 16), ("partitions", "bigint", "17", "partitions", 17),
             ("snapshot_age", "interval", "'104.5 s'", "oldest_snapshot_timestamp_seconds", 104.5),
             ("snapshot_transactions", "bigint", "18", "oldest_snapshot_age_transactions", 18),
-            ("sees_all_sessions", "boolean", "true", "snapshots_complete", 1),
+            ("sees_all_sessions", "boolean", "true", "snapshots_complete", 1), ("feed_position", "bigint", "19", "feed_position", 19),
+            ("feed_untold", "interval", "'105.5 s'", "feed_unsequenced_timestamp_seconds", 105.5),
+            ("feed_lag", "bigint", "20", "feed_lag_entries", 20),
         ]
 
         @Test func `each statistic of inbox and outbox has its own metric`() async throws {

@@ -23,9 +23,11 @@ struct LedgerFixture {
     let database: TestDatabase
     let workers: ConnectionPool
     let shop: ConnectionPool
+    /// Whether the feed is on, and sequenced after each batch.
+    let isTold: Bool
 
     /// - Parameter options: of CREATE DATABASE, such as a locale.
-    static func open(options: String = "") async throws -> LedgerFixture {
+    static func open(options: String = "", isTold: Bool = false) async throws -> LedgerFixture {
         let database = try await InboxDatabase.make(options: options)
         // Detects deadlocks quickly.
         try await database.withConnection { connection in
@@ -36,11 +38,14 @@ struct LedgerFixture {
                 )
             }
         }
-        return LedgerFixture(
+        let ledger = LedgerFixture(
             database: database,
             workers: try database.pool(user: "appstore_worker"),
-            shop: try database.pool(user: "postgres")
+            shop: try database.pool(user: "postgres"),
+            isTold: isTold
         )
+        if isTold { _ = try await ledger.shop.withConnection { try await $0.execute("SELECT appstore.enable_feed()") } }
+        return ledger
     }
 
     func close() async throws {
@@ -72,6 +77,7 @@ struct LedgerFixture {
         }
         let fold = BatchFold(facts)
         try await retrying { _ = try await workers.withTransaction { try await LedgerMerger.merge(fold, in: $0) } }
+        if isTold { try await database.sequenceFeed() }
     }
 
     /// Retries after serialization conflicts, as the queue does and the shop should.

@@ -15,6 +15,9 @@ import Testing
         /// Distinguishes rounds of the same histories.
         let repetition: Int
 
+        /// Whether the feed is on, for every other round.
+        var isTold: Bool { (lives.lowerBound / 500 + repetition) % 2 == 0 }
+
         var testDescription: String { "lives \(lives), batches of up to \(largestBatch), \(batchesAtOnce) at once" }
     }
 
@@ -36,9 +39,13 @@ import Testing
     @Test(arguments: rounds) func `the ledger is a function of the set of events and commands`(round: Round) async throws {
         let lives = try await PreparedLife.make(round.lives)
         var generator = SeededGenerator(seed: Seed.current ^ UInt64(round.lives.lowerBound) ^ UInt64(round.repetition) << 32)
-        let ledger = try await LedgerFixture.open()
+        let ledger = try await LedgerFixture.open(isTold: round.isTold)
         let steps = steps(of: lives, using: &generator)
         try await ledger.process(steps, batchesOf: round.largestBatch, atOnce: round.batchesAtOnce, using: &generator)
+        if round.isTold {
+            try await ledger.database.sequenceFeed()
+            #expect(try await ledger.database.feedViolations() == [], "LIVES_SEED=\(Seed.current)")
+        }
         compare(try await ledger.lines(), with: await lives.lines())
         for instant in instants(of: lives, using: &generator) {
             let found = try await ledger.shop.withConnection { try await LedgerReader.accessLines($0, at: instant) }

@@ -7,7 +7,7 @@ BEGIN
     SELECT tell.place,
            ROW(NULL, e.effect_id, 'effect.' || e.kind, e.environment, coalesce(t.bundle_id, m.bundle_id, e.vouched_bundle_id),
                e.original_transaction_id,
-               coalesce(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END),
+               coalesce(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END), NULL,
                e.occurred_at, p_now,
                jsonb_build_object(
                    'effect_subject', e.subject, 'learned_at', e.recorded_at, 'product_id', e.product_id, 'event_id', e.event_id::text,
@@ -82,18 +82,20 @@ BEGIN
                coalesce(p.active, false) AS active, p.until, p.turns_at,
                CASE WHEN p.user_id IS NOT NULL THEN p.why WHEN t.user_id = t.owner THEN 'plan_changed' ELSE 'owner_changed' END AS why,
                t.active AS was_active, t.until AS was_until, t.why AS was_why, t.turns_at AS turned_at, coalesce(t.changes, 0) AS changes,
-               t.user_id IS NULL OR (p.active, p.until, p.why) IS DISTINCT FROM (t.active, t.until, t.why) AS is_other
+               CASE WHEN p.user_id IS NULL THEN t.active
+                    ELSE t.user_id IS NULL OR (p.active, p.until, p.why) IS DISTINCT FROM (t.active, t.until, t.why) END AS is_other,
+               p.user_id IS NULL AND t.user_id IS DISTINCT FROM t.owner AND t.why <> 'owner_changed' AS is_moved, t.owner
         FROM present AS p
         FULL JOIN told AS t
             ON t.environment = p.environment AND t.original_transaction_id = p.id AND t.entitlement = p.entitlement AND t.user_id = p.user_id
-        WHERE p.user_id IS NOT NULL OR t.active
+        WHERE p.user_id IS NOT NULL OR t.active OR t.user_id IS DISTINCT FROM t.owner
     ), final AS MATERIALIZED (
-        SELECT c.*, c.changes + CASE WHEN c.is_other THEN 1 ELSE 0 END AS now_changes FROM compared AS c
+        SELECT c.*, c.changes + CASE WHEN c.is_other OR c.is_moved THEN 1 ELSE 0 END AS now_changes FROM compared AS c
     ), remembered AS (
         INSERT INTO appstore.told_access AS k
             (environment, original_transaction_id, entitlement, user_id, active, until, why, turns_at, changes)
         SELECT f.environment, f.id, f.entitlement, f.user_id, f.active, f.until, f.why, f.turns_at, f.now_changes
-        FROM final AS f WHERE f.is_other OR f.turns_at IS DISTINCT FROM f.turned_at
+        FROM final AS f WHERE f.is_other OR f.is_moved OR f.turns_at IS DISTINCT FROM f.turned_at
         ON CONFLICT (original_transaction_id, environment, entitlement, user_id) DO UPDATE
         SET active = excluded.active, until = excluded.until, why = excluded.why, turns_at = excluded.turns_at, changes = excluded.changes
     )
@@ -101,18 +103,32 @@ BEGIN
            ROW(NULL,
                appstore.feed_id(jsonb_build_array('access', p_enabled_at, f.environment, f.id, f.entitlement, f.user_id, f.now_changes, f.active,
                                                   f.until, f.why)),
-               'access.changed', f.environment, f.bundle_id, f.id, f.user_id,
+               'access.changed', f.environment, f.bundle_id, f.id, f.user_id, NULL,
                CASE WHEN f.turned_at <= p_now THEN f.turned_at ELSE p_now END, p_now,
                jsonb_build_object(
                    'entitlement', f.entitlement, 'product_id', f.product_id, 'active', f.active, 'why', f.why,
                    'until', CASE WHEN isfinite(f.until) THEN f.until END,
                    'before', CASE WHEN f.was_why IS NOT NULL THEN jsonb_build_object(
                        'active', f.was_active, 'why', f.was_why, 'until', CASE WHEN isfinite(f.was_until) THEN f.was_until END) END))::appstore.feed
-    FROM final AS f WHERE f.is_other;
+    FROM final AS f WHERE f.is_other
+    UNION ALL
+    SELECT moved.place,
+           ROW(NULL,
+               appstore.feed_id(jsonb_build_array('owner', p_enabled_at, moved.environment, moved.id, moved.user_id, moved.owner,
+                                                  moved.changes)),
+               'owner.changed', moved.environment, moved.bundle_id, moved.id, moved.owner, moved.user_id, p_now, p_now,
+               jsonb_build_object('evidence', (
+                   SELECT jsonb_build_object('kind', k.kind, 'source_id', k.source_id, 'effective_at', k.effective_at)
+                   FROM appstore.ownership_claims AS k
+                   WHERE k.original_transaction_id = moved.id AND k.environment = moved.environment
+                   ORDER BY k.effective_at DESC, k.kind DESC, k.source_id DESC LIMIT 1)))::appstore.feed
+    FROM (SELECT f.place, f.environment, f.id, f.bundle_id, f.user_id, f.owner, max(f.now_changes) AS changes
+          FROM final AS f WHERE f.is_moved GROUP BY f.place, f.environment, f.id, f.bundle_id, f.user_id, f.owner) AS moved;
 END
 $$;
 COMMENT ON FUNCTION appstore.access_entries IS
-    'The entries access.changed of these contracts: where appstore.entitlements differs from what was told last, which it then replaces.';
+    'The entries access.changed of these contracts: where appstore.entitlements differs from what was told last, which it then replaces. And the '
+    'entries owner.changed: where what was told is of a user that no longer owns the contract.';
 
 CREATE FUNCTION appstore.order_entries(
     p_kinds text[], p_environments appstore.environment[], p_refs text[], p_now timestamptz, p_enabled_at timestamptz)
@@ -144,7 +160,7 @@ BEGIN
     SELECT c.place,
            ROW(NULL, appstore.feed_id(jsonb_build_array('order', p_enabled_at, c.environment, c.order_no, c.changes, c.status)),
                CASE c.status WHEN 'paid' THEN 'order.paid' ELSE 'order.refunded' END, c.environment, c.bundle_id,
-               c.original_transaction_id, c.user_id, p_now, p_now,
+               c.original_transaction_id, c.user_id, NULL, p_now, p_now,
                jsonb_build_object('order_no', c.order_no, 'status', c.status, 'product_id', c.product_id, 'ordered_at', c.ordered_at,
                                   'paid_at', c.paid_at, 'quantity', c.quantity, 'price_milliunits', c.price, 'currency', c.currency,
                                   'transaction_id', c.transaction_id))::appstore.feed
@@ -153,3 +169,24 @@ END
 $$;
 COMMENT ON FUNCTION appstore.order_entries IS
     'The entries order.paid and order.refunded of the orders that the shop made, where their status differs from the one that was told last.';
+
+CREATE FUNCTION appstore.failure_entries(p_kinds text[], p_refs text[], p_now timestamptz) RETURNS TABLE (place bigint, entry appstore.feed)
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY
+    SELECT tell.place,
+           ROW(NULL, appstore.feed_id(jsonb_build_array('failed', o.event_id, o.received_at, o.run)), 'inbox.failed',
+               CASE WHEN o.environment IN ('Production', 'Sandbox') THEN o.environment::appstore.environment END, o.bundle_id,
+               o.original_transaction_id, NULL, NULL, o.settled_at, p_now,
+               jsonb_build_object('event_id', o.event_id::text, 'source', o.source, 'received_at', o.received_at, 'attempts', o.attempts,
+                                  'reason', o.reason, 'notification_type', o.notification_type, 'subtype', o.subtype,
+                                  'notification_uuid', o.notification_uuid, 'transaction_id', o.transaction_id))::appstore.feed
+    FROM unnest(p_kinds, p_refs) WITH ORDINALITY AS tell (kind, ref, place)
+    CROSS JOIN LATERAL (
+        SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = tell.ref::bigint AND o.result = 'failed' OFFSET 0
+    ) AS o
+    WHERE tell.kind = 'failed';
+END
+$$;
+COMMENT ON FUNCTION appstore.failure_entries IS
+    'The entries inbox.failed of events that are still failed. The error is not in them: the outcome has it.';

@@ -60,8 +60,10 @@ BEGIN
             UNION ALL
             SELECT * FROM appstore.access_entries(v_kinds, v_environments, v_refs, v_turned, v_now, v_head.enabled_at)
             UNION ALL
+            SELECT * FROM appstore.failure_entries(v_kinds, v_refs, v_now)
+            UNION ALL
             SELECT tell.place, ROW(NULL, appstore.feed_id(jsonb_build_array('forgotten', v_now, tell.ref)), 'user.forgotten', NULL, NULL, NULL,
-                                   tell.ref, v_now, v_now, '{}'::jsonb)::appstore.feed
+                                   tell.ref, NULL, v_now, v_now, '{}'::jsonb)::appstore.feed
             FROM unnest(v_kinds, v_refs) WITH ORDINALITY AS tell (kind, ref, place) WHERE tell.kind = 'forgotten'
         ) AS rendered (place, entry)
         ORDER BY rendered.place, (rendered.entry).occurred_at, (rendered.entry).id);
@@ -70,10 +72,11 @@ BEGIN
     IF v_head.position + told >= v_head.partition_to THEN
         v_head := appstore.make_feed_partitions(v_head, v_head.position + told, v_now);
     END IF;
-    INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, user_id, occurred_at, told_at, data)
-    SELECT v_head.position + e.place, e.id, e.type, e.environment, e.bundle_id, e.subject, e.user_id, e.occurred_at, e.told_at, e.data
+    INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, user_id, from_user_id, occurred_at, told_at, data)
+    SELECT v_head.position + e.place, e.id, e.type, e.environment, e.bundle_id, e.subject, e.user_id, e.from_user_id, e.occurred_at, e.told_at,
+           e.data
     FROM unnest(v_entries) WITH ORDINALITY
-        AS e (position, id, type, environment, bundle_id, subject, user_id, occurred_at, told_at, data, place);
+        AS e (position, id, type, environment, bundle_id, subject, user_id, from_user_id, occurred_at, told_at, data, place);
     UPDATE appstore.feed_head AS h
     SET position = v_head.position + sequence_feed.told, generation = v_head.generation, cluster = v_head.cluster,
         told_snapshot = CASE WHEN v_is_full THEN v_head.told_snapshot ELSE v_current END,

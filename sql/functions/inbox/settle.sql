@@ -24,8 +24,13 @@ BEGIN
            unnest(p_results), unnest(p_reasons), unnest(p_last_errors), unnest(p_notification_types), unnest(p_subtypes),
            unnest(p_notification_uuids), unnest(p_environments), unnest(p_bundle_ids), unnest(p_transaction_ids),
            unnest(p_original_transaction_ids);
+    IF 'failed' = ANY (p_results) AND (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        INSERT INTO appstore.tells (kind, ref)
+        SELECT 'failed', settled.event_id::text FROM unnest(p_event_ids, p_results) AS settled (event_id, result) WHERE settled.result = 'failed';
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION appstore.settle IS
     'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue '
-    'to the outcomes. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
+    'to the outcomes. Where the feed is on, it writes a tell for each that failed. Fails when one of them is not in the queue. The arrays after '
+    'p_lanes have an element for each event.';

@@ -1,7 +1,7 @@
 CREATE FUNCTION appstore.inbox_statistics(
     OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval,
     OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval,
-    OUT snapshot_transactions bigint, OUT sees_all_sessions boolean)
+    OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint)
 -- Index scans alone bound the rows that are read, under any statistics. plpgsql caches the plan, since planning takes longer than running.
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
@@ -51,16 +51,22 @@ BEGIN
            (SELECT count(*) FROM pg_inherits AS h WHERE h.inhparent = 'appstore.inbox'::regclass),
            (SELECT greatest(max(s.age), interval '0') FROM snapshots AS s),
            (SELECT coalesce(max(s.transactions), 0) FROM snapshots AS s),
-           pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
+           pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),
+           CASE WHEN f.is_on THEN h.position END,
+           (SELECT statement_timestamp() - t.told_at FROM appstore.tells AS t -- not those that were open at the latest step
+            WHERE t.xid >= coalesce(pg_snapshot_xmax(h.told_snapshot), '0') ORDER BY t.xid, t.tell_id LIMIT 1),
+           (SELECT max(h.position - c.position) FROM appstore.feed_consumers AS c)
     INTO ready, waiting, unsettled, isolated, failed, overdue, oldest_unsettled, silence, lost_batches, partitions, snapshot_age,
-         snapshot_transactions, sees_all_sessions
-    FROM queue AS q;
+         snapshot_transactions, sees_all_sessions, feed_position, feed_untold, feed_lag
+    FROM queue AS q CROSS JOIN appstore.feed_head AS h CROSS JOIN appstore.feed_switch AS f;
 END
 $$;
 COMMENT ON FUNCTION appstore.inbox_statistics IS
     'The inbox in numbers, of one instant. Counts stop at 10,000, which then means as many or more. overdue: how long the first due event has '
     'been due; oldest_unsettled: since the arrival of the first event without an outcome; silence: since the last genuine notification, at '
-    'least; snapshot_*: the oldest snapshot that keeps vacuum from removing dead rows, of all sessions if sees_all_sessions.';
+    'least; snapshot_*: the oldest snapshot that keeps vacuum from removing dead rows, of all sessions if sees_all_sessions; feed_position: null while '
+    'the feed is off; feed_untold: since the oldest change without a position in the feed; feed_lag: how many entries the last named consumer has '
+    'not taken.';
 
 CREATE FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
