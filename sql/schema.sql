@@ -122,25 +122,28 @@ CREATE TABLE appstore.feed (
     bundle_id text COLLATE pg_catalog."C",
     subject text COLLATE pg_catalog."C",
     user_id text COLLATE pg_catalog."C",
+    from_user_id text COLLATE pg_catalog."C",
     occurred_at timestamp with time zone NOT NULL,
     told_at timestamp with time zone NOT NULL,
     data jsonb NOT NULL
 )
 PARTITION BY RANGE ("position");
 
-COMMENT ON TABLE appstore.feed IS 'What changed, in the order of commit. Positions have no gaps and appear in their order, so that reading what follows a position misses nothing. Rows are never changed, except that appstore.forget replaces user_id. Kept as long as retention.feed says.';
+COMMENT ON TABLE appstore.feed IS 'What changed, in the order of commit. Positions have no gaps and appear in their order, so that reading what follows a position misses nothing. Rows are never changed, except that appstore.forget replaces user_id and from_user_id. Kept as long as retention.feed says.';
 
 COMMENT ON COLUMN appstore.feed."position" IS '1, 2, 3 … without a gap, within one generation (feed_head.generation).';
 
 COMMENT ON COLUMN appstore.feed.id IS 'Identifies what changed. Equal when it is told again after a failover or restore: effect_id of an effect, else a UUID of version 8.';
 
-COMMENT ON COLUMN appstore.feed.type IS 'effect.granted and so on, access.changed, order.paid, order.refunded, user.forgotten.';
+COMMENT ON COLUMN appstore.feed.type IS 'effect.granted and so on, access.changed, owner.changed, order.paid, order.refunded, user.forgotten, inbox.failed.';
 
-COMMENT ON COLUMN appstore.feed.environment IS 'Null for user.forgotten, which concerns both.';
+COMMENT ON COLUMN appstore.feed.environment IS 'Null for user.forgotten, which concerns both, and where a failed event has none.';
 
-COMMENT ON COLUMN appstore.feed.subject IS 'The contract (original_transaction_id); null for user.forgotten.';
+COMMENT ON COLUMN appstore.feed.subject IS 'The contract (original_transaction_id); null for user.forgotten, and where a failed event has none.';
 
 COMMENT ON COLUMN appstore.feed.user_id IS 'The user as of this position; of user.forgotten the user to forget. Not in data.';
+
+COMMENT ON COLUMN appstore.feed.from_user_id IS 'The user before, for owner.changed; null else. Not in data.';
 
 COMMENT ON COLUMN appstore.feed.occurred_at IS 'When it happened.';
 
@@ -185,18 +188,20 @@ BEGIN
                coalesce(p.active, false) AS active, p.until, p.turns_at,
                CASE WHEN p.user_id IS NOT NULL THEN p.why WHEN t.user_id = t.owner THEN 'plan_changed' ELSE 'owner_changed' END AS why,
                t.active AS was_active, t.until AS was_until, t.why AS was_why, t.turns_at AS turned_at, coalesce(t.changes, 0) AS changes,
-               t.user_id IS NULL OR (p.active, p.until, p.why) IS DISTINCT FROM (t.active, t.until, t.why) AS is_other
+               CASE WHEN p.user_id IS NULL THEN t.active
+                    ELSE t.user_id IS NULL OR (p.active, p.until, p.why) IS DISTINCT FROM (t.active, t.until, t.why) END AS is_other,
+               p.user_id IS NULL AND t.user_id IS DISTINCT FROM t.owner AND t.why <> 'owner_changed' AS is_moved, t.owner
         FROM present AS p
         FULL JOIN told AS t
             ON t.environment = p.environment AND t.original_transaction_id = p.id AND t.entitlement = p.entitlement AND t.user_id = p.user_id
-        WHERE p.user_id IS NOT NULL OR t.active
+        WHERE p.user_id IS NOT NULL OR t.active OR t.user_id IS DISTINCT FROM t.owner
     ), final AS MATERIALIZED (
-        SELECT c.*, c.changes + CASE WHEN c.is_other THEN 1 ELSE 0 END AS now_changes FROM compared AS c
+        SELECT c.*, c.changes + CASE WHEN c.is_other OR c.is_moved THEN 1 ELSE 0 END AS now_changes FROM compared AS c
     ), remembered AS (
         INSERT INTO appstore.told_access AS k
             (environment, original_transaction_id, entitlement, user_id, active, until, why, turns_at, changes)
         SELECT f.environment, f.id, f.entitlement, f.user_id, f.active, f.until, f.why, f.turns_at, f.now_changes
-        FROM final AS f WHERE f.is_other OR f.turns_at IS DISTINCT FROM f.turned_at
+        FROM final AS f WHERE f.is_other OR f.is_moved OR f.turns_at IS DISTINCT FROM f.turned_at
         ON CONFLICT (original_transaction_id, environment, entitlement, user_id) DO UPDATE
         SET active = excluded.active, until = excluded.until, why = excluded.why, turns_at = excluded.turns_at, changes = excluded.changes
     )
@@ -204,18 +209,31 @@ BEGIN
            ROW(NULL,
                appstore.feed_id(jsonb_build_array('access', p_enabled_at, f.environment, f.id, f.entitlement, f.user_id, f.now_changes, f.active,
                                                   f.until, f.why)),
-               'access.changed', f.environment, f.bundle_id, f.id, f.user_id,
+               'access.changed', f.environment, f.bundle_id, f.id, f.user_id, NULL,
                CASE WHEN f.turned_at <= p_now THEN f.turned_at ELSE p_now END, p_now,
                jsonb_build_object(
                    'entitlement', f.entitlement, 'product_id', f.product_id, 'active', f.active, 'why', f.why,
                    'until', CASE WHEN isfinite(f.until) THEN f.until END,
                    'before', CASE WHEN f.was_why IS NOT NULL THEN jsonb_build_object(
                        'active', f.was_active, 'why', f.was_why, 'until', CASE WHEN isfinite(f.was_until) THEN f.was_until END) END))::appstore.feed
-    FROM final AS f WHERE f.is_other;
+    FROM final AS f WHERE f.is_other
+    UNION ALL
+    SELECT moved.place,
+           ROW(NULL,
+               appstore.feed_id(jsonb_build_array('owner', p_enabled_at, moved.environment, moved.id, moved.user_id, moved.owner,
+                                                  moved.changes)),
+               'owner.changed', moved.environment, moved.bundle_id, moved.id, moved.owner, moved.user_id, p_now, p_now,
+               jsonb_build_object('evidence', (
+                   SELECT jsonb_build_object('kind', k.kind, 'source_id', k.source_id, 'effective_at', k.effective_at)
+                   FROM appstore.ownership_claims AS k
+                   WHERE k.original_transaction_id = moved.id AND k.environment = moved.environment
+                   ORDER BY k.effective_at DESC, k.kind DESC, k.source_id DESC LIMIT 1)))::appstore.feed
+    FROM (SELECT f.place, f.environment, f.id, f.bundle_id, f.user_id, f.owner, sum(f.now_changes) AS changes -- grows with each time
+          FROM final AS f GROUP BY f.place, f.environment, f.id, f.bundle_id, f.user_id, f.owner HAVING bool_or(f.is_moved)) AS moved;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.access_entries(p_kinds text[], p_environments appstore.environment[], p_refs text[], p_turned appstore.contract_key[], p_now timestamp with time zone, p_enabled_at timestamp with time zone) IS 'The entries access.changed of these contracts: where appstore.entitlements differs from what was told last, which it then replaces.';
+COMMENT ON FUNCTION appstore.access_entries(p_kinds text[], p_environments appstore.environment[], p_refs text[], p_turned appstore.contract_key[], p_now timestamp with time zone, p_enabled_at timestamp with time zone) IS 'The entries access.changed of these contracts: where appstore.entitlements differs from what was told last, which it then replaces. And the entries owner.changed: where what was told is of a user that no longer owns the contract.';
 
 CREATE FUNCTION appstore.access_of(p_environment appstore.environment, p_contract text, p_at timestamp with time zone) RETURNS TABLE(entitlement text, user_id text, product_id text, active boolean, until timestamp with time zone, why text, turns_at timestamp with time zone)
     LANGUAGE sql STABLE ROWS 1
@@ -2237,7 +2255,7 @@ BEGIN
     SELECT tell.place,
            ROW(NULL, e.effect_id, 'effect.' || e.kind, e.environment, coalesce(t.bundle_id, m.bundle_id, e.vouched_bundle_id),
                e.original_transaction_id,
-               coalesce(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END),
+               coalesce(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END), NULL,
                e.occurred_at, p_now,
                jsonb_build_object(
                    'effect_subject', e.subject, 'learned_at', e.recorded_at, 'product_id', e.product_id, 'event_id', e.event_id::text,
@@ -2747,6 +2765,28 @@ $$;
 
 COMMENT ON FUNCTION appstore.explain_user(user_id text, environment appstore.environment, max_rows integer) IS 'Everything that the database knows of a user in one environment: entitlements, orders, contracts that are or were the user''s or that the user posted, what of these is unmatched, posts that wait or were refused, and the timelines, oldest first; members that have nothing to say are absent. Of orders, posts and entries of the timeline the latest max_rows, of at most 100 contracts. null for an unknown user.';
 
+CREATE FUNCTION appstore.failure_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT tell.place,
+           ROW(NULL, appstore.feed_id(jsonb_build_array('failed', o.event_id, o.received_at, o.run)), 'inbox.failed',
+               CASE WHEN o.environment IN ('Production', 'Sandbox') THEN o.environment::appstore.environment END, o.bundle_id,
+               o.original_transaction_id, NULL, NULL, o.settled_at, p_now,
+               jsonb_build_object('event_id', o.event_id::text, 'source', o.source, 'received_at', o.received_at, 'attempts', o.attempts,
+                                  'reason', o.reason, 'notification_type', o.notification_type, 'subtype', o.subtype,
+                                  'notification_uuid', o.notification_uuid, 'transaction_id', o.transaction_id))::appstore.feed
+    FROM unnest(p_kinds, p_refs) WITH ORDINALITY AS tell (kind, ref, place)
+    CROSS JOIN LATERAL (
+        SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = tell.ref::bigint AND o.result = 'failed' OFFSET 0
+    ) AS o
+    WHERE tell.kind = 'failed';
+END
+$$;
+
+COMMENT ON FUNCTION appstore.failure_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) IS 'The entries inbox.failed of events that are still failed. The error is not in them: the outcome has it.';
+
 CREATE FUNCTION appstore.fall_back(calls bigint[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2922,7 +2962,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.has_tells(p_told pg_snapshot) IS 'Whether tells are committed that this snapshot does not see.';
 
-CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) RETURNS record
+CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -2976,14 +3016,18 @@ BEGIN
            (SELECT count(*) FROM pg_inherits AS h WHERE h.inhparent = 'appstore.inbox'::regclass),
            (SELECT greatest(max(s.age), interval '0') FROM snapshots AS s),
            (SELECT coalesce(max(s.transactions), 0) FROM snapshots AS s),
-           pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
+           pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),
+           CASE WHEN f.is_on THEN h.position END,
+           (SELECT statement_timestamp() - t.told_at FROM appstore.tells AS t -- not those that were open at the latest step
+            WHERE t.xid >= coalesce(pg_snapshot_xmax(h.told_snapshot), '0') ORDER BY t.xid, t.tell_id LIMIT 1),
+           (SELECT max(h.position - c.position) FROM appstore.feed_consumers AS c)
     INTO ready, waiting, unsettled, isolated, failed, overdue, oldest_unsettled, silence, lost_batches, partitions, snapshot_age,
-         snapshot_transactions, sees_all_sessions
-    FROM queue AS q;
+         snapshot_transactions, sees_all_sessions, feed_position, feed_untold, feed_lag
+    FROM queue AS q CROSS JOIN appstore.feed_head AS h CROSS JOIN appstore.feed_switch AS f;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean) IS 'The inbox in numbers, of one instant. Counts stop at 10,000, which then means as many or more. overdue: how long the first due event has been due; oldest_unsettled: since the arrival of the first event without an outcome; silence: since the last genuine notification, at least; snapshot_*: the oldest snapshot that keeps vacuum from removing dead rows, of all sessions if sees_all_sessions.';
+COMMENT ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint) IS 'The inbox in numbers, of one instant. Counts stop at 10,000, which then means as many or more. overdue: how long the first due event has been due; oldest_unsettled: since the arrival of the first event without an outcome; silence: since the last genuine notification, at least; snapshot_*: the oldest snapshot that keeps vacuum from removing dead rows, of all sessions if sees_all_sessions; feed_position: null while the feed is off; feed_untold: since the oldest change without a position in the feed; feed_lag: how many entries the last named consumer has not taken.';
 
 CREATE FUNCTION appstore.is_alive(k appstore.api_keys) RETURNS boolean
     LANGUAGE sql STABLE
@@ -3403,7 +3447,7 @@ BEGIN
     SELECT c.place,
            ROW(NULL, appstore.feed_id(jsonb_build_array('order', p_enabled_at, c.environment, c.order_no, c.changes, c.status)),
                CASE c.status WHEN 'paid' THEN 'order.paid' ELSE 'order.refunded' END, c.environment, c.bundle_id,
-               c.original_transaction_id, c.user_id, p_now, p_now,
+               c.original_transaction_id, c.user_id, NULL, p_now, p_now,
                jsonb_build_object('order_no', c.order_no, 'status', c.status, 'product_id', c.product_id, 'ordered_at', c.ordered_at,
                                   'paid_at', c.paid_at, 'quantity', c.quantity, 'price_milliunits', c.price, 'currency', c.currency,
                                   'transaction_id', c.transaction_id))::appstore.feed
@@ -3845,6 +3889,7 @@ BEGIN
     others := others + v_rows;
     -- The feed under the lock of its head: the step before it is visible then, and the next one sees the aliases.
     PERFORM FROM appstore.feed_head FOR UPDATE;
+    UPDATE appstore.feed AS f SET from_user_id = v_alias WHERE f.from_user_id = v_user;
     UPDATE appstore.feed AS f SET user_id = v_alias WHERE f.user_id = v_user AND f.type <> 'user.forgotten';
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
@@ -4347,8 +4392,10 @@ BEGIN
             UNION ALL
             SELECT * FROM appstore.access_entries(v_kinds, v_environments, v_refs, v_turned, v_now, v_head.enabled_at)
             UNION ALL
+            SELECT * FROM appstore.failure_entries(v_kinds, v_refs, v_now)
+            UNION ALL
             SELECT tell.place, ROW(NULL, appstore.feed_id(jsonb_build_array('forgotten', v_now, tell.ref)), 'user.forgotten', NULL, NULL, NULL,
-                                   tell.ref, v_now, v_now, '{}'::jsonb)::appstore.feed
+                                   tell.ref, NULL, v_now, v_now, '{}'::jsonb)::appstore.feed
             FROM unnest(v_kinds, v_refs) WITH ORDINALITY AS tell (kind, ref, place) WHERE tell.kind = 'forgotten'
         ) AS rendered (place, entry)
         ORDER BY rendered.place, (rendered.entry).occurred_at, (rendered.entry).id);
@@ -4357,10 +4404,11 @@ BEGIN
     IF v_head.position + told >= v_head.partition_to THEN
         v_head := appstore.make_feed_partitions(v_head, v_head.position + told, v_now);
     END IF;
-    INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, user_id, occurred_at, told_at, data)
-    SELECT v_head.position + e.place, e.id, e.type, e.environment, e.bundle_id, e.subject, e.user_id, e.occurred_at, e.told_at, e.data
+    INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, user_id, from_user_id, occurred_at, told_at, data)
+    SELECT v_head.position + e.place, e.id, e.type, e.environment, e.bundle_id, e.subject, e.user_id, e.from_user_id, e.occurred_at, e.told_at,
+           e.data
     FROM unnest(v_entries) WITH ORDINALITY
-        AS e (position, id, type, environment, bundle_id, subject, user_id, occurred_at, told_at, data, place);
+        AS e (position, id, type, environment, bundle_id, subject, user_id, from_user_id, occurred_at, told_at, data, place);
     UPDATE appstore.feed_head AS h
     SET position = v_head.position + sequence_feed.told, generation = v_head.generation, cluster = v_head.cluster,
         told_snapshot = CASE WHEN v_is_full THEN v_head.told_snapshot ELSE v_current END,
@@ -4416,10 +4464,14 @@ BEGIN
            unnest(p_results), unnest(p_reasons), unnest(p_last_errors), unnest(p_notification_types), unnest(p_subtypes),
            unnest(p_notification_uuids), unnest(p_environments), unnest(p_bundle_ids), unnest(p_transaction_ids),
            unnest(p_original_transaction_ids);
+    IF 'failed' = ANY (p_results) AND (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        INSERT INTO appstore.tells (kind, ref)
+        SELECT 'failed', settled.event_id::text FROM unnest(p_event_ids, p_results) AS settled (event_id, result) WHERE settled.result = 'failed';
+    END IF;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
+COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Where the feed is on, it writes a tell for each that failed. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
 
 CREATE FUNCTION appstore.settled_events(settled_from timestamp with time zone, after_event_id bigint DEFAULT 0, max_events integer DEFAULT 1000, only_result appstore.result DEFAULT NULL::appstore.result, only_type text DEFAULT NULL::text, only_app text DEFAULT NULL::text) RETURNS TABLE(settled_at timestamp with time zone, event_id bigint, run integer, received_at timestamp with time zone, source text, notification_type text, subtype text, environment text, bundle_id text, result appstore.result, reason text, transaction_id text, original_transaction_id text, user_id text, product_id text, entitlements text[], until timestamp with time zone)
     LANGUAGE sql STABLE
@@ -5976,8 +6028,9 @@ CREATE TABLE appstore.tells (
     kind text NOT NULL COLLATE pg_catalog."C",
     environment appstore.environment,
     ref text NOT NULL COLLATE pg_catalog."C",
-    CONSTRAINT tells_has_environment CHECK (((environment IS NULL) = (kind = 'forgotten'::text))),
-    CONSTRAINT tells_kind_is_known CHECK ((kind = ANY (ARRAY['effect'::text, 'contract'::text, 'order'::text, 'forgotten'::text])))
+    told_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT tells_has_environment CHECK (((environment IS NULL) = (kind = ANY (ARRAY['forgotten'::text, 'failed'::text])))),
+    CONSTRAINT tells_kind_is_known CHECK ((kind = ANY (ARRAY['effect'::text, 'contract'::text, 'order'::text, 'forgotten'::text, 'failed'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
 
@@ -5987,11 +6040,13 @@ COMMENT ON COLUMN appstore.tells.tell_id IS 'The order within a step. Two transa
 
 COMMENT ON COLUMN appstore.tells.xid IS 'The transaction that wrote it, by which the sequencer finds what was committed since its last step.';
 
-COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have changed), order (made by the shop), or forgotten.';
+COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have changed), order (made by the shop), forgotten, or failed (an event).';
 
-COMMENT ON COLUMN appstore.tells.environment IS 'Null for forgotten, which concerns both.';
+COMMENT ON COLUMN appstore.tells.environment IS 'Null for forgotten and failed.';
 
-COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, or the name of the forgotten user.';
+COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, the name of the forgotten user, or event_id.';
+
+COMMENT ON COLUMN appstore.tells.told_at IS 'When it was written.';
 
 ALTER TABLE appstore.tells ALTER COLUMN tell_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.tells_tell_id_seq
@@ -6380,6 +6435,8 @@ CREATE INDEX effect_log_by_contract ON appstore.effect_log USING btree (original
 CREATE INDEX effect_log_by_time ON appstore.effect_log USING btree (recorded_at);
 
 CREATE INDEX event_contracts_by_event ON appstore.event_contracts USING btree (event_id);
+
+CREATE INDEX feed_by_from_user ON ONLY appstore.feed USING btree (from_user_id) WHERE (from_user_id IS NOT NULL);
 
 CREATE INDEX feed_by_user ON ONLY appstore.feed USING btree (user_id) WHERE (user_id IS NOT NULL);
 

@@ -1,4 +1,5 @@
 import InboxTesting
+import Postgres
 import PostgresTesting
 import Testing
 
@@ -13,7 +14,7 @@ struct FeedFailureTests {
             )
             try await FeedScene.run(
                 """
-                SELECT appstore.settle('{}', '{1}', '{notification_v2}', '{2026-01-01 00:00+00}', ARRAY[\(run)], '{3}', '{failed}',
+                SELECT appstore.settle('{}', '{1}', '{notification_v2}', '{2026-01-01 00:00+00}', ARRAY[\(Int32(run))], '{3}', '{failed}',
                                        '{handler_failed}', '{a secret}', '{DID_RENEW}', '{NULL}', '{NULL}', '{Sandbox}', '{com.example.app}',
                                        '{NULL}', '{1000}')
                 """,

@@ -122,8 +122,8 @@ BEGIN
                    FROM appstore.ownership_claims AS k
                    WHERE k.original_transaction_id = moved.id AND k.environment = moved.environment
                    ORDER BY k.effective_at DESC, k.kind DESC, k.source_id DESC LIMIT 1)))::appstore.feed
-    FROM (SELECT f.place, f.environment, f.id, f.bundle_id, f.user_id, f.owner, max(f.now_changes) AS changes
-          FROM final AS f WHERE f.is_moved GROUP BY f.place, f.environment, f.id, f.bundle_id, f.user_id, f.owner) AS moved;
+    FROM (SELECT f.place, f.environment, f.id, f.bundle_id, f.user_id, f.owner, sum(f.now_changes) AS changes -- grows with each time
+          FROM final AS f GROUP BY f.place, f.environment, f.id, f.bundle_id, f.user_id, f.owner HAVING bool_or(f.is_moved)) AS moved;
 END
 $$;
 COMMENT ON FUNCTION appstore.access_entries IS
