@@ -145,7 +145,7 @@ COMMENT ON COLUMN appstore.feed.user_id IS 'The user as of this position; of use
 
 COMMENT ON COLUMN appstore.feed.from_user_id IS 'The user before, for owner.changed; null else. Not in data.';
 
-COMMENT ON COLUMN appstore.feed.occurred_at IS 'When it happened.';
+COMMENT ON COLUMN appstore.feed.occurred_at IS 'When it happened; of a change that a transaction of the shop or of a worker made to access, owner or a refunded order, when it was noticed.';
 
 COMMENT ON COLUMN appstore.feed.told_at IS 'When it got its position.';
 
@@ -1998,12 +1998,18 @@ CREATE FUNCTION appstore.disable_feed() RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '5s'
     AS $$
+DECLARE
+    v_dropped bigint;
 BEGIN
     PERFORM appstore.demand_read_committed();
     LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
     IF NOT (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
         RAISE NOTICE 'the feed is off';
         RETURN;
+    END IF;
+    SELECT count(*) INTO v_dropped FROM appstore.tells;
+    IF v_dropped > 0 THEN
+        RAISE NOTICE '% changes have no position yet and are not told', v_dropped;
     END IF;
     UPDATE appstore.feed_switch SET is_on = false;
     TRUNCATE appstore.tells, appstore.told_access, appstore.told_orders;
@@ -2310,7 +2316,8 @@ BEGIN
     END IF;
     UPDATE appstore.feed_switch SET is_on = true;
     UPDATE appstore.feed_head AS h
-    SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now
+    SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now,
+        turned_to = '-infinity'
     RETURNING h.generation INTO v_generation;
     IF with_past THEN
         INSERT INTO appstore.tells (kind, environment, ref)
@@ -2336,7 +2343,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.enable_feed(with_past boolean) IS 'Turns the feed on and returns its generation. From now, or, with_past, with all effects of the past first, in the order in which they happened, then the orders and the access of now. Reads the whole ledger, while workers and create_order wait: SET statement_timeout = 0 for a large one.';
+COMMENT ON FUNCTION appstore.enable_feed(with_past boolean) IS 'Turns the feed on and returns its generation. From now, or, with_past, with all effects of the past first, in the order in which they happened, then the orders and the access of now. Reads the whole ledger, while workers and create_order wait, up to their lock_timeout, after which they fail and try again: SET statement_timeout = 0 for a large one.';
 
 CREATE FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2520,21 +2527,35 @@ DECLARE
     v_to     bigint; -- the first position of the next partition
     v_newest timestamptz;
     v_age    interval := (SELECT r.feed FROM appstore.retention AS r);
+    v_head   appstore.feed_head;
 BEGIN
     IF NOT appstore.maintenance_lock() THEN
         RETURN NULL;
     END IF;
+    -- 1. Close the newest partition after four days. It may be large, after a burst, and would age as a whole.
+    SELECT h.* INTO v_head FROM appstore.feed_head AS h FOR UPDATE SKIP LOCKED;
+    IF v_head.partition_since < clock_timestamp() - interval '4 days' AND v_head.position >= v_head.partition_from
+       AND v_head.position + 1 < v_head.partition_to THEN
+        v_name := 'feed_from_' || v_head.partition_from;
+        EXECUTE format('ALTER TABLE appstore.feed DETACH PARTITION appstore.%I', v_name);
+        EXECUTE format('ALTER TABLE appstore.feed ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', v_name, v_head.partition_from,
+                       v_head.position + 1);
+        UPDATE appstore.feed_head AS h SET partition_to = v_head.position + 1;
+    END IF;
+    -- 2. Drop the oldest one.
     SELECT p.name, lead(p.from_position) OVER (ORDER BY p.from_position) INTO v_name, v_to
     FROM (SELECT c.relname AS name, substr(c.relname, 11)::bigint AS from_position
           FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = 'appstore.feed'::regclass) AS p
     ORDER BY p.from_position LIMIT 1;
     IF v_to IS NULL THEN
         RETURN NULL;
-    ELSIF EXISTS (SELECT FROM appstore.feed_consumers AS c WHERE c.position < v_to - 1) THEN
-        v_age := v_age * 2;
     END IF;
     EXECUTE format('SELECT f.told_at FROM appstore.%I AS f ORDER BY f.position DESC LIMIT 1', v_name) INTO v_newest;
     IF v_newest >= clock_timestamp() - v_age THEN
+        RETURN NULL;
+    END IF;
+    LOCK TABLE appstore.feed IN ACCESS EXCLUSIVE MODE; -- so that no consumer that is moved back meanwhile is overlooked
+    IF v_newest >= clock_timestamp() - 2 * v_age AND EXISTS (SELECT FROM appstore.feed_consumers AS c WHERE c.position < v_to - 1) THEN
         RETURN NULL;
     END IF;
     EXECUTE format('DROP TABLE appstore.%I', v_name);
@@ -2542,7 +2563,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.expire_feed() IS 'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays. Needs a lock that readers hold for moments: it fails after 100 ms (55P03) without any change.';
+COMMENT ON FUNCTION appstore.expire_feed() IS 'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays, and is closed after four days, so that the next entry begins another. Needs a lock that readers hold for moments: it fails after 100 ms (55P03) without any change.';
 
 CREATE FUNCTION appstore.expire_notifications() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2819,10 +2840,10 @@ CREATE FUNCTION appstore.feed_cluster() RETURNS text
     LANGUAGE sql STABLE
     AS $$
     SELECT concat_ws('/', (SELECT c.system_identifier FROM pg_control_system() AS c), left(pg_walfile_name(pg_current_wal_lsn()), 8),
-                     (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+                     (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()), 'appstore.feed_head'::regclass::oid)
 $$;
 
-COMMENT ON FUNCTION appstore.feed_cluster() IS 'The system identifier, the timeline and the database: another value after a failover, a restore or a copy.';
+COMMENT ON FUNCTION appstore.feed_cluster() IS 'The system identifier, the timeline, the database and the table: another value after a failover, a restore or a copy.';
 
 CREATE FUNCTION appstore.feed_id(p_identity jsonb) RETURNS uuid
     LANGUAGE plpgsql STABLE
@@ -3287,6 +3308,7 @@ CREATE TABLE appstore.feed_head (
     told_snapshot pg_snapshot,
     target_snapshot pg_snapshot,
     enabled_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    turned_to timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     partition_from bigint DEFAULT 1 NOT NULL,
     partition_to bigint DEFAULT 1 NOT NULL,
     partition_since timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
@@ -3302,13 +3324,15 @@ COMMENT ON COLUMN appstore.feed_head."position" IS 'The latest position; 0 befor
 
 COMMENT ON COLUMN appstore.feed_head.generation IS 'Raised when positions may come to mean something else: after a failover or restore, and when the feed is enabled again.';
 
-COMMENT ON COLUMN appstore.feed_head.cluster IS 'Where told_snapshot is from: system identifier, timeline and database. Another value means a failover or a restore.';
+COMMENT ON COLUMN appstore.feed_head.cluster IS 'Where told_snapshot is from: system identifier, timeline, database and this table. Another value means a failover or a restore.';
 
 COMMENT ON COLUMN appstore.feed_head.told_snapshot IS 'Everything that this snapshot sees is told; null: unknown, so that all tells are read.';
 
 COMMENT ON COLUMN appstore.feed_head.target_snapshot IS 'The snapshot of a step that found too much for one transaction; null else.';
 
 COMMENT ON COLUMN appstore.feed_head.enabled_at IS 'When the feed was enabled last.';
+
+COMMENT ON COLUMN appstore.feed_head.turned_to IS 'Until when told_access.turns_at was looked at. Dead entries lie before it.';
 
 COMMENT ON COLUMN appstore.feed_head.partition_from IS 'The first position of the newest partition.';
 
@@ -3447,7 +3471,8 @@ BEGIN
     SELECT c.place,
            ROW(NULL, appstore.feed_id(jsonb_build_array('order', p_enabled_at, c.environment, c.order_no, c.changes, c.status)),
                CASE c.status WHEN 'paid' THEN 'order.paid' ELSE 'order.refunded' END, c.environment, c.bundle_id,
-               c.original_transaction_id, c.user_id, NULL, p_now, p_now,
+               c.original_transaction_id, c.user_id, NULL,
+               CASE c.status WHEN 'paid' THEN coalesce(c.paid_at, p_now) ELSE p_now END, p_now,
                jsonb_build_object('order_no', c.order_no, 'status', c.status, 'product_id', c.product_id, 'ordered_at', c.ordered_at,
                                   'paid_at', c.paid_at, 'quantity', c.quantity, 'price_milliunits', c.price, 'currency', c.currency,
                                   'transaction_id', c.transaction_id))::appstore.feed
@@ -3890,6 +3915,8 @@ BEGIN
     -- The feed under the lock of its head: the step before it is visible then, and the next one sees the aliases.
     PERFORM FROM appstore.feed_head FOR UPDATE;
     UPDATE appstore.feed AS f SET from_user_id = v_alias WHERE f.from_user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     UPDATE appstore.feed AS f SET user_id = v_alias WHERE f.user_id = v_user AND f.type <> 'user.forgotten';
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
@@ -4344,6 +4371,7 @@ DECLARE
     v_kinds        text[];
     v_environments appstore.environment[];
     v_refs         text[];
+    v_told_at      timestamptz[];
     v_is_full      boolean;
     v_turned       appstore.contract_key[];
     v_entries      appstore.feed[];
@@ -4359,7 +4387,7 @@ BEGIN
     SELECT h.* INTO v_head FROM appstore.feed_head AS h;
     IF v_head.cluster = v_cluster AND v_head.told_snapshot IS NOT NULL AND v_head.target_snapshot IS NULL
        AND NOT appstore.has_tells(v_head.told_snapshot)
-       AND NOT EXISTS (SELECT FROM appstore.told_access AS a WHERE a.turns_at <= v_now) THEN
+       AND NOT EXISTS (SELECT FROM appstore.told_access AS a WHERE a.turns_at > v_head.turned_to AND a.turns_at <= v_now) THEN
         RETURN;
     END IF;
     -- 2. The row lock of the head: each later statement sees the step before it. The snapshot is one of its own.
@@ -4367,21 +4395,25 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
+    IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true); -- a position that was read must not be given again
+    END IF;
     v_now := clock_timestamp();
     IF v_head.cluster <> v_cluster THEN
         v_head.cluster := v_cluster;
         v_head.generation := v_head.generation + 1;
         v_head.told_snapshot := NULL; -- of another cluster
         v_head.target_snapshot := NULL;
+        v_head.turned_to := '-infinity';
     END IF;
     v_current := coalesce(v_head.target_snapshot, pg_current_snapshot());
     -- 3. Take the tells, and the contracts whose access the clock has changed.
-    SELECT t.kinds, t.environments, t.refs INTO v_kinds, v_environments, v_refs
+    SELECT t.kinds, t.environments, t.refs, t.told_at INTO v_kinds, v_environments, v_refs, v_told_at
     FROM appstore.take_tells(v_head.told_snapshot, v_current, max_tells) AS t;
     v_is_full := cardinality(v_kinds) = max_tells;
     v_turned := ARRAY(
         SELECT ROW(a.environment, a.original_transaction_id)::appstore.contract_key
-        FROM appstore.told_access AS a WHERE a.turns_at <= v_now ORDER BY a.turns_at LIMIT max_tells);
+        FROM appstore.told_access AS a WHERE a.turns_at > v_head.turned_to AND a.turns_at <= v_now ORDER BY a.turns_at LIMIT max_tells);
     -- 4. Render them, once.
     v_entries := ARRAY(
         SELECT rendered.entry
@@ -4394,9 +4426,9 @@ BEGIN
             UNION ALL
             SELECT * FROM appstore.failure_entries(v_kinds, v_refs, v_now)
             UNION ALL
-            SELECT tell.place, ROW(NULL, appstore.feed_id(jsonb_build_array('forgotten', v_now, tell.ref)), 'user.forgotten', NULL, NULL, NULL,
+            SELECT tell.place, ROW(NULL, appstore.feed_id(jsonb_build_array('forgotten', tell.told_at, tell.ref)), 'user.forgotten', NULL, NULL, NULL,
                                    tell.ref, NULL, v_now, v_now, '{}'::jsonb)::appstore.feed
-            FROM unnest(v_kinds, v_refs) WITH ORDINALITY AS tell (kind, ref, place) WHERE tell.kind = 'forgotten'
+            FROM unnest(v_kinds, v_refs, v_told_at) WITH ORDINALITY AS tell (kind, ref, told_at, place) WHERE tell.kind = 'forgotten'
         ) AS rendered (place, entry)
         ORDER BY rendered.place, (rendered.entry).occurred_at, (rendered.entry).id);
     told := cardinality(v_entries);
@@ -4413,6 +4445,7 @@ BEGIN
     SET position = v_head.position + sequence_feed.told, generation = v_head.generation, cluster = v_head.cluster,
         told_snapshot = CASE WHEN v_is_full THEN v_head.told_snapshot ELSE v_current END,
         target_snapshot = CASE WHEN v_is_full THEN v_current END,
+        turned_to = CASE WHEN cardinality(v_turned) < max_tells THEN v_now ELSE v_head.turned_to END,
         partition_from = v_head.partition_from, partition_to = v_head.partition_to, partition_since = v_head.partition_since;
     -- After the target of an earlier step, what was committed since is next.
     has_more := v_is_full OR v_head.target_snapshot IS NOT NULL OR cardinality(v_turned) = max_tells;
@@ -4430,16 +4463,20 @@ DECLARE
     v_head  bigint := (SELECT h.position FROM appstore.feed_head AS h);
     v_first bigint := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1);
 BEGIN
-    PERFORM appstore.check_argument(after IS NULL OR after BETWEEN coalesce(v_first - 1, v_head) AND v_head,
-        format('after must be from %s to %s', coalesce(v_first - 1, v_head), v_head), 'Older entries have aged. Omit after for from now.');
+    PERFORM appstore.check_argument(after IS NULL OR after = 0 OR after BETWEEN coalesce(v_first - 1, v_head) AND v_head,
+        format('after must be from %s to %s', coalesce(v_first - 1, v_head), v_head), 'Older entries have aged. 0 is the begin.');
     INSERT INTO appstore.feed_consumers AS c (name, position, moved_at)
-    VALUES (set_consumer.name, coalesce(set_consumer.after, v_head), clock_timestamp())
-    ON CONFLICT (name) DO UPDATE SET position = excluded.position, moved_at = excluded.moved_at;
-    RETURN coalesce(set_consumer.after, v_head);
+    VALUES (set_consumer.name, CASE set_consumer.after WHEN 0 THEN coalesce(v_first - 1, v_head) ELSE coalesce(set_consumer.after, v_head) END,
+            clock_timestamp())
+    ON CONFLICT (name) DO UPDATE
+    SET position = CASE WHEN set_consumer.after IS NULL THEN c.position ELSE excluded.position END,
+        moved_at = CASE WHEN set_consumer.after IS NULL THEN c.moved_at ELSE excluded.moved_at END
+    RETURNING c.position INTO v_head;
+    RETURN v_head;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.set_consumer(name text, after bigint) IS 'Makes a consumer of the feed, or moves it: its next entry is the one after this position; null for from now. Returns the position.';
+COMMENT ON FUNCTION appstore.set_consumer(name text, after bigint) IS 'Makes a consumer of the feed, or moves it: its next entry is the one after this position; 0 for the oldest one. Null makes one that begins now, and leaves one that exists where it is. Returns the position.';
 
 CREATE FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4666,6 +4703,7 @@ CREATE FUNCTION appstore.take(consumer text, n bigint DEFAULT 100) RETURNS SETOF
 DECLARE
     v_after bigint;
     v_first bigint;
+    v_head  bigint;
     v_taken bigint;
 BEGIN
     SELECT c.position INTO v_after FROM appstore.feed_consumers AS c WHERE c.name = take.consumer FOR UPDATE;
@@ -4673,12 +4711,13 @@ BEGIN
         RAISE EXCEPTION 'there is no consumer %', quote_nullable(consumer)
             USING ERRCODE = 'no_data_found', HINT = 'Make it first: SELECT appstore.set_consumer(''mailer'').';
     END IF;
-    -- The lock on the feed that this read takes keeps partitions from being dropped until the commit.
-    v_first := (SELECT f.position FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT 1);
-    IF v_first > v_after + 1 OR v_first IS NULL AND v_after < (SELECT h.position FROM appstore.feed_head AS h) THEN
+    -- Both of one snapshot. The lock on the feed that this read takes keeps partitions from being dropped until the commit.
+    SELECT h.position, (SELECT f.position FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT 1)
+    INTO v_head, v_first FROM appstore.feed_head AS h;
+    IF v_first > v_after + 1 OR v_first IS NULL AND v_after < v_head THEN
         RAISE EXCEPTION 'entries after position % that consumer % has not taken have aged', v_after, consumer
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
-            'Call appstore.set_consumer to go on from now, then read appstore.entitlements for the state.';
+            'Go on from now: appstore.set_consumer(…, (SELECT position FROM appstore.feed_head)). Then read appstore.entitlements for the state.';
     END IF;
     RETURN QUERY SELECT f.* FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT n;
     GET DIAGNOSTICS v_taken = ROW_COUNT;
@@ -4690,7 +4729,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.take(consumer text, n bigint) IS 'The next n entries of the feed for a named consumer, in order. Moves the consumer in the caller''s transaction: exactly once with what the caller writes. A second transaction of the consumer waits for the first. Fails with object_not_in_prerequisite_state when entries have aged.';
 
-CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[]) RETURNS record
+CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -4698,24 +4737,37 @@ DECLARE
     v_to   xid8 := pg_snapshot_xmax(p_current);
     v_open xid8[] := ARRAY(SELECT pg_snapshot_xip(p_told));
 BEGIN
-    WITH next AS MATERIALIZED (
-        SELECT t.ctid AS row_id, t.tell_id FROM appstore.tells AS t
-        WHERE t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
-        UNION ALL -- those that were open at the latest step
-        SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
-        UNION ALL -- xids of another cluster say nothing: every tell that is committed and not deleted is to be told
-        SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE p_told IS NULL
-        ORDER BY tell_id LIMIT p_limit
-    ), taken AS (
-        DELETE FROM appstore.tells AS t WHERE t.ctid = ANY (ARRAY(SELECT next.row_id FROM next)) RETURNING t.*
-    )
-    SELECT coalesce(array_agg(taken.kind ORDER BY taken.tell_id), '{}'), coalesce(array_agg(taken.environment ORDER BY taken.tell_id), '{}'),
-           coalesce(array_agg(taken.ref ORDER BY taken.tell_id), '{}')
-    INTO kinds, environments, refs FROM taken;
+    IF p_told IS NULL THEN -- xids of another cluster say nothing: every tell that is committed and not deleted is to be told
+        WITH taken AS (
+            DELETE FROM appstore.tells AS t
+            WHERE t.tell_id = ANY (ARRAY(SELECT first.tell_id FROM appstore.tells AS first ORDER BY first.tell_id LIMIT p_limit))
+            RETURNING t.*
+        )
+        SELECT array_agg(taken.kind ORDER BY taken.tell_id), array_agg(taken.environment ORDER BY taken.tell_id),
+               array_agg(taken.ref ORDER BY taken.tell_id), array_agg(taken.told_at ORDER BY taken.tell_id)
+        INTO kinds, environments, refs, told_at FROM taken;
+    ELSE
+        WITH next AS MATERIALIZED (
+            SELECT t.ctid AS row_id, t.tell_id FROM appstore.tells AS t
+            WHERE t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
+            UNION ALL -- those that were open at the latest step
+            SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
+            ORDER BY tell_id LIMIT p_limit
+        ), taken AS (
+            DELETE FROM appstore.tells AS t WHERE t.ctid = ANY (ARRAY(SELECT next.row_id FROM next)) RETURNING t.*
+        )
+        SELECT array_agg(taken.kind ORDER BY taken.tell_id), array_agg(taken.environment ORDER BY taken.tell_id),
+               array_agg(taken.ref ORDER BY taken.tell_id), array_agg(taken.told_at ORDER BY taken.tell_id)
+        INTO kinds, environments, refs, told_at FROM taken;
+    END IF;
+    kinds := coalesce(kinds, '{}');
+    environments := coalesce(environments, '{}');
+    refs := coalesce(refs, '{}');
+    told_at := coalesce(told_at, '{}');
 END
 $$;
 
-COMMENT ON FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[]) IS 'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null.';
+COMMENT ON FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) IS 'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null.';
 
 CREATE FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) RETURNS void
     LANGUAGE plpgsql
@@ -6405,6 +6457,9 @@ ALTER TABLE ONLY appstore.schema_history
 
 ALTER TABLE ONLY appstore.seen_notifications
     ADD CONSTRAINT seen_notifications_pkey PRIMARY KEY (notification_uuid, environment);
+
+ALTER TABLE ONLY appstore.tells
+    ADD CONSTRAINT tells_pkey PRIMARY KEY (tell_id);
 
 ALTER TABLE ONLY appstore.told_access
     ADD CONSTRAINT told_access_pkey PRIMARY KEY (original_transaction_id, environment, entitlement, user_id);

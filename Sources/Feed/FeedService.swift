@@ -52,13 +52,15 @@ package struct FeedService: Service {
         var rest: Backoff
         var outage = Backoff(base: .milliseconds(100), cap: .seconds(5))
         var isFailing = false
+        var most = FeedStep.most
     }
 
     /// Takes a step, and returns how long to rest.
     private func step(_ delays: inout Delays) async -> Duration {
         var generator = SystemRandomNumberGenerator()
         do {
-            let step = try await pool.withConnection { try await FeedStep.take(on: $0) }
+            let most = delays.most
+            let step = try await pool.withConnection { try await FeedStep.take(upTo: most, on: $0) }
             if delays.isFailing { logger.notice("the feed is numbered again") }
             delays.isFailing = false
             delays.outage.reset()
@@ -66,18 +68,25 @@ package struct FeedService: Service {
             if step.told > 0 {
                 logger.debug("feed step", metadata: ["feed.told": "\(step.told)"])
                 delays.rest.reset()
+                delays.most = min(delays.most * 2, FeedStep.most)
             }
             return step.hasMore ? .zero : delays.rest.next(using: &generator)
         } catch is CancellationError where Task.isCancelled {
             return .zero
         } catch {
-            // A warning for the first failure only.
+            // Of an outage the pool tells. Otherwise the first failure is told, and that of the first change by itself.
+            let isAlone = delays.most == 1
+            let isNews = !error.isDatabaseOutage && (!delays.isFailing || isAlone)
             logger.log(
-                level: !error.isDatabaseOutage && !delays.isFailing ? .warning : .debug,
-                "feed step failed and will be tried again",
-                metadata: ["error": "\(error)"]
+                level: isNews ? (isAlone ? .error : .warning) : .debug,
+                isAlone
+                    ? "the next change cannot be told, and the feed stands still" : "feed step failed and will be tried again with less",
+                metadata: ["error": "\(error)", "feed.most": "\(delays.most)"]
             )
-            delays.isFailing = delays.isFailing || !error.isDatabaseOutage
+            if !error.isDatabaseOutage {
+                delays.isFailing = true
+                delays.most = max(1, delays.most / 2)
+            }
             return delays.outage.next(using: &generator)
         }
     }

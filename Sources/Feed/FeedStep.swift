@@ -10,9 +10,12 @@ package struct FeedStep: Sendable, Hashable {
     /// Whether more was committed than a step takes.
     package let hasMore: Bool
 
+    /// How many changes a step takes at most.
+    package static let most = 2000
+
     /// Takes a step, in a transaction of its own.
-    package static func take(on connection: Connection) async throws -> FeedStep {
-        let rows = try await connection.query(Statement(.feedTakeStep))
+    package static func take(upTo most: Int = most, on connection: Connection) async throws -> FeedStep {
+        let rows = try await connection.query(Statement(.feedTakeStep, ["max_tells": Int32(most)]))
         guard let row = rows.first else { return FeedStep(isOn: false, told: 0, hasMore: false) }
         return FeedStep(
             isOn: try row.decode("is_on"),

@@ -13,7 +13,7 @@ COMMENT ON COLUMN appstore.feed_switch.is_only IS 'Always true: the key of the o
 COMMENT ON COLUMN appstore.feed_switch.is_on IS 'Whether changes are told. Written by appstore.enable_feed and appstore.disable_feed.';
 
 CREATE TABLE appstore.tells (
-    tell_id     bigint      NOT NULL GENERATED ALWAYS AS IDENTITY,
+    tell_id     bigint      NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     xid         xid8        NOT NULL DEFAULT pg_current_xact_id(),
     kind        text        NOT NULL COLLATE "C",
     environment appstore.environment,
@@ -59,7 +59,8 @@ COMMENT ON COLUMN appstore.feed.environment IS 'Null for user.forgotten, which c
 COMMENT ON COLUMN appstore.feed.subject IS 'The contract (original_transaction_id); null for user.forgotten, and where a failed event has none.';
 COMMENT ON COLUMN appstore.feed.user_id IS 'The user as of this position; of user.forgotten the user to forget. Not in data.';
 COMMENT ON COLUMN appstore.feed.from_user_id IS 'The user before, for owner.changed; null else. Not in data.';
-COMMENT ON COLUMN appstore.feed.occurred_at IS 'When it happened.';
+COMMENT ON COLUMN appstore.feed.occurred_at IS
+    'When it happened; of a change that a transaction of the shop or of a worker made to access, owner or a refunded order, when it was noticed.';
 COMMENT ON COLUMN appstore.feed.told_at IS 'When it got its position.';
 COMMENT ON COLUMN appstore.feed.data IS 'The facts, as of this position.';
 -- appstore.forget
@@ -74,6 +75,7 @@ CREATE TABLE appstore.feed_head (
     told_snapshot   pg_snapshot,
     target_snapshot pg_snapshot,
     enabled_at      timestamptz NOT NULL DEFAULT '-infinity',
+    turned_to       timestamptz NOT NULL DEFAULT '-infinity',
     partition_from  bigint      NOT NULL DEFAULT 1,
     partition_to    bigint      NOT NULL DEFAULT 1,
     partition_since timestamptz NOT NULL DEFAULT '-infinity',
@@ -86,10 +88,11 @@ COMMENT ON COLUMN appstore.feed_head.position IS 'The latest position; 0 before 
 COMMENT ON COLUMN appstore.feed_head.generation IS
     'Raised when positions may come to mean something else: after a failover or restore, and when the feed is enabled again.';
 COMMENT ON COLUMN appstore.feed_head.cluster IS
-    'Where told_snapshot is from: system identifier, timeline and database. Another value means a failover or a restore.';
+    'Where told_snapshot is from: system identifier, timeline, database and this table. Another value means a failover or a restore.';
 COMMENT ON COLUMN appstore.feed_head.told_snapshot IS 'Everything that this snapshot sees is told; null: unknown, so that all tells are read.';
 COMMENT ON COLUMN appstore.feed_head.target_snapshot IS 'The snapshot of a step that found too much for one transaction; null else.';
 COMMENT ON COLUMN appstore.feed_head.enabled_at IS 'When the feed was enabled last.';
+COMMENT ON COLUMN appstore.feed_head.turned_to IS 'Until when told_access.turns_at was looked at. Dead entries lie before it.';
 COMMENT ON COLUMN appstore.feed_head.partition_from IS 'The first position of the newest partition.';
 COMMENT ON COLUMN appstore.feed_head.partition_to IS 'The position after its last one; equal to partition_from before the first partition.';
 COMMENT ON COLUMN appstore.feed_head.partition_since IS 'When it was made.';

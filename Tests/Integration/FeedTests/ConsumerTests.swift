@@ -63,6 +63,32 @@ struct ConsumerTests {
         }
     }
 
+    @Test func `a partition that lasts longer than four days is closed, and its entries age without waiting for it to fill`() async throws {
+        let database = try await Self.make()
+        let expire: Statement = "SELECT coalesce(appstore.expire_feed(), 'kept')"
+        try await FeedScene.run("UPDATE appstore.feed_head SET partition_since = now() - interval '5 days'", in: database)
+        #expect(try await database.lines(expire) == ["kept"])
+        #expect(try await database.lines("SELECT partition_from || ' ' || partition_to FROM appstore.feed_head") == ["1 4"])
+        try await FeedScene.run("UPDATE appstore.feed SET told_at = now() - interval '61 days'", in: database)
+        #expect(try await database.lines(expire) == ["kept"], "the newest partition stays")
+        try await FeedScene.run(FeedScene.tell("d"), in: database)
+        try await FeedScene.sequence(in: database)
+        #expect(try await FeedScene.entries(in: database) == ["1 a", "2 b", "3 c", "4 d"])
+        #expect(try await database.lines(expire) == ["feed_from_1"])
+        #expect(try await FeedScene.entries(in: database) == ["4 d"])
+    }
+
+    @Test func `a consumer that exists stays where it is unless it is told where to go`() async throws {
+        let database = try await Self.make()
+        try await database.withConnection(user: "appstore_backend") { connection in
+            #expect(try await Self.take(1, on: connection) == ["a"])
+            _ = try await connection.execute("SELECT appstore.set_consumer('mailer')")
+            #expect(try await Self.take(1, on: connection) == ["b"])
+            _ = try await connection.execute("SELECT appstore.set_consumer('mailer', 0)")
+            #expect(try await Self.take(9, on: connection) == ["a", "b", "c"])
+        }
+    }
+
     @Test func `without a consumer that is behind, a partition is dropped at its age`() async throws {
         let database = try await Self.make()
         try await FeedScene.run("SELECT appstore.remove_consumer('mailer')", as: "appstore_operator", in: database)

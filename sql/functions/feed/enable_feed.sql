@@ -15,7 +15,8 @@ BEGIN
     END IF;
     UPDATE appstore.feed_switch SET is_on = true;
     UPDATE appstore.feed_head AS h
-    SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now
+    SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now,
+        turned_to = '-infinity'
     RETURNING h.generation INTO v_generation;
     IF with_past THEN
         INSERT INTO appstore.tells (kind, environment, ref)
@@ -42,17 +43,23 @@ END
 $$;
 COMMENT ON FUNCTION appstore.enable_feed IS
     'Turns the feed on and returns its generation. From now, or, with_past, with all effects of the past first, in the order in which they '
-    'happened, then the orders and the access of now. Reads the whole ledger, while workers and create_order wait: SET statement_timeout = 0 '
-    'for a large one.';
+    'happened, then the orders and the access of now. Reads the whole ledger, while workers and create_order wait, up to '
+    'their lock_timeout, after which they fail and try again: SET statement_timeout = 0 for a large one.';
 
 CREATE FUNCTION appstore.disable_feed() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
+DECLARE
+    v_dropped bigint;
 BEGIN
     PERFORM appstore.demand_read_committed();
     LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
     IF NOT (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
         RAISE NOTICE 'the feed is off';
         RETURN;
+    END IF;
+    SELECT count(*) INTO v_dropped FROM appstore.tells;
+    IF v_dropped > 0 THEN
+        RAISE NOTICE '% changes have no position yet and are not told', v_dropped;
     END IF;
     UPDATE appstore.feed_switch SET is_on = false;
     TRUNCATE appstore.tells, appstore.told_access, appstore.told_orders;
@@ -65,7 +72,7 @@ COMMENT ON FUNCTION appstore.disable_feed IS
 CREATE FUNCTION appstore.feed_cluster() RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT concat_ws('/', (SELECT c.system_identifier FROM pg_control_system() AS c), left(pg_walfile_name(pg_current_wal_lsn()), 8),
-                     (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+                     (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()), 'appstore.feed_head'::regclass::oid)
 $$;
 COMMENT ON FUNCTION appstore.feed_cluster IS
-    'The system identifier, the timeline and the database: another value after a failover, a restore or a copy.';
+    'The system identifier, the timeline, the database and the table: another value after a failover, a restore or a copy.';

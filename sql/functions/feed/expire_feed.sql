@@ -5,21 +5,35 @@ DECLARE
     v_to     bigint; -- the first position of the next partition
     v_newest timestamptz;
     v_age    interval := (SELECT r.feed FROM appstore.retention AS r);
+    v_head   appstore.feed_head;
 BEGIN
     IF NOT appstore.maintenance_lock() THEN
         RETURN NULL;
     END IF;
+    -- 1. Close the newest partition after four days. It may be large, after a burst, and would age as a whole.
+    SELECT h.* INTO v_head FROM appstore.feed_head AS h FOR UPDATE SKIP LOCKED;
+    IF v_head.partition_since < clock_timestamp() - interval '4 days' AND v_head.position >= v_head.partition_from
+       AND v_head.position + 1 < v_head.partition_to THEN
+        v_name := 'feed_from_' || v_head.partition_from;
+        EXECUTE format('ALTER TABLE appstore.feed DETACH PARTITION appstore.%I', v_name);
+        EXECUTE format('ALTER TABLE appstore.feed ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', v_name, v_head.partition_from,
+                       v_head.position + 1);
+        UPDATE appstore.feed_head AS h SET partition_to = v_head.position + 1;
+    END IF;
+    -- 2. Drop the oldest one.
     SELECT p.name, lead(p.from_position) OVER (ORDER BY p.from_position) INTO v_name, v_to
     FROM (SELECT c.relname AS name, substr(c.relname, 11)::bigint AS from_position
           FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = 'appstore.feed'::regclass) AS p
     ORDER BY p.from_position LIMIT 1;
     IF v_to IS NULL THEN
         RETURN NULL;
-    ELSIF EXISTS (SELECT FROM appstore.feed_consumers AS c WHERE c.position < v_to - 1) THEN
-        v_age := v_age * 2;
     END IF;
     EXECUTE format('SELECT f.told_at FROM appstore.%I AS f ORDER BY f.position DESC LIMIT 1', v_name) INTO v_newest;
     IF v_newest >= clock_timestamp() - v_age THEN
+        RETURN NULL;
+    END IF;
+    LOCK TABLE appstore.feed IN ACCESS EXCLUSIVE MODE; -- so that no consumer that is moved back meanwhile is overlooked
+    IF v_newest >= clock_timestamp() - 2 * v_age AND EXISTS (SELECT FROM appstore.feed_consumers AS c WHERE c.position < v_to - 1) THEN
         RETURN NULL;
     END IF;
     EXECUTE format('DROP TABLE appstore.%I', v_name);
@@ -27,5 +41,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.expire_feed IS
-    'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays. Needs a lock that '
+    'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays, and is closed after '
+    'four days, so that the next entry begins another. Needs a lock that '
     'readers hold for moments: it fails after 100 ms (55P03) without any change.';

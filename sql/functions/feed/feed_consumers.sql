@@ -6,6 +6,7 @@ SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan S
 DECLARE
     v_after bigint;
     v_first bigint;
+    v_head  bigint;
     v_taken bigint;
 BEGIN
     SELECT c.position INTO v_after FROM appstore.feed_consumers AS c WHERE c.name = take.consumer FOR UPDATE;
@@ -13,12 +14,13 @@ BEGIN
         RAISE EXCEPTION 'there is no consumer %', quote_nullable(consumer)
             USING ERRCODE = 'no_data_found', HINT = 'Make it first: SELECT appstore.set_consumer(''mailer'').';
     END IF;
-    -- The lock on the feed that this read takes keeps partitions from being dropped until the commit.
-    v_first := (SELECT f.position FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT 1);
-    IF v_first > v_after + 1 OR v_first IS NULL AND v_after < (SELECT h.position FROM appstore.feed_head AS h) THEN
+    -- Both of one snapshot. The lock on the feed that this read takes keeps partitions from being dropped until the commit.
+    SELECT h.position, (SELECT f.position FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT 1)
+    INTO v_head, v_first FROM appstore.feed_head AS h;
+    IF v_first > v_after + 1 OR v_first IS NULL AND v_after < v_head THEN
         RAISE EXCEPTION 'entries after position % that consumer % has not taken have aged', v_after, consumer
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
-            'Call appstore.set_consumer to go on from now, then read appstore.entitlements for the state.';
+            'Go on from now: appstore.set_consumer(…, (SELECT position FROM appstore.feed_head)). Then read appstore.entitlements for the state.';
     END IF;
     RETURN QUERY SELECT f.* FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT n;
     GET DIAGNOSTICS v_taken = ROW_COUNT;
@@ -38,16 +40,21 @@ DECLARE
     v_head  bigint := (SELECT h.position FROM appstore.feed_head AS h);
     v_first bigint := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1);
 BEGIN
-    PERFORM appstore.check_argument(after IS NULL OR after BETWEEN coalesce(v_first - 1, v_head) AND v_head,
-        format('after must be from %s to %s', coalesce(v_first - 1, v_head), v_head), 'Older entries have aged. Omit after for from now.');
+    PERFORM appstore.check_argument(after IS NULL OR after = 0 OR after BETWEEN coalesce(v_first - 1, v_head) AND v_head,
+        format('after must be from %s to %s', coalesce(v_first - 1, v_head), v_head), 'Older entries have aged. 0 is the begin.');
     INSERT INTO appstore.feed_consumers AS c (name, position, moved_at)
-    VALUES (set_consumer.name, coalesce(set_consumer.after, v_head), clock_timestamp())
-    ON CONFLICT (name) DO UPDATE SET position = excluded.position, moved_at = excluded.moved_at;
-    RETURN coalesce(set_consumer.after, v_head);
+    VALUES (set_consumer.name, CASE set_consumer.after WHEN 0 THEN coalesce(v_first - 1, v_head) ELSE coalesce(set_consumer.after, v_head) END,
+            clock_timestamp())
+    ON CONFLICT (name) DO UPDATE
+    SET position = CASE WHEN set_consumer.after IS NULL THEN c.position ELSE excluded.position END,
+        moved_at = CASE WHEN set_consumer.after IS NULL THEN c.moved_at ELSE excluded.moved_at END
+    RETURNING c.position INTO v_head;
+    RETURN v_head;
 END
 $$;
 COMMENT ON FUNCTION appstore.set_consumer IS
-    'Makes a consumer of the feed, or moves it: its next entry is the one after this position; null for from now. Returns the position.';
+    'Makes a consumer of the feed, or moves it: its next entry is the one after this position; 0 for the oldest one. Null makes one that begins '
+    'now, and leaves one that exists where it is. Returns the position.';
 
 CREATE FUNCTION appstore.remove_consumer(name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

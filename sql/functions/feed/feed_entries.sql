@@ -160,7 +160,8 @@ BEGIN
     SELECT c.place,
            ROW(NULL, appstore.feed_id(jsonb_build_array('order', p_enabled_at, c.environment, c.order_no, c.changes, c.status)),
                CASE c.status WHEN 'paid' THEN 'order.paid' ELSE 'order.refunded' END, c.environment, c.bundle_id,
-               c.original_transaction_id, c.user_id, NULL, p_now, p_now,
+               c.original_transaction_id, c.user_id, NULL,
+               CASE c.status WHEN 'paid' THEN coalesce(c.paid_at, p_now) ELSE p_now END, p_now,
                jsonb_build_object('order_no', c.order_no, 'status', c.status, 'product_id', c.product_id, 'ordered_at', c.ordered_at,
                                   'paid_at', c.paid_at, 'quantity', c.quantity, 'price_milliunits', c.price, 'currency', c.currency,
                                   'transaction_id', c.transaction_id))::appstore.feed

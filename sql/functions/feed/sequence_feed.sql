@@ -12,6 +12,7 @@ DECLARE
     v_kinds        text[];
     v_environments appstore.environment[];
     v_refs         text[];
+    v_told_at      timestamptz[];
     v_is_full      boolean;
     v_turned       appstore.contract_key[];
     v_entries      appstore.feed[];
@@ -27,7 +28,7 @@ BEGIN
     SELECT h.* INTO v_head FROM appstore.feed_head AS h;
     IF v_head.cluster = v_cluster AND v_head.told_snapshot IS NOT NULL AND v_head.target_snapshot IS NULL
        AND NOT appstore.has_tells(v_head.told_snapshot)
-       AND NOT EXISTS (SELECT FROM appstore.told_access AS a WHERE a.turns_at <= v_now) THEN
+       AND NOT EXISTS (SELECT FROM appstore.told_access AS a WHERE a.turns_at > v_head.turned_to AND a.turns_at <= v_now) THEN
         RETURN;
     END IF;
     -- 2. The row lock of the head: each later statement sees the step before it. The snapshot is one of its own.
@@ -35,21 +36,25 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
+    IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true); -- a position that was read must not be given again
+    END IF;
     v_now := clock_timestamp();
     IF v_head.cluster <> v_cluster THEN
         v_head.cluster := v_cluster;
         v_head.generation := v_head.generation + 1;
         v_head.told_snapshot := NULL; -- of another cluster
         v_head.target_snapshot := NULL;
+        v_head.turned_to := '-infinity';
     END IF;
     v_current := coalesce(v_head.target_snapshot, pg_current_snapshot());
     -- 3. Take the tells, and the contracts whose access the clock has changed.
-    SELECT t.kinds, t.environments, t.refs INTO v_kinds, v_environments, v_refs
+    SELECT t.kinds, t.environments, t.refs, t.told_at INTO v_kinds, v_environments, v_refs, v_told_at
     FROM appstore.take_tells(v_head.told_snapshot, v_current, max_tells) AS t;
     v_is_full := cardinality(v_kinds) = max_tells;
     v_turned := ARRAY(
         SELECT ROW(a.environment, a.original_transaction_id)::appstore.contract_key
-        FROM appstore.told_access AS a WHERE a.turns_at <= v_now ORDER BY a.turns_at LIMIT max_tells);
+        FROM appstore.told_access AS a WHERE a.turns_at > v_head.turned_to AND a.turns_at <= v_now ORDER BY a.turns_at LIMIT max_tells);
     -- 4. Render them, once.
     v_entries := ARRAY(
         SELECT rendered.entry
@@ -62,9 +67,9 @@ BEGIN
             UNION ALL
             SELECT * FROM appstore.failure_entries(v_kinds, v_refs, v_now)
             UNION ALL
-            SELECT tell.place, ROW(NULL, appstore.feed_id(jsonb_build_array('forgotten', v_now, tell.ref)), 'user.forgotten', NULL, NULL, NULL,
+            SELECT tell.place, ROW(NULL, appstore.feed_id(jsonb_build_array('forgotten', tell.told_at, tell.ref)), 'user.forgotten', NULL, NULL, NULL,
                                    tell.ref, NULL, v_now, v_now, '{}'::jsonb)::appstore.feed
-            FROM unnest(v_kinds, v_refs) WITH ORDINALITY AS tell (kind, ref, place) WHERE tell.kind = 'forgotten'
+            FROM unnest(v_kinds, v_refs, v_told_at) WITH ORDINALITY AS tell (kind, ref, told_at, place) WHERE tell.kind = 'forgotten'
         ) AS rendered (place, entry)
         ORDER BY rendered.place, (rendered.entry).occurred_at, (rendered.entry).id);
     told := cardinality(v_entries);
@@ -81,6 +86,7 @@ BEGIN
     SET position = v_head.position + sequence_feed.told, generation = v_head.generation, cluster = v_head.cluster,
         told_snapshot = CASE WHEN v_is_full THEN v_head.told_snapshot ELSE v_current END,
         target_snapshot = CASE WHEN v_is_full THEN v_current END,
+        turned_to = CASE WHEN cardinality(v_turned) < max_tells THEN v_now ELSE v_head.turned_to END,
         partition_from = v_head.partition_from, partition_to = v_head.partition_to, partition_since = v_head.partition_since;
     -- After the target of an earlier step, what was committed since is next.
     has_more := v_is_full OR v_head.target_snapshot IS NOT NULL OR cardinality(v_turned) = max_tells;
@@ -102,27 +108,41 @@ $$;
 COMMENT ON FUNCTION appstore.has_tells IS 'Whether tells are committed that this snapshot does not see.';
 
 CREATE FUNCTION appstore.take_tells(
-    p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[])
+    p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[],
+    OUT told_at timestamptz[])
 LANGUAGE plpgsql AS $$
 DECLARE
     v_from xid8 := pg_snapshot_xmax(p_told);
     v_to   xid8 := pg_snapshot_xmax(p_current);
     v_open xid8[] := ARRAY(SELECT pg_snapshot_xip(p_told));
 BEGIN
-    WITH next AS MATERIALIZED (
-        SELECT t.ctid AS row_id, t.tell_id FROM appstore.tells AS t
-        WHERE t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
-        UNION ALL -- those that were open at the latest step
-        SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
-        UNION ALL -- xids of another cluster say nothing: every tell that is committed and not deleted is to be told
-        SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE p_told IS NULL
-        ORDER BY tell_id LIMIT p_limit
-    ), taken AS (
-        DELETE FROM appstore.tells AS t WHERE t.ctid = ANY (ARRAY(SELECT next.row_id FROM next)) RETURNING t.*
-    )
-    SELECT coalesce(array_agg(taken.kind ORDER BY taken.tell_id), '{}'), coalesce(array_agg(taken.environment ORDER BY taken.tell_id), '{}'),
-           coalesce(array_agg(taken.ref ORDER BY taken.tell_id), '{}')
-    INTO kinds, environments, refs FROM taken;
+    IF p_told IS NULL THEN -- xids of another cluster say nothing: every tell that is committed and not deleted is to be told
+        WITH taken AS (
+            DELETE FROM appstore.tells AS t
+            WHERE t.tell_id = ANY (ARRAY(SELECT first.tell_id FROM appstore.tells AS first ORDER BY first.tell_id LIMIT p_limit))
+            RETURNING t.*
+        )
+        SELECT array_agg(taken.kind ORDER BY taken.tell_id), array_agg(taken.environment ORDER BY taken.tell_id),
+               array_agg(taken.ref ORDER BY taken.tell_id), array_agg(taken.told_at ORDER BY taken.tell_id)
+        INTO kinds, environments, refs, told_at FROM taken;
+    ELSE
+        WITH next AS MATERIALIZED (
+            SELECT t.ctid AS row_id, t.tell_id FROM appstore.tells AS t
+            WHERE t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
+            UNION ALL -- those that were open at the latest step
+            SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
+            ORDER BY tell_id LIMIT p_limit
+        ), taken AS (
+            DELETE FROM appstore.tells AS t WHERE t.ctid = ANY (ARRAY(SELECT next.row_id FROM next)) RETURNING t.*
+        )
+        SELECT array_agg(taken.kind ORDER BY taken.tell_id), array_agg(taken.environment ORDER BY taken.tell_id),
+               array_agg(taken.ref ORDER BY taken.tell_id), array_agg(taken.told_at ORDER BY taken.tell_id)
+        INTO kinds, environments, refs, told_at FROM taken;
+    END IF;
+    kinds := coalesce(kinds, '{}');
+    environments := coalesce(environments, '{}');
+    refs := coalesce(refs, '{}');
+    told_at := coalesce(told_at, '{}');
 END
 $$;
 COMMENT ON FUNCTION appstore.take_tells IS

@@ -66,6 +66,8 @@ BEGIN
     -- The feed under the lock of its head: the step before it is visible then, and the next one sees the aliases.
     PERFORM FROM appstore.feed_head FOR UPDATE;
     UPDATE appstore.feed AS f SET from_user_id = v_alias WHERE f.from_user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     UPDATE appstore.feed AS f SET user_id = v_alias WHERE f.user_id = v_user AND f.type <> 'user.forgotten';
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
