@@ -202,7 +202,6 @@ extension ConnectionPool {
     private func discard(_ connection: Connection) {
         tally.withLock { $0.lost += 1 }
         if connection.isAwaitingCommit, let retirement = state.withLock({ $0.retire(connection) }) {
-            logger.warning("COMMIT was not answered; its connection keeps its slot until the answer arrives")
             connection.whenEnded { [weak self] in
                 guard let self else { return }
                 meet(state.withLock { $0.ended(retirement, at: .now) })
