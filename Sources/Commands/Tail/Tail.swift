@@ -52,7 +52,9 @@ struct Tail {
             let latest = filter.isEmpty ? Self.page : Self.searched
             let found = try await connection.query(Statement(.tailBegin, ["events": latest]))[0]
             let start = try found.decode("settled_from", as: PostgresTimestamp?.self)
-            var first = TailWindow(start: start ?? position.readAt.earlier(by: TailWindow.longest))
+            // Events that were settled before these may be visible later.
+            let earliest = position.readAt.earlier(by: TailWindow.longest)
+            var first = TailWindow(start: min(start ?? earliest, earliest))
             for event in try await unseen(connection, &first).suffix(last) { write(event) }
             first.advance(past: position)
             window = first

@@ -80,6 +80,40 @@ extension EndToEndInterfaces {
             }
         }
 
+        /// Settles an event, in a transaction that commits when it may.
+        private static let late: Statement = """
+            WITH stored AS (
+                INSERT INTO appstore.inbox (source, received_at, body) VALUES ('notification_v2', now(), '\\x7b7d') RETURNING *
+            )
+            INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
+            SELECT event_id, source, received_at, clock_timestamp(), 1, 1, 'rejected', 'late' FROM stored
+            """
+
+        @Test func `an event is not missed that was settled before the start and is committed after it`() async throws {
+            var shop = try Shop()
+            let body = try shop.bodies(shop.purchases(1))
+            try await Installation.lend { installation in
+                let (sql, ingest) = (installation.sql, try await installation.startIngest())
+                _ = try await installation.startWorker(for: shop)
+                let (inserted, isInserted) = AsyncStream.makeStream(of: Void.self)
+                let (mayCommit, commit) = AsyncStream.makeStream(of: Void.self)
+                async let late: Void = sql.withTransaction { transaction in
+                    _ = try await transaction.query(Self.late)
+                    isInserted.finish()
+                    for await _ in mayCommit {}
+                }
+                for await _ in inserted {}
+                _ = try await ingest.client.post(body)
+                try await sql.settled(1)
+                try await tail([], in: installation, signal: SIGINT) { tail in
+                    try await eventually("the visible one is shown") { tail.lines.count == 1 }
+                    commit.finish()
+                    _ = try await tail.line(with: "rejected late")
+                }
+                try await late
+            }
+        }
+
         @Test func `an event whose transaction commits after later ones is not missed`() async throws {
             var shop = try Shop()
             let bodies = try shop.bodies(shop.purchases(3))
@@ -88,15 +122,7 @@ extension EndToEndInterfaces {
                 _ = try await installation.startWorker(for: shop)
                 try await tail([], in: installation, signal: SIGINT) { tail in
                     try await sql.withTransaction { late in
-                        _ = try await late.query(
-                            """
-                            WITH stored AS (
-                                INSERT INTO appstore.inbox (source, received_at, body) VALUES ('notification_v2', now(), '\\x7b7d') RETURNING *
-                            )
-                            INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
-                            SELECT event_id, source, received_at, clock_timestamp(), 1, 1, 'rejected', 'late' FROM stored
-                            """
-                        )
+                        _ = try await late.query(Self.late)
                         // Each appears in another poll.
                         for (count, body) in bodies.enumerated() {
                             _ = try await ingest.client.post([body])
