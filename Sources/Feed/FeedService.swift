@@ -51,8 +51,9 @@ package struct FeedService: Service {
     private struct Delays {
         var rest: Backoff
         var outage = Backoff(base: .milliseconds(100), cap: .seconds(5))
-        var isFailing = false
         var most = FeedStep.most
+        /// The loudest report of failures since something was told.
+        var reported: Logger.Level = .debug
     }
 
     /// Takes a step, and returns how long to rest.
@@ -61,12 +62,12 @@ package struct FeedService: Service {
         do {
             let most = delays.most
             let step = try await pool.withConnection { try await FeedStep.take(upTo: most, on: $0) }
-            if delays.isFailing { logger.notice("the feed is numbered again") }
-            delays.isFailing = false
             delays.outage.reset()
             guard step.isOn else { return configuration.restWhileOff }
             if step.told > 0 {
+                if delays.reported > .debug { logger.notice("the feed goes on") }
                 logger.debug("feed step", metadata: ["feed.told": "\(step.told)"])
+                delays.reported = .debug
                 delays.rest.reset()
                 delays.most = min(delays.most * 2, FeedStep.most)
             }
@@ -74,20 +75,23 @@ package struct FeedService: Service {
         } catch is CancellationError where Task.isCancelled {
             return .zero
         } catch {
-            // Of an outage the pool tells. Otherwise the first failure is told, and that of the first change by itself.
-            let isAlone = delays.most == 1
-            let isNews = !error.isDatabaseOutage && (!delays.isFailing || isAlone)
-            logger.log(
-                level: isNews ? (isAlone ? .error : .warning) : .debug,
-                isAlone
-                    ? "the next change cannot be told, and the feed stands still" : "feed step failed and will be tried again with less",
-                metadata: ["error": "\(error)", "feed.most": "\(delays.most)"]
-            )
-            if !error.isDatabaseOutage {
-                delays.isFailing = true
-                delays.most = max(1, delays.most / 2)
-            }
-            return delays.outage.next(using: &generator)
+            return failed(error, &delays)
         }
+    }
+
+    /// Reports the failure of a step, and makes the next step half as large: one change that cannot be told holds up only what comes after it.
+    private func failed(_ error: any Error, _ delays: inout Delays) -> Duration {
+        var generator = SystemRandomNumberGenerator()
+        // The pool reports an outage. Each other level is reported once.
+        let level: Logger.Level = error.isDatabaseOutage ? .debug : delays.most == 1 ? .error : .warning
+        logger.log(
+            level: level > delays.reported ? level : .debug,
+            level == .error ? "the next change cannot be told: the feed stands still" : "feed step failed and will be tried again",
+            metadata: ["error": "\(error)", "feed.most": "\(delays.most)"]
+        )
+        delays.reported = max(delays.reported, level)
+        guard level == .warning else { return delays.outage.next(using: &generator) }
+        delays.most /= 2
+        return delays.rest.next(using: &generator)
     }
 }
