@@ -36,6 +36,7 @@ let package = Package(
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CSpawn", path: "Sources/Lab/CSpawn"),
         // The commit, which only the environment of the build knows.
         .target(
             name: "CBuild",
@@ -140,7 +141,7 @@ let package = Package(
 
         // For developers, and operators who try things: a simulated App Store, temporary PostgreSQL clusters, benchmarks. Nothing above
         // depends on it.
-        .target(name: "TemporaryPostgres", dependencies: ["Postgres"], path: "Sources/Lab/TemporaryPostgres"),
+        .target(name: "TemporaryPostgres", dependencies: ["CSpawn", "Postgres"], path: "Sources/Lab/TemporaryPostgres"),
         .target(name: "Randomness", path: "Sources/Lab/Randomness"),
         .target(
             name: "StoreSimulator",

@@ -1,3 +1,4 @@
+import CSpawn
 import Glibc
 
 /// The command line and environment of a child process.
@@ -44,6 +45,8 @@ package struct ChildCommand: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, output, 2)
+        // A pipe that another thread has just made for a child of its own: this one would keep it open, and so its reader waiting.
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
