@@ -48,6 +48,7 @@ extension SchemaManifest {
         SchemaFile("functions/feed/enable_feed", PackageResources.enable_feed_sql),
         SchemaFile("functions/feed/expire_feed", PackageResources.expire_feed_sql),
         SchemaFile("functions/feed/feed_consumers", PackageResources.feed_consumers_sql),
+        SchemaFile("functions/feed/feed_event", PackageResources.feed_event_sql),
         SchemaFile("functions/feed/feed_entries", PackageResources.feed_entries_sql),
         SchemaFile("functions/feed/feed_id", PackageResources.feed_id_sql),
         SchemaFile("functions/feed/sequence_feed", PackageResources.sequence_feed_sql),

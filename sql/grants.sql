@@ -65,7 +65,7 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.effect_log, appstore.effects, appstore.products, appstore.audit_log, appstore.retention, appstore.maintenance_state,
     appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.entitlement_terms, appstore.entitlements,
     appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.outbox_status,
-    appstore.inbox_partitions, appstore.feed_switch, appstore.feed_head, appstore.tells, appstore.feed, appstore.told_access,
+    appstore.inbox_partitions, appstore.feed_switch, appstore.feed_head, appstore.feed_generations, appstore.tells, appstore.feed, appstore.told_access,
     appstore.told_orders, appstore.feed_consumers TO appstore_viewer, appstore_operator;
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
@@ -88,7 +88,7 @@ GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notification
 -- backend: the shop's own backend, by SQL.
 GRANT EXECUTE ON FUNCTION appstore.create_order, appstore.link_owner, appstore.unlink_owner, appstore.consumption_answered,
     appstore.entitlements_at, appstore.take, appstore.set_consumer, appstore.remove_consumer TO appstore_backend;
-GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_consumers, appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.effects,
+GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_generations, appstore.feed_consumers, appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.effects,
     appstore.entitlement_terms, appstore.entitlements TO appstore_backend;
 
 -- api: the HTTP API for the shop's backend. Each function checks the key in its arguments.

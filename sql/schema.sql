@@ -1243,6 +1243,23 @@ $$;
 
 COMMENT ON FUNCTION appstore.check_environment(environment appstore.environment) IS 'Fails with invalid_parameter_value when the environment is null.';
 
+CREATE FUNCTION appstore.check_feed_types(types text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_unknown text := (
+        SELECT string_agg(quote_nullable(asked.type), ', ') FROM unnest(types) AS asked (type)
+        WHERE NOT EXISTS (SELECT FROM unnest(appstore.feed_types()) AS known (type)
+                          WHERE asked.type IN (known.type, split_part(known.type, '.', 1) || '.*')));
+BEGIN
+    PERFORM appstore.check_argument(v_unknown IS NULL, 'there is no type ' || v_unknown,
+                                    'Types are ' || array_to_string(appstore.feed_types(), ', ') || '; effect.* stands for all that begin so.');
+    PERFORM appstore.check_argument(types IS NULL OR cardinality(types) > 0, 'types must not be empty', 'Omit them for the usual ones.');
+END
+$$;
+
+COMMENT ON FUNCTION appstore.check_feed_types(types text[]) IS 'Fails with invalid_parameter_value where one of them is neither a type nor a pattern such as effect.*.';
+
 CREATE FUNCTION appstore.check_repair(action text, filter appstore.repair_filter, note text) RETURNS jsonb
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2319,6 +2336,8 @@ BEGIN
     SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now,
         turned_to = '-infinity'
     RETURNING h.generation INTO v_generation;
+    INSERT INTO appstore.feed_generations (generation, from_position, began_at)
+    SELECT v_generation, h.position + 1, v_now FROM appstore.feed_head AS h;
     IF with_past THEN
         INSERT INTO appstore.tells (kind, environment, ref)
         SELECT 'effect', e.environment, e.effect_id::text FROM appstore.effect_log AS e ORDER BY e.occurred_at, e.event_id, e.effect_id;
@@ -2845,6 +2864,25 @@ $$;
 
 COMMENT ON FUNCTION appstore.feed_cluster() IS 'The system identifier, the timeline, the database and the table: another value after a failover, a restore or a copy.';
 
+CREATE FUNCTION appstore.feed_event(f appstore.feed, p_generation integer) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT json_build_object(
+        'id', f.id, 'type', f.type, 'timestamp', f.occurred_at, 'generation', p_generation, 'position', f.position, 'api_version', '1',
+        'data', jsonb_strip_nulls(jsonb_build_object('from_user', f.from_user_id)) || jsonb_build_object(
+            'environment', f.environment, 'bundle_id', f.bundle_id, 'user', f.user_id, 'subject', f.subject, 'occurred_at', f.occurred_at) || f.data)::text
+$$;
+
+COMMENT ON FUNCTION appstore.feed_event(f appstore.feed, p_generation integer) IS 'An entry as JSON: id, type, timestamp, generation, position, api_version and data. The same bytes each time, until appstore.forget replaces the user. Of two entries, the one with the greater (generation, position) is the later one.';
+
+CREATE FUNCTION appstore.feed_generation(p_position bigint) RETURNS integer
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT max(g.generation) FROM appstore.feed_generations AS g WHERE g.from_position <= p_position
+$$;
+
+COMMENT ON FUNCTION appstore.feed_generation(p_position bigint) IS 'The generation in which the entry at this position was numbered.';
+
 CREATE FUNCTION appstore.feed_id(p_identity jsonb) RETURNS uuid
     LANGUAGE plpgsql STABLE
     AS $$
@@ -2857,6 +2895,29 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.feed_id(p_identity jsonb) IS 'A UUID of version 8 (RFC 9562) from the SHA-256 of an identity. PostgreSQL itself has no SHA-1 for one of version 5.';
+
+CREATE FUNCTION appstore.feed_types() RETURNS text[]
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT '{effect.granted,effect.refunded,effect.revoked,effect.refund_declined,effect.refund_reversed,effect.will_renew,effect.will_not_renew,
+        effect.plan_changed,effect.offer_redeemed,effect.billing_retry_started,effect.grace_period_started,effect.grace_period_ended,
+        effect.expired,effect.extended,effect.consent_asked,effect.consent_given,effect.consumption_asked,access.changed,owner.changed,
+        order.paid,order.refunded,user.forgotten,test,endpoint.disabled,inbox.failed,notification.received,notification.rejected}'::text[]
+$$;
+
+COMMENT ON FUNCTION appstore.feed_types() IS 'The types of entries.';
+
+CREATE FUNCTION appstore.feed_wants(type text, environment appstore.environment, bundle_id text, types text[], bundle_ids text[], environments appstore.environment[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN types IS NULL
+                THEN type <> ALL ('{test,endpoint.disabled,inbox.failed,notification.received,notification.rejected}')
+                ELSE type = ANY (types) OR split_part(type, '.', 1) || '.*' = ANY (types) END
+       AND (type = 'user.forgotten'
+            OR (bundle_ids IS NULL OR bundle_id = ANY (bundle_ids)) IS TRUE AND (environments IS NULL OR environment = ANY (environments)) IS TRUE)
+$$;
+
+COMMENT ON FUNCTION appstore.feed_wants(type text, environment appstore.environment, bundle_id text, types text[], bundle_ids text[], environments appstore.environment[]) IS 'Whether a reader that asks for these types, apps and environments gets an entry. Null types are all but those for operators (test, endpoint.disabled, inbox.failed, notification.received, notification.rejected); null apps or environments are any. user.forgotten concerns all apps and environments. An entry without app or environment is for readers that do not restrict it.';
 
 CREATE FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
@@ -4405,6 +4466,7 @@ BEGIN
         v_head.told_snapshot := NULL; -- of another cluster
         v_head.target_snapshot := NULL;
         v_head.turned_to := '-infinity';
+        INSERT INTO appstore.feed_generations (generation, from_position, began_at) VALUES (v_head.generation, v_head.position + 1, v_now);
     END IF;
     v_current := coalesce(v_head.target_snapshot, pg_current_snapshot());
     -- 3. Take the tells, and the contracts whose access the clock has changed.
@@ -5385,6 +5447,20 @@ COMMENT ON COLUMN appstore.feed_consumers."position" IS 'The last position that 
 
 COMMENT ON COLUMN appstore.feed_consumers.moved_at IS 'When it took something last.';
 
+CREATE TABLE appstore.feed_generations (
+    generation integer NOT NULL,
+    from_position bigint NOT NULL,
+    began_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE appstore.feed_generations IS 'Where each generation of the feed begins. Entries before from_position mean the same in the generation before: a reader of that one goes on from there.';
+
+COMMENT ON COLUMN appstore.feed_generations.generation IS 'feed_head.generation at that time.';
+
+COMMENT ON COLUMN appstore.feed_generations.from_position IS 'Its first position.';
+
+COMMENT ON COLUMN appstore.feed_generations.began_at IS 'When it began.';
+
 CREATE TABLE appstore.feed_switch (
     is_only boolean DEFAULT true NOT NULL,
     is_on boolean DEFAULT false NOT NULL,
@@ -6081,8 +6157,8 @@ CREATE TABLE appstore.tells (
     environment appstore.environment,
     ref text NOT NULL COLLATE pg_catalog."C",
     told_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT tells_has_environment CHECK (((environment IS NULL) = (kind = ANY (ARRAY['forgotten'::text, 'failed'::text])))),
-    CONSTRAINT tells_kind_is_known CHECK ((kind = ANY (ARRAY['effect'::text, 'contract'::text, 'order'::text, 'forgotten'::text, 'failed'::text])))
+    CONSTRAINT tells_has_environment CHECK (((environment IS NULL) = (kind = ANY (ARRAY['forgotten'::text, 'failed'::text, 'raw'::text, 'test'::text, 'disabled'::text])))),
+    CONSTRAINT tells_kind_is_known CHECK ((kind = ANY (ARRAY['effect'::text, 'contract'::text, 'order'::text, 'forgotten'::text, 'failed'::text, 'raw'::text, 'test'::text, 'disabled'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
 
@@ -6092,11 +6168,11 @@ COMMENT ON COLUMN appstore.tells.tell_id IS 'The order within a step. Two transa
 
 COMMENT ON COLUMN appstore.tells.xid IS 'The transaction that wrote it, by which the sequencer finds what was committed since its last step.';
 
-COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have changed), order (made by the shop), forgotten, or failed (an event).';
+COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have changed), order (made by the shop), forgotten, failed (an event), raw (a notification to forward), test or disabled (an endpoint).';
 
-COMMENT ON COLUMN appstore.tells.environment IS 'Null for forgotten and failed.';
+COMMENT ON COLUMN appstore.tells.environment IS 'Null for all but effect, contract and order.';
 
-COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, the name of the forgotten user, or event_id.';
+COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, or the name of the endpoint.';
 
 COMMENT ON COLUMN appstore.tells.told_at IS 'When it was written.';
 
@@ -6388,6 +6464,9 @@ ALTER TABLE ONLY appstore.event_contracts
 
 ALTER TABLE ONLY appstore.feed_consumers
     ADD CONSTRAINT feed_consumers_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY appstore.feed_generations
+    ADD CONSTRAINT feed_generations_pkey PRIMARY KEY (generation);
 
 ALTER TABLE ONLY appstore.feed_head
     ADD CONSTRAINT feed_head_pkey PRIMARY KEY (is_only);

@@ -19,8 +19,8 @@ CREATE TABLE appstore.tells (
     environment appstore.environment,
     ref         text        NOT NULL COLLATE "C",
     told_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT tells_kind_is_known CHECK (kind IN ('effect', 'contract', 'order', 'forgotten', 'failed')),
-    CONSTRAINT tells_has_environment CHECK ((environment IS NULL) = (kind IN ('forgotten', 'failed')))
+    CONSTRAINT tells_kind_is_known CHECK (kind IN ('effect', 'contract', 'order', 'forgotten', 'failed', 'raw', 'test', 'disabled')),
+    CONSTRAINT tells_has_environment CHECK ((environment IS NULL) = (kind IN ('forgotten', 'failed', 'raw', 'test', 'disabled')))
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 COMMENT ON TABLE appstore.tells IS
     'What changed and is not in the feed yet: written by the transaction that changes it, deleted by the step of the sequencer that numbers it. '
@@ -28,9 +28,11 @@ COMMENT ON TABLE appstore.tells IS
 COMMENT ON COLUMN appstore.tells.tell_id IS
     'The order within a step. Two transactions that change one contract write their tells one after the other, under its lock.';
 COMMENT ON COLUMN appstore.tells.xid IS 'The transaction that wrote it, by which the sequencer finds what was committed since its last step.';
-COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have changed), order (made by the shop), forgotten, or failed (an event).';
-COMMENT ON COLUMN appstore.tells.environment IS 'Null for forgotten and failed.';
-COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, the name of the forgotten user, or event_id.';
+COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have changed), order (made by the shop), forgotten, failed (an event), raw (a notification to forward), '
+    'test or disabled (an endpoint).';
+COMMENT ON COLUMN appstore.tells.environment IS 'Null for all but effect, contract and order.';
+COMMENT ON COLUMN appstore.tells.ref IS
+    'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, or the name of the endpoint.';
 COMMENT ON COLUMN appstore.tells.told_at IS 'When it was written.';
 -- Dead entries of earlier steps lie before the ranges that a step reads, also while a snapshot is held for hours.
 CREATE INDEX tells_by_xid ON appstore.tells (xid, tell_id);
@@ -96,6 +98,18 @@ COMMENT ON COLUMN appstore.feed_head.turned_to IS 'Until when told_access.turns_
 COMMENT ON COLUMN appstore.feed_head.partition_from IS 'The first position of the newest partition.';
 COMMENT ON COLUMN appstore.feed_head.partition_to IS 'The position after its last one; equal to partition_from before the first partition.';
 COMMENT ON COLUMN appstore.feed_head.partition_since IS 'When it was made.';
+
+CREATE TABLE appstore.feed_generations (
+    generation    integer     NOT NULL PRIMARY KEY,
+    from_position bigint      NOT NULL,
+    began_at      timestamptz NOT NULL
+);
+COMMENT ON TABLE appstore.feed_generations IS
+    'Where each generation of the feed begins. Entries before from_position mean the same in the generation before: a reader of that one goes on '
+    'from there.';
+COMMENT ON COLUMN appstore.feed_generations.generation IS 'feed_head.generation at that time.';
+COMMENT ON COLUMN appstore.feed_generations.from_position IS 'Its first position.';
+COMMENT ON COLUMN appstore.feed_generations.began_at IS 'When it began.';
 
 CREATE TABLE appstore.told_access (
     environment             appstore.environment NOT NULL,

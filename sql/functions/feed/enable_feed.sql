@@ -18,6 +18,8 @@ BEGIN
     SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now,
         turned_to = '-infinity'
     RETURNING h.generation INTO v_generation;
+    INSERT INTO appstore.feed_generations (generation, from_position, began_at)
+    SELECT v_generation, h.position + 1, v_now FROM appstore.feed_head AS h;
     IF with_past THEN
         INSERT INTO appstore.tells (kind, environment, ref)
         SELECT 'effect', e.environment, e.effect_id::text FROM appstore.effect_log AS e ORDER BY e.occurred_at, e.event_id, e.effect_id;

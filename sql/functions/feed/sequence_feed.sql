@@ -46,6 +46,7 @@ BEGIN
         v_head.told_snapshot := NULL; -- of another cluster
         v_head.target_snapshot := NULL;
         v_head.turned_to := '-infinity';
+        INSERT INTO appstore.feed_generations (generation, from_position, began_at) VALUES (v_head.generation, v_head.position + 1, v_now);
     END IF;
     v_current := coalesce(v_head.target_snapshot, pg_current_snapshot());
     -- 3. Take the tells, and the contracts whose access the clock has changed.
