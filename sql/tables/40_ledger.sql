@@ -191,5 +191,3 @@ COMMENT ON COLUMN appstore.effect_log.subject IS 'The identity of what happened:
 COMMENT ON COLUMN appstore.effect_log.vouched_bundle_id IS
     'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
 CREATE INDEX effect_log_by_contract ON appstore.effect_log (original_transaction_id, occurred_at);
--- What is new since an instant. Rows arrive in this order, so that only the last page of the index is written.
-CREATE INDEX effect_log_by_time ON appstore.effect_log (recorded_at);

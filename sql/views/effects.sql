@@ -13,7 +13,7 @@ WHERE e.vouched_bundle_id IS NULL
                     AND c.bundle_id <> e.vouched_bundle_id OFFSET 0);
 COMMENT ON VIEW appstore.effects IS
     'Each thing that happened to a customer, once: appstore.effect_log with the order of its transaction as it is now, without effects that only '
-    'another app''s shared secret authenticates. Indexes find effects by effect_id, by original_transaction_id and by recorded_at.';
+    'another app''s shared secret authenticates. Indexes find effects by effect_id and by original_transaction_id; new ones are told in appstore.feed.';
 COMMENT ON COLUMN appstore.effects.kind IS 'What happened: granted, refunded, revoked …';
 COMMENT ON COLUMN appstore.effects.order_no IS
     'The order of the transaction today. A refund can come before its purchase: then it is the order of the purchase from its arrival on.';

@@ -59,18 +59,6 @@ extension PlanCase {
             WHERE environment = 'Production' AND original_transaction_id = \("\($0)") ORDER BY occurred_at
             """
         },
-        // A page of a poll. Planned each time, and only with statistics by the index of the time.
-        PlanCase("latest effects", as: "appstore_backend", of: 1000, entries: 3, before: "ANALYZE appstore.effect_log") { pool, _ in
-            _ = try await pool.withConnection {
-                try await $0.query(
-                    """
-                    SELECT effect_id, kind, order_no FROM appstore.effects WHERE environment = 'Production'
-                    AND (recorded_at, effect_id) > ('2026-01-02 03:00', '00000000-0000-0000-0000-000000000000')
-                    ORDER BY recorded_at, effect_id LIMIT 1000
-                    """
-                )
-            }
-        },
         .statement("api_entitlements", as: "appstore_api") {
             "SELECT active FROM appstore.api_entitlements(\(keyHash($0)), 'Production', \("user \($0)"))"
         },
