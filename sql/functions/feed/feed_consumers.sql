@@ -5,8 +5,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_after bigint;
-    v_first bigint;
-    v_head  bigint;
+    v_last  bigint;
     v_taken bigint;
 BEGIN
     SELECT c.position INTO v_after FROM appstore.feed_consumers AS c WHERE c.name = take.consumer FOR UPDATE;
@@ -14,19 +13,21 @@ BEGIN
         RAISE EXCEPTION 'there is no consumer %', quote_nullable(consumer)
             USING ERRCODE = 'no_data_found', HINT = 'Make it first: SELECT appstore.set_consumer(''mailer'').';
     END IF;
-    -- Both of one snapshot. The lock on the feed that this read takes keeps partitions from being dropped until the commit.
-    SELECT h.position, (SELECT f.position FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT 1)
-    INTO v_head, v_first FROM appstore.feed_head AS h;
-    IF v_first > v_after + 1 OR v_first IS NULL AND v_after < v_head THEN
+    v_last := v_after + (SELECT least(n, h.position - v_after) FROM appstore.feed_head AS h);
+    IF v_last <= v_after THEN
+        RETURN;
+    END IF;
+    -- EXECUTE plans for these positions, and so opens and locks the partitions that hold them; a cached plan locks all. The lock on the feed
+    -- keeps partitions from being dropped until the commit.
+    RETURN QUERY EXECUTE 'SELECT f.* FROM appstore.feed AS f WHERE f.position > $1 AND f.position <= $2 ORDER BY f.position'
+        USING v_after, v_last;
+    GET DIAGNOSTICS v_taken = ROW_COUNT;
+    IF v_taken < v_last - v_after THEN -- positions have no gaps
         RAISE EXCEPTION 'entries after position % that consumer % has not taken have aged', v_after, consumer
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
             'Go on from now: appstore.set_consumer(…, (SELECT position FROM appstore.feed_head)). Then read appstore.entitlements for the state.';
     END IF;
-    RETURN QUERY SELECT f.* FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT n;
-    GET DIAGNOSTICS v_taken = ROW_COUNT;
-    IF v_taken > 0 THEN
-        UPDATE appstore.feed_consumers AS c SET position = v_after + v_taken, moved_at = clock_timestamp() WHERE c.name = take.consumer;
-    END IF;
+    UPDATE appstore.feed_consumers AS c SET position = v_last, moved_at = clock_timestamp() WHERE c.name = take.consumer;
 END
 $$;
 COMMENT ON FUNCTION appstore.take IS
