@@ -53,6 +53,7 @@ extension SchemaManifest {
         SchemaFile("functions/feed/feed_id", PackageResources.feed_id_sql),
         SchemaFile("functions/feed/sequence_feed", PackageResources.sequence_feed_sql),
         SchemaFile("functions/feed/tell_effects", PackageResources.tell_effects_sql),
+        SchemaFile("functions/feed/tell_products", PackageResources.tell_products_sql),
         SchemaFile("functions/inbox/receive", PackageResources.receive_sql),
         SchemaFile("functions/inbox/recover_lost_batches", PackageResources.recover_lost_batches_sql),
         SchemaFile("functions/inbox/settle", PackageResources.settle_sql),

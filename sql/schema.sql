@@ -4847,6 +4847,36 @@ $$;
 
 COMMENT ON FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) IS 'Writes a tell for each of these effects, which this transaction has recorded, and for each of these contracts, which it has derived.';
 
+CREATE FUNCTION appstore.tell_products() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_changed appstore.products[];
+BEGIN
+    IF NOT (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        RETURN NULL;
+    END IF;
+    v_changed := ARRAY(SELECT ROW(p.*)::appstore.products FROM changed AS p);
+    IF TG_OP = 'UPDATE' THEN
+        v_changed := v_changed || ARRAY(SELECT ROW(p.*)::appstore.products FROM before AS p);
+    END IF;
+    IF cardinality(v_changed) = 0 THEN
+        RETURN NULL;
+    END IF;
+    -- Until the commit no step reads products as they were: what is derived meanwhile, and not found here, is told after it.
+    PERFORM FROM appstore.feed_head FOR UPDATE;
+    INSERT INTO appstore.tells (kind, environment, ref)
+    SELECT 'contract', m.environment, m.original_transaction_id
+    FROM appstore.contracts AS m
+    WHERE m.user_id IS NOT NULL AND (m.product_id, m.bundle_id) IN (SELECT p.product_id, p.bundle_id FROM unnest(v_changed) AS p);
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.tell_products() IS 'Where the feed is on, writes a tell for each contract that has an owner and one of the products that a statement has changed. Reads all contracts, once a statement, and holds up the sequencer until the commit.';
+
 CREATE FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text) RETURNS TABLE(occurred_at timestamp with time zone, learned_at timestamp with time zone, event_id bigint, what text, transaction_id text, product_id text, order_no uuid, user_id text, detail text)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6688,3 +6718,15 @@ ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey
 ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcomes_first_result_settled_at_event_id_idx;
 
 ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_first_settled_at_event_id_idx;
+
+CREATE TRIGGER products_deleted AFTER DELETE ON appstore.products REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
+
+COMMENT ON TRIGGER products_deleted ON appstore.products IS 'Tells the contracts whose access changes.';
+
+CREATE TRIGGER products_inserted AFTER INSERT ON appstore.products REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
+
+COMMENT ON TRIGGER products_inserted ON appstore.products IS 'Tells the contracts whose access changes.';
+
+CREATE TRIGGER products_updated AFTER UPDATE ON appstore.products REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
+
+COMMENT ON TRIGGER products_updated ON appstore.products IS 'Tells the contracts whose access changes.';

@@ -58,7 +58,7 @@ extension SchemaMigrator {
         return try rows.map { try $0.decode("name") }
     }
 
-    /// Records the objects that the file has created: the functions and views of this transaction that no earlier file has created.
+    /// Records the objects that the file has created: the functions, views and triggers of this transaction that no earlier file has created.
     private func record(_ file: SchemaFile, at position: Int) async throws {
         try await connection.execute(
             """
@@ -71,6 +71,10 @@ extension SchemaMigrator {
                 UNION ALL
                 SELECT c.oid, c.xmin, 'VIEW ' || c.oid::regclass
                 FROM pg_catalog.pg_class AS c WHERE c.relnamespace = 'appstore'::regnamespace AND c.relkind = 'v'
+                UNION ALL
+                SELECT t.oid, t.xmin, format('TRIGGER %I ON %s', t.tgname, c.oid::regclass)
+                FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid
+                WHERE c.relnamespace = 'appstore'::regnamespace AND NOT t.tgisinternal
             ) AS made
             -- GRANT and REVOKE write rows of the catalogue, too.
             WHERE made.xmin = pg_current_xact_id()::xid AND \(file.name != manifest.grants.name)

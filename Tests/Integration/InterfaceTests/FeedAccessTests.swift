@@ -190,7 +190,7 @@ struct FeedAccessTests {
 
 extension TestLedger {
     /// Takes steps of the sequencer, and returns what they told, sorted: the type, the users and the state.
-    fileprivate func told() async throws -> [String] {
+    func told() async throws -> [String] {
         let last = try await lines("SELECT position::text FROM appstore.feed_head")
         try await database.sequenceFeed()
         return try await lines(
