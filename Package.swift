@@ -258,8 +258,8 @@ let package = Package(
         .testTarget(
             name: "FeedTests",
             dependencies: [
-                "Feed", "InboxQueue", "InboxTesting", "Postgres", "PostgresTesting", "Randomness", "TemporaryPostgres", logging,
-                serviceLifecycle,
+                "AppStore", "Feed", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting",
+                "Randomness", "TemporaryPostgres", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/FeedTests"
         ),

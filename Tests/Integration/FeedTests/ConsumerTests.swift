@@ -78,6 +78,30 @@ struct ConsumerTests {
         #expect(try await FeedScene.entries(in: database) == ["4 d"])
     }
 
+    @Test func `a consumer locks only the partitions that hold its next entries`() async throws {
+        let database = try await Self.make()
+        // 1 to 10,000, and 10,001 to 30,000.
+        try await FeedScene.run(
+            "INSERT INTO appstore.tells (kind, ref) SELECT 'forgotten', n::text FROM generate_series(4, 10010) AS n",
+            in: database
+        )
+        try await FeedScene.sequence(in: database)
+        let locked: Statement = """
+            SELECT c.relname::text FROM pg_locks AS l JOIN pg_class AS c ON c.oid = l.relation
+            WHERE l.pid = pg_backend_pid() AND c.relkind = 'r' AND c.relname LIKE 'feed\\_from\\_%' ORDER BY 1
+            """
+        try await database.withConnection(user: "appstore_backend") { connection in
+            for (after, count, partitions) in [(0, 5, ["feed_from_1"]), (9998, 4, ["feed_from_1", "feed_from_10001"]), (10010, 5, [])] {
+                _ = try await connection.query("SELECT appstore.set_consumer('mailer', \(Int64(after)))")
+                try await connection.withTransaction { transaction in
+                    let taken = try await transaction.query("SELECT FROM appstore.take('mailer', \(Int64(count)))").count
+                    #expect(taken == min(count, 10010 - after))
+                    #expect(try await transaction.query(locked).map { try $0.decode(0, as: String.self) } == partitions)
+                }
+            }
+        }
+    }
+
     @Test func `a consumer that exists stays where it is unless it is told where to go`() async throws {
         let database = try await Self.make()
         try await database.withConnection(user: "appstore_backend") { connection in

@@ -25,6 +25,11 @@ package struct TestDatabase: Sendable {
 }
 
 extension TestCluster {
+    /// A database that this cluster has, such as a standby that of its primary.
+    package func database(named name: String) -> TestDatabase {
+        TestDatabase(name: name, cluster: self)
+    }
+
     /// Makes an empty database.
     ///
     /// - Parameter options: Options of CREATE DATABASE, such as a locale.

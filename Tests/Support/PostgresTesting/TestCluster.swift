@@ -40,6 +40,18 @@ package final class TestCluster: Sendable {
         return cluster
     }
 
+    /// Starts a standby, which streams what this cluster commits; a commit does not wait for it.
+    package func startStandby() async throws -> TestCluster {
+        let standby = try TestCluster(settings: cluster.configuration.settings, accessRules: nil)
+        let source = "host=\(folder.path) port=\(port) user=postgres"
+        try await PostgresPrograms.run(
+            "pg_basebackup",
+            ["-d", source, "-D", standby.dataFolder.path, "-R", "-X", "stream", "--checkpoint=fast", "--no-sync"]
+        )
+        try await standby.launch()
+        return standby
+    }
+
     /// The pool for creating databases; starts the server if necessary.
     func started() async throws -> ConnectionPool {
         try await start.value {
