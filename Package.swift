@@ -156,7 +156,7 @@ let package = Package(
         .target(
             name: "Benchmarks",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "InboxQueue", "OpenSSL", "Postgres",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Interpretation", "InboxQueue", "OpenSSL", "Postgres",
                 "TemporaryPostgres", "Randomness",
                 "StoreSimulator", logging,
             ],

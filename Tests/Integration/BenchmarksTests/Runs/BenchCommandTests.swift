@@ -58,7 +58,7 @@ import Testing
         ["drain", "--events", "0"], ["ingest", "--connections", "500"], ["flat", "--settled", "5", "--settled", "5"], ["nonsense"],
         ["drain", "--waiting", "5"], ["drain", "--hold", "5"], ["drain", "--queue-only", "--hold", "0"],
         ["verify", "--program", "/bin/true"],
-        ["drain", "--queue-only", "--program", "/bin/true"],
+        ["drain", "--queue-only", "--program", "/bin/true"], ["feed", "--endpoints", "0"],
     ]) func `wrong usage is refused before anything is started`(arguments: [String]) async throws {
         let result = try await run(arguments)
         #expect(result.ending == .exit(2), "\(result.output)")

@@ -95,4 +95,15 @@ import Testing
         try check(report, comparisons: 2, costs: ["ECDSA and hashing", "decoding", "other Swift", "PostgreSQL"])
         #expect(report.comparisons[1].label == "drain with 500 settled")
     }
+
+    @Test func `the feed is measured off, on and numbered later, and deliveries in two shapes`() async throws {
+        var benchmark = FeedBenchmark()
+        (benchmark.events, benchmark.rounds, benchmark.entries, benchmark.endpoints) = (120, 1, 150, 2)
+        let report = try await benchmark.run(in: try environment())
+        try check(report, comparisons: 3, costs: ["PostgreSQL while it numbers"])
+        func detail(_ name: String) throws -> Double { try #require(report.details.first { $0.name == name }).value }
+        #expect(try detail("changes") > 1, "a change of a contract, and most events have an effect")
+        #expect(try detail("entries") > 0.5)
+        #expect(try detail("log, cursor") < detail("log, rows"))
+    }
 }
