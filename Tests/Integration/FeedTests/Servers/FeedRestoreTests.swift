@@ -10,7 +10,7 @@ struct FeedRestoreTests {
     enum Target: CaseIterable, Sendable {
         /// The dump's transaction ids lie above those of the new cluster: read as they are, they would hide what was not told yet.
         case youngerCluster
-        /// They lie below the told snapshot's, and may be those of other transactions.
+        /// They lie below those of the new cluster, and may be those of other transactions there.
         case olderCluster
         case sameCluster
     }
