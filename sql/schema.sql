@@ -4471,7 +4471,7 @@ BEGIN
     v_current := coalesce(v_head.target_snapshot, pg_current_snapshot());
     -- 3. Take the tells, and the contracts whose access the clock has changed.
     SELECT t.kinds, t.environments, t.refs, t.told_at INTO v_kinds, v_environments, v_refs, v_told_at
-    FROM appstore.take_tells(v_head.told_snapshot, v_current, max_tells) AS t;
+    FROM appstore.take_tells(v_head.told_snapshot, v_current, v_head.target_snapshot IS NOT NULL, max_tells) AS t;
     v_is_full := cardinality(v_kinds) = max_tells;
     v_turned := ARRAY(
         SELECT ROW(a.environment, a.original_transaction_id)::appstore.contract_key
@@ -4792,7 +4792,7 @@ $_$;
 
 COMMENT ON FUNCTION appstore.take(consumer text, n bigint) IS 'The next n entries of the feed for a named consumer, in order. Moves the consumer in the caller''s transaction: exactly once with what the caller writes. A second transaction of the consumer waits for the first. Fails with object_not_in_prerequisite_state when entries have aged.';
 
-CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) RETURNS record
+CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -4812,9 +4812,14 @@ BEGIN
     ELSE
         WITH next AS MATERIALIZED (
             SELECT t.ctid AS row_id, t.tell_id FROM appstore.tells AS t
-            WHERE t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
+            WHERE NOT p_is_rest AND t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
             UNION ALL -- those that were open at the latest step
-            SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
+            SELECT t.ctid, t.tell_id FROM appstore.tells AS t
+            WHERE NOT p_is_rest AND t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
+            UNION ALL -- the same, in their order: a step that sorts all that is left would take long beside a million
+            (SELECT t.ctid, t.tell_id FROM appstore.tells AS t
+             WHERE p_is_rest AND pg_visible_in_snapshot(t.xid, p_current) AND NOT pg_visible_in_snapshot(t.xid, p_told)
+             ORDER BY t.tell_id LIMIT p_limit)
             ORDER BY tell_id LIMIT p_limit
         ), taken AS (
             DELETE FROM appstore.tells AS t WHERE t.ctid = ANY (ARRAY(SELECT next.row_id FROM next)) RETURNING t.*
@@ -4830,7 +4835,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) IS 'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null.';
+COMMENT ON FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) IS 'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null. p_is_rest where an earlier step has taken some of them.';
 
 CREATE FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) RETURNS void
     LANGUAGE plpgsql

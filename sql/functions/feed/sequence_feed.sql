@@ -51,7 +51,7 @@ BEGIN
     v_current := coalesce(v_head.target_snapshot, pg_current_snapshot());
     -- 3. Take the tells, and the contracts whose access the clock has changed.
     SELECT t.kinds, t.environments, t.refs, t.told_at INTO v_kinds, v_environments, v_refs, v_told_at
-    FROM appstore.take_tells(v_head.told_snapshot, v_current, max_tells) AS t;
+    FROM appstore.take_tells(v_head.told_snapshot, v_current, v_head.target_snapshot IS NOT NULL, max_tells) AS t;
     v_is_full := cardinality(v_kinds) = max_tells;
     v_turned := ARRAY(
         SELECT ROW(a.environment, a.original_transaction_id)::appstore.contract_key
@@ -109,7 +109,7 @@ $$;
 COMMENT ON FUNCTION appstore.has_tells IS 'Whether tells are committed that this snapshot does not see.';
 
 CREATE FUNCTION appstore.take_tells(
-    p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[],
+    p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[],
     OUT told_at timestamptz[])
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -129,9 +129,14 @@ BEGIN
     ELSE
         WITH next AS MATERIALIZED (
             SELECT t.ctid AS row_id, t.tell_id FROM appstore.tells AS t
-            WHERE t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
+            WHERE NOT p_is_rest AND t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
             UNION ALL -- those that were open at the latest step
-            SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
+            SELECT t.ctid, t.tell_id FROM appstore.tells AS t
+            WHERE NOT p_is_rest AND t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
+            UNION ALL -- the same, in their order: a step that sorts all that is left would take long beside a million
+            (SELECT t.ctid, t.tell_id FROM appstore.tells AS t
+             WHERE p_is_rest AND pg_visible_in_snapshot(t.xid, p_current) AND NOT pg_visible_in_snapshot(t.xid, p_told)
+             ORDER BY t.tell_id LIMIT p_limit)
             ORDER BY tell_id LIMIT p_limit
         ), taken AS (
             DELETE FROM appstore.tells AS t WHERE t.ctid = ANY (ARRAY(SELECT next.row_id FROM next)) RETURNING t.*
@@ -147,7 +152,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.take_tells IS
-    'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null.';
+    'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null. p_is_rest where an '
+    'earlier step has taken some of them.';
 
 CREATE FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamptz) RETURNS appstore.feed_head
 LANGUAGE plpgsql AS $$

@@ -105,7 +105,14 @@ struct SequencerScene: Sendable {
         _ = try await gate.query("SELECT pg_advisory_lock(1)")
         async let step = FeedStep.take(on: paused)
         try await database.awaitLockWaiters(1)
-        try await meanwhile()
+        do {
+            try await meanwhile()
+        } catch {
+            // A task that is cancelled would close the session.
+            _ = try await gate.query("SELECT pg_advisory_unlock(1)")
+            _ = try? await step
+            throw error
+        }
         _ = try await gate.query("SELECT pg_advisory_unlock(1)")
         _ = try await step
     }
