@@ -39,6 +39,7 @@ extension SchemaManifest {
         SchemaFile("tables/60_shop", PackageResources._0_shop_sql),
         SchemaFile("tables/70_operations", PackageResources._0_operations_sql),
         SchemaFile("tables/80_feed", PackageResources._0_feed_sql),
+        SchemaFile("tables/81_webhooks", PackageResources._1_webhooks_sql),
     ]
 
     private static let steps: [SchemaStep] = []
@@ -106,11 +107,20 @@ extension SchemaManifest {
         SchemaFile("functions/shop/create_order", PackageResources.create_order_sql),
         SchemaFile("functions/shop/entitlements_at", PackageResources.entitlements_at_sql),
         SchemaFile("functions/shop/link_owner", PackageResources.link_owner_sql),
+        SchemaFile("functions/webhooks/endpoint_statistics", PackageResources.endpoint_statistics_sql),
+        SchemaFile("functions/webhooks/endpoints", PackageResources.endpoints_sql),
+        SchemaFile("functions/webhooks/expire_deliveries", PackageResources.expire_deliveries_sql),
+        SchemaFile("functions/webhooks/lease_endpoints", PackageResources.lease_endpoints_sql),
+        SchemaFile("functions/webhooks/redeliver", PackageResources.redeliver_sql),
+        SchemaFile("functions/webhooks/settle_deliveries", PackageResources.settle_deliveries_sql),
+        SchemaFile("functions/webhooks/take_deliveries", PackageResources.take_deliveries_sql),
     ]
 
     private static let views = [
         SchemaFile("views/consumption_requests", PackageResources.consumption_requests_sql),
+        SchemaFile("views/deliveries", PackageResources.deliveries_sql),
         SchemaFile("views/effects", PackageResources.effects_sql),
+        SchemaFile("views/endpoint_status", PackageResources.endpoint_status_sql),
         SchemaFile("views/entitlement_terms", PackageResources.entitlement_terms_sql),
         SchemaFile("views/entitlements", PackageResources.entitlements_sql),
         SchemaFile("views/failed", PackageResources.failed_sql),

@@ -37,11 +37,11 @@ extension StatementFile {
 
 extension StatementFile {
     /// Every file of `sql/statements`.
-    package static let all = queue + ledger + outbox + shop + commands
+    package static let all = queue + ledger + outbox + webhooks + shop + commands
 
     private static let queue = [
         claim, claimEvent, feedTakeStep, findUnansweredCommits, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls,
-        maintenanceExpireFeed, maintenanceExpireNotifications,
+        maintenanceExpireDeliveries, maintenanceExpireFeed, maintenanceExpireNotifications,
         maintenancePartitions, markBatch, postponeEvents, probeQueue, readBodies, readInboxStatistics, receiveBodies, recoverBatches,
         reserveIsolated, settleBatch,
     ]

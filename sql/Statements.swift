@@ -18,6 +18,10 @@ extension StatementFile {
         bytes: PackageResources.maintenance_expire_calls_sql
     )
     package static let feedTakeStep = StatementFile(name: "feed_take_step", bytes: PackageResources.feed_take_step_sql)
+    package static let maintenanceExpireDeliveries = StatementFile(
+        name: "maintenance_expire_deliveries",
+        bytes: PackageResources.maintenance_expire_deliveries_sql
+    )
     package static let maintenanceExpireFeed = StatementFile(
         name: "maintenance_expire_feed",
         bytes: PackageResources.maintenance_expire_feed_sql

@@ -61,6 +61,8 @@ CREATE TABLE appstore.retention (
     rejected_outcomes interval NOT NULL DEFAULT '30 days',
     notifications     interval NOT NULL DEFAULT '200 days',
     feed              interval NOT NULL DEFAULT '30 days',
+    deliveries        interval NOT NULL DEFAULT '3 days',
+    failed_deliveries interval NOT NULL DEFAULT '30 days',
     partition_events  bigint   NOT NULL DEFAULT 10000000,
     CONSTRAINT retention_is_one_row CHECK (is_only),
     CONSTRAINT retention_bodies_a_day CHECK (bodies >= interval '1 day'),
@@ -69,6 +71,8 @@ CREATE TABLE appstore.retention (
     CONSTRAINT retention_rejected_outcomes_outlive_bodies CHECK (rejected_outcomes >= rejected_bodies),
     CONSTRAINT retention_notifications_outlive_history CHECK (notifications >= interval '181 days'),
     CONSTRAINT retention_feed_a_day CHECK (feed >= interval '1 day'),
+    CONSTRAINT retention_deliveries_an_hour CHECK (deliveries >= interval '1 hour'),
+    CONSTRAINT retention_failed_deliveries_outlive_others CHECK (failed_deliveries >= deliveries),
     CONSTRAINT retention_partition_events_sensible CHECK (partition_events BETWEEN 1000 AND 1000000000)
 );
 INSERT INTO appstore.retention DEFAULT VALUES;
@@ -83,7 +87,9 @@ COMMENT ON COLUMN appstore.retention.notifications IS
     'How long seen_notifications remembers a notification. Apple retries for days, and its notification history repeats 180 days: a copy that '
     'comes later is called superseded, no_effect or unhandled instead of duplicate.';
 COMMENT ON COLUMN appstore.retention.feed IS
-    'How long the feed is kept; up to twice as long for a named consumer that is behind.';
+    'How long the feed is kept; up to twice as long for a named consumer or an enabled endpoint that is behind.';
+COMMENT ON COLUMN appstore.retention.deliveries IS 'How long delivery_attempts is kept.';
+COMMENT ON COLUMN appstore.retention.failed_deliveries IS 'How long the attempts of it that failed are kept.';
 COMMENT ON COLUMN appstore.retention.partition_events IS
     'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
 
@@ -96,12 +102,13 @@ CREATE TABLE appstore.maintenance_state (
     not_before timestamptz NOT NULL DEFAULT '-infinity'
 );
 COMMENT ON TABLE appstore.maintenance_state IS
-    'How far each task of maintenance is: the walks of appstore.expire and appstore.expire_notifications, and the checks of aged partitions by '
-    'appstore.drop_aged_partition.';
+    'How far each task of maintenance is: the walks of appstore.expire, expire_notifications and expire_deliveries, and the checks of '
+    'aged partitions by appstore.drop_aged_partition.';
 COMMENT ON COLUMN appstore.maintenance_state.task IS 'A walk, such as rejected_bodies, or the name of a partition.';
 COMMENT ON COLUMN appstore.maintenance_state.started_at IS 'When the walk or check began.';
 COMMENT ON COLUMN appstore.maintenance_state.event_id IS
-    'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block.';
+    'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block; of '
+    'deliveries, the last attempt.';
 COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
 COMMENT ON COLUMN appstore.maintenance_state.kept IS 'The events of the partition that must be kept.';
 COMMENT ON COLUMN appstore.maintenance_state.not_before IS 'Too many events must be kept: the check begins again then.';

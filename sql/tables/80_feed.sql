@@ -1,8 +1,9 @@
 -- The feed: what changed, numbered after the commit. The transaction that changes the ledger writes tells; the sequencer numbers them.
 
 CREATE TABLE appstore.feed_switch (
-    is_only boolean NOT NULL DEFAULT true PRIMARY KEY,
-    is_on   boolean NOT NULL DEFAULT false,
+    is_only   boolean NOT NULL DEFAULT true PRIMARY KEY,
+    is_on     boolean NOT NULL DEFAULT false,
+    wants_raw boolean NOT NULL DEFAULT false,
     CONSTRAINT feed_switch_is_one_row CHECK (is_only)
 );
 INSERT INTO appstore.feed_switch DEFAULT VALUES;
@@ -11,6 +12,8 @@ COMMENT ON TABLE appstore.feed_switch IS
     'appstore.enable_feed and appstore.disable_feed wait for that.';
 COMMENT ON COLUMN appstore.feed_switch.is_only IS 'Always true: the key of the only row.';
 COMMENT ON COLUMN appstore.feed_switch.is_on IS 'Whether changes are told. Written by appstore.enable_feed and appstore.disable_feed.';
+COMMENT ON COLUMN appstore.feed_switch.wants_raw IS
+    'Whether an endpoint wants notifications themselves. Written by appstore.make_endpoint, change_endpoint and remove_endpoint.';
 
 CREATE TABLE appstore.tells (
     tell_id     bigint      NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -32,7 +35,7 @@ COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have 
     'test or disabled (an endpoint).';
 COMMENT ON COLUMN appstore.tells.environment IS 'Null for all but effect, contract and order.';
 COMMENT ON COLUMN appstore.tells.ref IS
-    'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, or the name of the endpoint.';
+    'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, event_id and run (raw), or the name of the endpoint.';
 COMMENT ON COLUMN appstore.tells.told_at IS 'When it was written.';
 -- Dead entries of earlier steps lie before the ranges that a step reads, also while a snapshot is held for hours.
 CREATE INDEX tells_by_xid ON appstore.tells (xid, tell_id);
@@ -56,9 +59,11 @@ COMMENT ON TABLE appstore.feed IS
 COMMENT ON COLUMN appstore.feed.position IS '1, 2, 3 … without a gap, within one generation (feed_head.generation).';
 COMMENT ON COLUMN appstore.feed.id IS
     'Identifies what changed. Equal when it is told again after a failover or restore: effect_id of an effect, else a UUID of version 8.';
-COMMENT ON COLUMN appstore.feed.type IS 'effect.granted and so on, access.changed, owner.changed, order.paid, order.refunded, user.forgotten, inbox.failed.';
-COMMENT ON COLUMN appstore.feed.environment IS 'Null for user.forgotten, which concerns both, and where a failed event has none.';
-COMMENT ON COLUMN appstore.feed.subject IS 'The contract (original_transaction_id); null for user.forgotten, and where a failed event has none.';
+COMMENT ON COLUMN appstore.feed.type IS
+    'effect.granted and so on, access.changed, owner.changed, order.paid, order.refunded, user.forgotten, inbox.failed, '
+    'notification.received, notification.rejected, test, endpoint.disabled.';
+COMMENT ON COLUMN appstore.feed.environment IS 'Null for user.forgotten, which concerns both, and where a notification, a failed event or an endpoint has none.';
+COMMENT ON COLUMN appstore.feed.subject IS 'The contract (original_transaction_id); null for user.forgotten, and where a notification, a failed event or an endpoint has none.';
 COMMENT ON COLUMN appstore.feed.user_id IS 'The user as of this position; of user.forgotten the user to forget. Not in data.';
 COMMENT ON COLUMN appstore.feed.from_user_id IS 'The user before, for owner.changed; null else. Not in data.';
 COMMENT ON COLUMN appstore.feed.occurred_at IS

@@ -21,11 +21,14 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     case ageCalls = "age_calls"
     /// Partitions of the feed.
     case ageFeed = "age_feed"
+    /// Attempts to deliver, and deliveries whose entry is gone.
+    case ageDeliveries = "age_deliveries"
 
     /// The longest rest after a step that found nothing to do.
     var longestRest: Duration {
         switch self {
-        case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes, .ageNotifications: .seconds(60)
+        case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes, .ageNotifications, .ageDeliveries:
+            .seconds(60)
         case .dropPartition, .ageFeed: .seconds(300)
         case .ageCalls: .seconds(30)
         case .ageDefaultBodies, .ageDefaultOutcomes: .seconds(3600)
@@ -64,6 +67,7 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         case .ageNotifications: Statement(.maintenanceExpireNotifications)
         case .ageCalls: Statement(.maintenanceExpireCalls)
         case .ageFeed: Statement(.maintenanceExpireFeed)
+        case .ageDeliveries: Statement(.maintenanceExpireDeliveries)
         }
     }
 }

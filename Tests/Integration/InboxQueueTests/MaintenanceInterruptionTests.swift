@@ -68,6 +68,7 @@ struct MaintenanceInterruptionTests {
             UNION ALL SELECT concat_ws(' ', 'partition', p.parent, p.partition, p.from_id, p.to_id, p.is_past) FROM appstore.inbox_partitions AS p
             UNION ALL
             SELECT concat_ws(' ', 'table', c.relname) FROM pg_class AS c WHERE c.relkind = 'r' AND c.relname ~ '^(aged|feed_from)_'
+            UNION ALL SELECT concat_ws(' ', 'attempts', count(*), min(a.attempt_id)) FROM appstore.delivery_attempts AS a
             UNION ALL SELECT concat_ws(' ', 'maintenance', m.task, m.event_id, m.kept) FROM appstore.maintenance_state AS m
             UNION ALL SELECT concat_ws(' ', 'audit', a.action, a.details) FROM appstore.audit_log AS a
             ORDER BY line
@@ -110,6 +111,15 @@ struct MaintenanceInterruptionTests {
             try await addCalls(database)
         case .ageFeed:
             try await addEntries(database)
+        case .ageDeliveries:
+            try await MaintenanceBench.execute(
+                """
+                INSERT INTO appstore.delivery_attempts (endpoint, position, at, is_redelivery, result)
+                SELECT 'crm', n, now() - interval '40 days', false, CASE n % 3 WHEN 0 THEN 'failed' ELSE 'delivered' END
+                FROM generate_series(1, 1500) AS n
+                """,
+                in: database
+            )
         }
         return database
     }

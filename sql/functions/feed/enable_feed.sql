@@ -51,13 +51,19 @@ COMMENT ON FUNCTION appstore.enable_feed IS
 CREATE FUNCTION appstore.disable_feed() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
-    v_dropped bigint;
+    v_dropped   bigint;
+    v_endpoints text;
 BEGIN
     PERFORM appstore.demand_read_committed();
     LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
     IF NOT (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
         RAISE NOTICE 'the feed is off';
         RETURN;
+    END IF;
+    v_endpoints := (SELECT string_agg(e.name, ', ' ORDER BY e.name) FROM appstore.endpoints AS e);
+    IF v_endpoints IS NOT NULL THEN
+        RAISE EXCEPTION 'endpoints get the feed: %', v_endpoints USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
+            'They would miss what is not told. Remove them first: SELECT appstore.remove_endpoint(…).';
     END IF;
     SELECT count(*) INTO v_dropped FROM appstore.tells;
     IF v_dropped > 0 THEN
@@ -69,7 +75,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.disable_feed IS
-    'Turns the feed off. What is in it stays until it ages; what was not numbered yet is dropped. enable_feed starts a new generation.';
+    'Turns the feed off. What is in it stays until it ages; what was not numbered yet is dropped. enable_feed starts a new generation. Fails while '
+    'there are endpoints.';
 
 CREATE FUNCTION appstore.feed_cluster() RETURNS text
 LANGUAGE sql STABLE AS $$

@@ -32,10 +32,13 @@ BEGIN
     IF v_newest >= clock_timestamp() - v_age THEN
         RETURN NULL;
     END IF;
-    LOCK TABLE appstore.feed IN ACCESS EXCLUSIVE MODE; -- so that no consumer that is moved back meanwhile is overlooked
-    IF v_newest >= clock_timestamp() - 2 * v_age AND EXISTS (SELECT FROM appstore.feed_consumers AS c WHERE c.position < v_to - 1) THEN
+    LOCK TABLE appstore.feed IN ACCESS EXCLUSIVE MODE; -- so that no reader that is moved back meanwhile is overlooked
+    IF v_newest >= clock_timestamp() - 2 * v_age AND appstore.is_feed_needed(v_to) THEN
         RETURN NULL;
     END IF;
+    UPDATE appstore.endpoints AS e
+    SET state = 'behind', why = format('entries after position %s have aged', e.position), state_since = clock_timestamp(), leased_until = NULL
+    WHERE e.position < v_to - 1 AND e.state <> 'behind';
     EXECUTE format('DROP TABLE appstore.%I', v_name);
     RETURN v_name;
 END
@@ -43,4 +46,19 @@ $$;
 COMMENT ON FUNCTION appstore.expire_feed IS
     'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays, and is closed after '
     'four days, so that the next entry begins another. Needs a lock that '
-    'readers hold for moments: it fails after 100 ms (55P03) without any change.';
+    'readers hold for moments: it fails after 100 ms (55P03) without any change. Endpoints that have not got all of it become behind.';
+
+CREATE FUNCTION appstore.is_feed_needed(p_before bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM appstore.feed_consumers AS c WHERE c.position < p_before - 1)
+        OR EXISTS (
+            SELECT FROM appstore.endpoints AS e
+            WHERE e.state = 'enabled'
+              AND (e.position < p_before - 1
+                   OR EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = e.name AND d.given_up_at IS NULL AND d.position < p_before)
+                   OR EXISTS (SELECT FROM appstore.redeliveries AS r WHERE r.endpoint = e.name AND r.state = 'open' AND r.after < p_before - 1)));
+END
+$$;
+COMMENT ON FUNCTION appstore.is_feed_needed IS
+    'Whether a consumer, or an enabled endpoint with its open deliveries and redeliveries, has not got all entries before this position.';

@@ -191,3 +191,47 @@ END
 $$;
 COMMENT ON FUNCTION appstore.failure_entries IS
     'The entries inbox.failed of events that are still failed. The error is not in them: the outcome has it.';
+
+CREATE FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamptz) RETURNS TABLE (place bigint, entry appstore.feed)
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY
+    SELECT tell.place,
+           ROW(NULL, o.notification_uuid, appstore.told_as(o.result, o.reason, o.notification_uuid),
+               CASE WHEN o.environment IN ('Production', 'Sandbox') THEN o.environment::appstore.environment END, o.bundle_id,
+               o.original_transaction_id, NULL, NULL, o.received_at, p_now,
+               jsonb_build_object('event_id', o.event_id::text, 'notification_uuid', o.notification_uuid, 'notification_type', o.notification_type,
+                                  'subtype', o.subtype, 'reason', o.reason))::appstore.feed
+    FROM unnest(p_kinds, p_refs) WITH ORDINALITY AS tell (kind, ref, place)
+    CROSS JOIN LATERAL ( -- it may have been requeued since
+        SELECT o.event_id, o.result, o.reason, o.notification_uuid, o.notification_type, o.subtype, o.environment, o.bundle_id,
+               o.original_transaction_id, o.received_at
+        FROM appstore.outcomes AS o
+        WHERE o.event_id = split_part(tell.ref, ' ', 1)::bigint AND o.run = split_part(tell.ref, ' ', 2)::integer
+        UNION ALL
+        SELECT h.event_id, h.result, h.reason, h.notification_uuid, h.notification_type, h.subtype, h.environment, h.bundle_id,
+               h.original_transaction_id, h.received_at
+        FROM appstore.outcome_history AS h
+        WHERE h.event_id = split_part(tell.ref, ' ', 1)::bigint AND h.run = split_part(tell.ref, ' ', 2)::integer
+    ) AS o
+    WHERE tell.kind = 'raw';
+END
+$$;
+COMMENT ON FUNCTION appstore.notification_entries IS
+    'The entries notification.received and notification.rejected, by the outcome of the run that was told. The body is in the inbox.';
+
+CREATE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamptz[], p_now timestamptz)
+RETURNS TABLE (place bigint, entry appstore.feed)
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY
+    SELECT tell.place,
+           ROW(NULL, appstore.feed_id(jsonb_build_array(tell.kind, tell.told_at, tell.ref)),
+               CASE tell.kind WHEN 'test' THEN 'test' ELSE 'endpoint.disabled' END, NULL, NULL, NULL, NULL, NULL, tell.told_at, p_now,
+               jsonb_build_object('endpoint', tell.ref) || CASE tell.kind WHEN 'test' THEN '{}' ELSE jsonb_build_object('why', (
+                   SELECT e.why FROM appstore.endpoints AS e WHERE e.name = tell.ref)) END)::appstore.feed
+    FROM unnest(p_kinds, p_refs, p_told_at) WITH ORDINALITY AS tell (kind, ref, told_at, place)
+    WHERE tell.kind IN ('test', 'disabled');
+END
+$$;
+COMMENT ON FUNCTION appstore.endpoint_entries IS 'The entries test, with the id that appstore.test_endpoint returned, and endpoint.disabled.';

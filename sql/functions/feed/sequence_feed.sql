@@ -47,6 +47,8 @@ BEGIN
         v_head.target_snapshot := NULL;
         v_head.turned_to := '-infinity';
         INSERT INTO appstore.feed_generations (generation, from_position, began_at) VALUES (v_head.generation, v_head.position + 1, v_now);
+        -- What workers know of positions may be of the other cluster: they read it again with a new lease.
+        UPDATE appstore.endpoints AS e SET epoch = e.epoch + 1, leased_until = NULL, position = least(e.position, v_head.position);
     END IF;
     v_current := coalesce(v_head.target_snapshot, pg_current_snapshot());
     -- 3. Take the tells, and the contracts whose access the clock has changed.
@@ -67,6 +69,10 @@ BEGIN
             SELECT * FROM appstore.access_entries(v_kinds, v_environments, v_refs, v_turned, v_now, v_head.enabled_at)
             UNION ALL
             SELECT * FROM appstore.failure_entries(v_kinds, v_refs, v_now)
+            UNION ALL
+            SELECT * FROM appstore.notification_entries(v_kinds, v_refs, v_now)
+            UNION ALL
+            SELECT * FROM appstore.endpoint_entries(v_kinds, v_refs, v_told_at, v_now)
             UNION ALL
             SELECT tell.place, ROW(NULL, appstore.feed_id(jsonb_build_array('forgotten', tell.told_at, tell.ref)), 'user.forgotten', NULL, NULL, NULL,
                                    tell.ref, NULL, v_now, v_now, '{}'::jsonb)::appstore.feed

@@ -65,6 +65,23 @@ BEGIN
     others := others + v_rows;
     -- The feed under the lock of its head: the step before it is visible then, and the next one sees the aliases.
     PERFORM FROM appstore.feed_head FOR UPDATE;
+    -- What receivers answered about the user, also to what was forwarded as it came.
+    UPDATE appstore.delivery_attempts AS a SET answer = NULL
+    WHERE a.ctid = ANY (ARRAY(
+        SELECT a.ctid FROM unnest(v_contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT a.ctid FROM appstore.delivery_attempts AS a WHERE a.subject = c.id AND a.answer IS NOT NULL OFFSET 0
+        ) AS a
+        UNION ALL
+        SELECT a.ctid
+        FROM (SELECT f.position FROM appstore.feed AS f WHERE f.user_id = v_user
+              UNION ALL
+              SELECT f.position FROM appstore.feed AS f WHERE f.from_user_id = v_user) AS f
+        CROSS JOIN LATERAL (
+            SELECT a.ctid FROM appstore.delivery_attempts AS a WHERE a.position = f.position AND a.answer IS NOT NULL OFFSET 0
+        ) AS a));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     UPDATE appstore.feed AS f SET from_user_id = v_alias WHERE f.from_user_id = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
