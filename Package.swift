@@ -256,6 +256,11 @@ let package = Package(
             path: "Tests/EndToEnd/EndToEndTests"
         ),
         .testTarget(
+            name: "EndpointTests",
+            dependencies: ["InboxQueue", "InboxTesting", "Postgres", "PostgresTesting", "Randomness", "SQL"],
+            path: "Tests/Integration/EndpointTests"
+        ),
+        .testTarget(
             name: "FeedTests",
             dependencies: [
                 "AppStore", "Feed", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting",
@@ -359,7 +364,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "OpenSSL", "Outbox",
                 "Postgres",
-                "PostgresTesting", logging,
+                "PostgresTesting", "SQL", logging,
             ],
             path: "Tests/Integration/PlanTests"
         ),

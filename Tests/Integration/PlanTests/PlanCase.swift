@@ -61,6 +61,6 @@ struct PlanCase: Sendable {
     }
 
     static let all = Array(
-        [receiving, merging, legacy, calling, settling, selling, asking, queries, repairing, seeking, ageing, telling].joined()
+        [receiving, merging, legacy, calling, settling, selling, asking, queries, repairing, seeking, ageing, telling, delivering].joined()
     )
 }

@@ -24,6 +24,11 @@ enum PlanScene {
                 """
                 UPDATE appstore.retention SET bodies = '30 days', outcomes = '60 days';
                 SELECT setval('appstore.inbox_event_id', 10000001);
+                CREATE TABLE appstore.feed_from_1 (LIKE appstore.feed INCLUDING CONSTRAINTS INCLUDING INDEXES);
+                ALTER TABLE appstore.feed ATTACH PARTITION appstore.feed_from_1 FOR VALUES FROM (1) TO (10000001);
+                UPDATE appstore.feed_head SET partition_from = 1, partition_to = 10000001, partition_since = now();
+                INSERT INTO appstore.endpoints (name, url, format, with_wrong_bundle, keeps_order, max_in_flight, timeout_seconds, position)
+                SELECT 'e' || n, 'https://example.com', 'event', false, true, 8, 15, 0 FROM generate_series(1, 20) AS n;
                 """
             )
         }
@@ -78,6 +83,17 @@ enum PlanScene {
         SELECT 'verify_receipt', k || ' ' || n, 'b', n, now() + interval '1 day', now() + interval '1 hour',
                CASE k WHEN 1 THEN 'open' ELSE 'answered' END, CASE k WHEN 2 THEN now() END
         FROM customers(n), generate_series(1, 2) AS k;
+        INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, occurred_at, told_at, data)
+        SELECT h.position + row_number() OVER (ORDER BY n), gen_random_uuid(), 'effect.granted', 'Production', 'b', n::text, now(), now(), '{}'
+        FROM appstore.feed_head AS h, customers(n);
+        UPDATE appstore.feed_head SET position = (SELECT max(position) FROM appstore.feed);
+        INSERT INTO appstore.open_deliveries (endpoint, position, subject, run_at, attempts, first_failed_at, given_up_at)
+        SELECT 'e1', f.position, f.subject, CASE f.position % 2 WHEN 0 THEN 'infinity' ELSE now() + interval '1 day' END, f.position % 2,
+               CASE f.position % 2 WHEN 1 THEN now() END, CASE f.position % 10 WHEN 0 THEN now() END
+        FROM appstore.feed AS f, customers(n) WHERE f.subject = n::text AND f.type = 'effect.granted' ON CONFLICT DO NOTHING;
+        INSERT INTO appstore.delivery_attempts (endpoint, position, subject, at, is_redelivery, result, answer)
+        SELECT 'e1', n, n::text, now() - interval '2 days', false, CASE n % 2 WHEN 0 THEN 'failed' ELSE 'delivered' END, CASE n % 2 WHEN 0 THEN 'no' END
+        FROM customers(n);
         INSERT INTO appstore.seen_notifications (environment, notification_uuid, first_event_id)
         SELECT 'Production', gen_random_uuid(), n FROM customers(n);
 

@@ -59,6 +59,11 @@ struct RoleTests {
         case readFeed = "SELECT FROM appstore.feed"
         case sequenceFeed = "SELECT appstore.sequence_feed()"
         case ageFeed = "SELECT appstore.expire_feed()"
+        case serveEndpoint = "SELECT FROM appstore.lease_endpoints(0, 1), appstore.take_deliveries('x', 1, 0, '{}', 1, 1, 1)"
+        case readEndpoints = "SELECT FROM appstore.endpoints, appstore.redeliveries, appstore.endpoint_status, appstore.deliveries"
+        case makeEndpoint = "SELECT appstore.make_endpoint('x', 'https://example.com') WHERE false"
+        case redeliver = "SELECT appstore.redeliver('x') WHERE false"
+        case moveEndpoint = "UPDATE appstore.endpoints SET position = 0"
         case take = "SELECT appstore.take('x') WHERE false"
         case changeFeed = "UPDATE appstore.feed SET user_id = 'x'"
         case tell = "INSERT INTO appstore.tells (kind, ref) VALUES ('forgotten', 'x')"
@@ -75,7 +80,7 @@ struct RoleTests {
             [
                 .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readLedger, .changeLedger, .readUnmatched, .readEffects,
                 .readEffectLog, .explain,
-                .age, .ageNotifications, .dropPartition, .preparePartitions, .sequenceFeed, .ageFeed,
+                .age, .ageNotifications, .dropPartition, .preparePartitions, .sequenceFeed, .ageFeed, .serveEndpoint,
             ]
         ),
         (
@@ -83,7 +88,9 @@ struct RoleTests {
             [
                 .readOutcomes, .readStatus, .readLedger, .requeue, .timeline, .readEntitlements, .readRequests, .readUnmatched,
                 .readOrders, .readEffects, .readEffectLog, .unlink, .answerRequest, .repairInSteps, .repairAll, .changeAges,
-                .readMaintenance, .forget, .digest, .explain, .explainUser, .readSettled, .enableFeed, .readFeed,
+                .readMaintenance, .forget, .digest, .explain, .explainUser, .readSettled, .enableFeed, .readFeed, .readEndpoints,
+                .makeEndpoint,
+                .redeliver,
             ]
         ),
         (
@@ -91,7 +98,7 @@ struct RoleTests {
             [
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
                 .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
-                .readMaintenance, .readFeed,
+                .readMaintenance, .readFeed, .readEndpoints,
             ]
         ),
         (

@@ -34,7 +34,7 @@ RETURNS TABLE (name text, has_work boolean, url text, keeps_order boolean, max_i
                secret_generation integer, previous_secret boolean, "position" bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
-SET enable_mergejoin = off SET enable_bitmapscan = off SET jit = off AS $$
+SET enable_mergejoin = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_now   timestamptz := clock_timestamp();
@@ -53,7 +53,8 @@ BEGIN
     RETURN QUERY
     SELECT e.name,
            h.position > held.after
-           OR EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = e.name AND d.given_up_at IS NULL AND d.run_at <= v_now)
+           OR coalesce((SELECT d.run_at FROM appstore.open_deliveries AS d WHERE d.endpoint = e.name AND d.given_up_at IS NULL
+                        ORDER BY d.run_at LIMIT 1) <= v_now, false)
            OR EXISTS (SELECT FROM appstore.redeliveries AS r WHERE r.endpoint = e.name AND r.state = 'open'),
            e.url, e.keeps_order, e.max_in_flight, e.max_per_second, e.timeout_seconds, e.secret_generation,
            appstore.has_previous_secret(e, v_now), e.position

@@ -7,7 +7,7 @@ CREATE FUNCTION appstore.settle_deliveries(
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
-SET enable_hashjoin = off SET enable_bitmapscan = off SET jit = off AS $$
+SET enable_hashjoin = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
 DECLARE
     v_now   timestamptz := clock_timestamp();
     v_order boolean;
@@ -41,8 +41,12 @@ BEGIN
     IF EXISTS (SELECT FROM unnest(p_results) AS r (result) WHERE r.result <> 'delivered')
        OR EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = p_name) THEN
         DELETE FROM appstore.open_deliveries AS d
-        WHERE d.endpoint = p_name
-          AND d.position = ANY (ARRAY(SELECT r.position FROM unnest(p_positions, p_results) AS r (position, result) WHERE r.result = 'delivered'));
+        WHERE d.ctid = ANY (ARRAY(
+            SELECT d.ctid FROM unnest(p_positions, p_results) AS r (position, result)
+            CROSS JOIN LATERAL (
+                SELECT d.ctid FROM appstore.open_deliveries AS d WHERE d.endpoint = p_name AND d.position = r.position OFFSET 0
+            ) AS d
+            WHERE r.result = 'delivered'));
         INSERT INTO appstore.open_deliveries AS d
             (endpoint, position, subject, run_at, attempts, first_failed_at, last_status, last_error, given_up_at)
         SELECT DISTINCT ON (r.position) p_name, r.position, r.subject,
@@ -98,18 +102,15 @@ COMMENT ON FUNCTION appstore.settle_deliveries IS
 CREATE FUNCTION appstore.release_subject(p_endpoint text, p_subject text, p_is_moved boolean, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-    v_position bigint;
-    v_run_at   timestamptz;
+    v_position bigint := appstore.first_waiting(p_endpoint, p_subject);
     v_until    timestamptz;
 BEGIN
-    SELECT d.position, d.run_at INTO v_position, v_run_at FROM appstore.open_deliveries AS d
-    WHERE d.endpoint = p_endpoint AND d.subject = p_subject AND d.given_up_at IS NULL AND d.attempts = 0 ORDER BY d.position LIMIT 1;
-    IF p_is_moved OR v_run_at = 'infinity' THEN
+    IF v_position IS NOT NULL THEN
         v_until := appstore.held_until(p_endpoint, p_subject, v_position, p_now);
         -- Held by what is in flight and has no row: soon, since its end may have been reported before.
         UPDATE appstore.open_deliveries AS d
         SET run_at = coalesce(v_until, CASE WHEN p_is_moved THEN p_now ELSE p_now + interval '5 seconds' END)
-        WHERE d.endpoint = p_endpoint AND d.position = v_position;
+        WHERE d.endpoint = p_endpoint AND d.position = v_position AND (p_is_moved OR d.run_at = 'infinity');
     END IF;
 END
 $$;

@@ -5,7 +5,7 @@ RETURNS TABLE (kind text, "position" bigint, redelivery_id bigint, id uuid, type
                held_ms bigint, body bytea, body_missing boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
-SET enable_hashjoin = off SET enable_bitmapscan = off SET jit = off SET "TimeZone" = 'UTC' AS $$
+SET enable_hashjoin = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off SET "TimeZone" = 'UTC' AS $$
 #variable_conflict use_column
 DECLARE
     c_read       CONSTANT bigint := 1000; -- the most entries that are read
@@ -135,8 +135,7 @@ COMMENT ON FUNCTION appstore.endpoint_wants IS 'Whether an endpoint gets an entr
 CREATE FUNCTION appstore.held_for(p_endpoint text, p_subject text, p_position bigint, p_now timestamptz) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    IF EXISTS (SELECT FROM appstore.open_deliveries AS d
-               WHERE d.endpoint = p_endpoint AND d.subject = p_subject AND d.position < p_position AND d.given_up_at IS NULL AND d.attempts = 0) THEN
+    IF appstore.first_waiting(p_endpoint, p_subject) < p_position THEN
         RETURN 600000;
     END IF;
     RETURN appstore.milliseconds(appstore.held_until(p_endpoint, p_subject, p_position, p_now) - p_now);
@@ -149,9 +148,20 @@ COMMENT ON FUNCTION appstore.held_for IS
 CREATE FUNCTION appstore.held_until(p_endpoint text, p_subject text, p_position bigint, p_now timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN (SELECT max(d.first_failed_at) + interval '10 minutes' FROM appstore.open_deliveries AS d
-            WHERE d.endpoint = p_endpoint AND d.subject = p_subject AND d.first_failed_at > p_now - interval '10 minutes'
-              AND d.position < p_position AND d.given_up_at IS NULL AND d.attempts > 0);
+    RETURN (SELECT d.first_failed_at + interval '10 minutes' FROM appstore.open_deliveries AS d
+            WHERE d.endpoint || ' ' || d.subject = p_endpoint || ' ' || p_subject AND d.first_failed_at > p_now - interval '10 minutes'
+              AND d.position < p_position AND d.given_up_at IS NULL AND d.attempts > 0
+            ORDER BY d.first_failed_at DESC LIMIT 1);
 END
 $$;
 COMMENT ON FUNCTION appstore.held_until IS 'Until when an entry is held by an earlier one of its subject that failed; null: it is not.';
+
+CREATE FUNCTION appstore.first_waiting(p_endpoint text, p_subject text) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT d.position FROM appstore.open_deliveries AS d
+            WHERE d.endpoint || ' ' || d.subject = p_endpoint || ' ' || p_subject AND d.given_up_at IS NULL AND d.attempts = 0
+            ORDER BY d.position LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION appstore.first_waiting IS 'The first of the entries of a subject that wait for an endpoint; null: none does.';

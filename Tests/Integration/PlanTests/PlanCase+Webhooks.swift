@@ -1,0 +1,102 @@
+import InboxQueue
+import Postgres
+import SQL
+import Testing
+
+/// What the dispatcher of webhooks reads, of an endpoint with as many exceptions as there are customers, and of others.
+extension PlanCase {
+    static let delivering: [PlanCase] = [
+        PlanCase("webhook_lease", as: "appstore_worker", before: free) { pool, _ in
+            let rows = try await pool.withConnection { try await $0.query(Statement(.webhookLease, ["slots": 20, "seconds": 30])) }
+            guard rows.count == 20 else { throw WrongCount(found: rows.count) }
+        },
+        // All of them in one statement, as a worker sends it ten times a second.
+        PlanCase("webhook_poll", as: "appstore_worker", entries: 100, before: held) { pool, _ in
+            let names = (1...20).map { "e\($0)" }
+            let rows = try await pool.withConnection { connection in
+                try await connection.query(
+                    Statement(.webhookPoll, ["names": names, "epochs": names.map { _ in 1 }, "after": names.map { _ in 0 }, "seconds": 30])
+                )
+            }
+            guard rows.count == 20 else { throw WrongCount(found: rows.count) }
+        },
+        PlanCase("webhook_take of what is new", as: "appstore_worker", of: 8, before: held) { pool, keys in
+            try await take("e2", from: pool, after: Int64(keys.lowerBound), expecting: keys.count + 1)
+        },
+        // The first ten entries have failed and are due; what is held is not read.
+        PlanCase("webhook_take beside many exceptions", as: "appstore_worker", of: 8, entries: 150, before: due) { pool, keys in
+            let head = try await pool.withConnection { connection in
+                try await connection.query("SELECT position FROM appstore.poll_endpoints('{e1}', '{1}', '{0}', 30)")[0]
+                    .decode("position", as: Int64.self)
+            }
+            try await take("e1", from: pool, after: head, expecting: 8)
+        },
+        PlanCase("webhook_settle of successes", as: "appstore_worker", of: 50) { pool, keys in
+            try await settle("e2", keys, "delivered", on: pool)
+        },
+        PlanCase("webhook_settle of failures", as: "appstore_worker", of: 50, entries: 150, pages: 300) { pool, keys in
+            try await settle("e1", keys, "failed", on: pool)
+        },
+        PlanCase("expire_deliveries", as: "appstore_worker", of: 50, before: aged) { pool, _ in
+            let rows = try await pool.withConnection { try await MaintenanceTask.ageDeliveries.step(on: $0)?.rows } ?? 0
+            guard rows >= 40 else { throw WrongCount(found: rows) }
+        },
+        // Counts up to ten thousand rows of each kind.
+        PlanCase("endpoint_statistics", as: "appstore_worker", entries: 14_000, pages: 14_000) { pool, _ in
+            _ = try await pool.withConnection { try await $0.query(Statement(.webhookReadStatistics)) }
+        },
+        .statement("the latest attempts of an endpoint", as: "appstore_viewer") { _ in
+            "SELECT * FROM appstore.deliveries WHERE endpoint = 'e1' ORDER BY attempt_id DESC LIMIT 10"
+        },
+    ]
+
+    private static func take(_ name: String, from pool: ConnectionPool, after: Int64, expecting count: Int) async throws {
+        let statement = Statement(
+            .webhookTake,
+            [
+                "name": name, "epoch": 1, "after": after, "in_flight": [Int64](), "most": 8, "most_redelivered": 4,
+                "most_bytes": 1_000_000,
+            ]
+        )
+        let rows = try await pool.withConnection { try await $0.query(statement) }
+        guard rows.count == count else { throw WrongCount(found: rows.count) }
+    }
+
+    /// Reports about the entries of these customers.
+    private static func settle(_ name: String, _ keys: Keys, _ result: String, on pool: ConnectionPool) async throws {
+        let none = keys.map { _ in nil as Int? }
+        let statement = Statement(
+            .webhookSettle,
+            [
+                "name": name, "epoch": 1, "position": nil as Int64?, "positions": keys.map { Int64($0) }, "subjects": keys.map { "\($0)" },
+                "results": keys.map { _ in result }, "attempts": keys.map { _ in 1 },
+                "wait_ms": keys.map { _ in result == "failed" ? 3_600_000 : nil }, "statuses": none, "milliseconds": none,
+                "answer_bytes": none, "answers": keys.map { _ in nil as String? }, "errors": keys.map { _ in nil as String? },
+                "redeliveries": none, "failures": 0, "is_failing": false, "open_for_ms": nil as Int?, "probes": 0,
+                "disable_because": nil as String?, "redelivered_through": [Int](), "redelivery_ids": [Int](),
+            ]
+        )
+        let rows = try await pool.withConnection { try await $0.query(statement) }
+        #expect(try rows[0].decode("is_ours", as: Bool.self))
+    }
+
+    private static let free = "UPDATE appstore.endpoints SET leased_until = NULL;"
+    private static let held = """
+        UPDATE appstore.endpoints SET epoch = 1, state = 'enabled', why = NULL, leased_until = now() + interval '1 hour';
+        """
+    /// The cursor is at the end. Eight deliveries are due.
+    private static let due = """
+        \(held)
+        UPDATE appstore.endpoints SET position = (SELECT position FROM appstore.feed_head) WHERE name = 'e1';
+        UPDATE appstore.open_deliveries SET run_at = now() WHERE endpoint = 'e1' AND position = ANY (ARRAY(
+            SELECT position FROM appstore.open_deliveries WHERE attempts = 1 AND given_up_at IS NULL ORDER BY position LIMIT 8));
+        """
+    /// Ten attempts of each kind.
+    private static let aged = """
+        UPDATE appstore.delivery_attempts SET at = now() - interval '31 days'
+        WHERE attempt_id = ANY (ARRAY(
+            SELECT a.attempt_id FROM appstore.delivery_attempts AS a
+            WHERE a.attempt_id > coalesce((SELECT max(s.event_id) FROM appstore.maintenance_state AS s WHERE s.task LIKE '%deliveries'), 0)
+            ORDER BY a.attempt_id LIMIT 20));
+        """
+}
