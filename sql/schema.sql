@@ -135,11 +135,11 @@ COMMENT ON COLUMN appstore.feed."position" IS '1, 2, 3 … without a gap, within
 
 COMMENT ON COLUMN appstore.feed.id IS 'Identifies what changed. Equal when it is told again after a failover or restore: effect_id of an effect, else a UUID of version 8.';
 
-COMMENT ON COLUMN appstore.feed.type IS 'effect.granted and so on, access.changed, owner.changed, order.paid, order.refunded, user.forgotten, inbox.failed.';
+COMMENT ON COLUMN appstore.feed.type IS 'effect.granted and so on, access.changed, owner.changed, order.paid, order.refunded, user.forgotten, inbox.failed, notification.received, notification.rejected, test, endpoint.disabled.';
 
-COMMENT ON COLUMN appstore.feed.environment IS 'Null for user.forgotten, which concerns both, and where a failed event has none.';
+COMMENT ON COLUMN appstore.feed.environment IS 'Null for user.forgotten, which concerns both, and where a notification, a failed event or an endpoint has none.';
 
-COMMENT ON COLUMN appstore.feed.subject IS 'The contract (original_transaction_id); null for user.forgotten, and where a failed event has none.';
+COMMENT ON COLUMN appstore.feed.subject IS 'The contract (original_transaction_id); null for user.forgotten, and where a notification, a failed event or an endpoint has none.';
 
 COMMENT ON COLUMN appstore.feed.user_id IS 'The user as of this position; of user.forgotten the user to forget. Not in data.';
 
@@ -1127,6 +1127,17 @@ $$;
 
 COMMENT ON FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) IS 'Derives what these changes mean, and records effects; returns the ids of the effects that are new. p_transaction_ids: all transactions that were written; p_candidates: those of them that are the only one of their contract (p_candidate_contracts) here, whose contract is locked and whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: contracts whose renewal registers were written. The p_effect_ids and following arrays are the effects, by position; p_other_effect_ids: of the grant of a period the id that it would have if the fact did not name the period, else null.';
 
+CREATE FUNCTION appstore.audit_endpoint(p_action text, p_endpoint text, p_note text DEFAULT NULL::text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+    VALUES (clock_timestamp(), session_user, p_action, '{}', p_note, jsonb_build_object('endpoint', p_endpoint) || p_details);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.audit_endpoint(p_action text, p_endpoint text, p_note text, p_details jsonb) IS 'Writes a row of the audit log about an endpoint.';
+
 CREATE TABLE appstore.api_keys (
     key_id integer NOT NULL,
     name text NOT NULL,
@@ -1221,6 +1232,39 @@ $$;
 
 COMMENT ON FUNCTION appstore.chain_link(digest bytea, line text) IS 'The next link of appstore.chained_digest.';
 
+CREATE FUNCTION appstore.change_endpoint(name text, changes jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
+    AS $$
+DECLARE
+    c_known    CONSTANT text[] := '{url,types,bundle_ids,environments,with_wrong_bundle,keeps_order,max_in_flight,max_per_second,timeout_seconds}';
+    v_unknown  text := (SELECT string_agg(quote_literal(k), ', ') FROM jsonb_object_keys(changes) AS k WHERE k <> ALL (c_known));
+    v_endpoint appstore.endpoints;
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    PERFORM appstore.check_argument(v_unknown IS NULL, 'an endpoint has no setting ' || v_unknown,
+                                    'Settings are ' || array_to_string(c_known, ', ') || '.');
+    -- The switch before the endpoint, as remove_endpoint locks them.
+    v_endpoint := jsonb_populate_record((SELECT e FROM appstore.endpoints AS e WHERE e.name = change_endpoint.name), changes);
+    PERFORM appstore.lock_feed_switch(v_endpoint);
+    v_endpoint := jsonb_populate_record(appstore.locked_endpoint(name), changes);
+    PERFORM appstore.check_endpoint(v_endpoint);
+    UPDATE appstore.endpoints AS e
+    SET url = v_endpoint.url, types = v_endpoint.types, bundle_ids = v_endpoint.bundle_ids, environments = v_endpoint.environments,
+        with_wrong_bundle = v_endpoint.with_wrong_bundle, keeps_order = v_endpoint.keeps_order, max_in_flight = v_endpoint.max_in_flight,
+        max_per_second = v_endpoint.max_per_second, timeout_seconds = v_endpoint.timeout_seconds
+    WHERE e.name = change_endpoint.name;
+    IF NOT v_endpoint.keeps_order THEN
+        UPDATE appstore.open_deliveries AS d SET run_at = clock_timestamp() WHERE d.endpoint = change_endpoint.name AND d.run_at = 'infinity';
+    END IF;
+    PERFORM appstore.set_wants_raw();
+    PERFORM appstore.audit_endpoint('change_endpoint', name, NULL, changes);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.change_endpoint(name text, changes jsonb) IS 'Changes settings of an endpoint: a JSON object with some of url, types, bundle_ids, environments, with_wrong_bundle, keeps_order, max_in_flight, max_per_second, timeout_seconds. A worker follows within a second; filters apply to what it has not read yet.';
+
 CREATE FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1232,6 +1276,128 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) IS 'Fails with invalid_parameter_value, this message and this hint unless is_valid is true.';
+
+CREATE TABLE appstore.endpoints (
+    name text NOT NULL COLLATE pg_catalog."C",
+    endpoint_id uuid DEFAULT gen_random_uuid() NOT NULL,
+    url text NOT NULL,
+    format text NOT NULL COLLATE pg_catalog."C",
+    types text[] COLLATE pg_catalog."C",
+    bundle_ids text[] COLLATE pg_catalog."C",
+    environments appstore.environment[],
+    with_wrong_bundle boolean NOT NULL,
+    keeps_order boolean NOT NULL,
+    max_in_flight integer NOT NULL,
+    max_per_second integer,
+    timeout_seconds integer NOT NULL,
+    state text DEFAULT 'enabled'::text NOT NULL COLLATE pg_catalog."C",
+    why text,
+    state_since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    "position" bigint NOT NULL,
+    secret_generation integer DEFAULT 1 NOT NULL,
+    rotated_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    leased_until timestamp with time zone,
+    failures integer DEFAULT 0 NOT NULL,
+    failing_since timestamp with time zone,
+    open_until timestamp with time zone,
+    probes integer DEFAULT 0 NOT NULL,
+    succeeded_at timestamp with time zone,
+    last_error text,
+    CONSTRAINT endpoints_filters_let_something_through CHECK (((COALESCE(cardinality(types), 1) > 0) AND (COALESCE(cardinality(bundle_ids), 1) > 0) AND (COALESCE(cardinality(environments), 1) > 0))),
+    CONSTRAINT endpoints_format_is_known CHECK ((format = ANY (ARRAY['event'::text, 'raw'::text]))),
+    CONSTRAINT endpoints_name_is_a_name CHECK ((name ~ '^[a-z][a-z0-9_.-]{0,62}$'::text)),
+    CONSTRAINT endpoints_rate_sensible CHECK (((max_per_second >= 1) AND (max_per_second <= 10000))),
+    CONSTRAINT endpoints_raw_has_no_types CHECK (((format = 'event'::text) OR (types IS NULL))),
+    CONSTRAINT endpoints_state_is_known CHECK ((state = ANY (ARRAY['enabled'::text, 'paused'::text, 'disabled'::text, 'behind'::text]))),
+    CONSTRAINT endpoints_timeout_sensible CHECK (((timeout_seconds >= 1) AND (timeout_seconds <= 60))),
+    CONSTRAINT endpoints_url_is_http CHECK (((url ~ '^https?://[^/?#@[:space:]]+([/?][^#[:space:]]*)?$'::text) AND (octet_length(url) <= 2000))),
+    CONSTRAINT endpoints_why_not_enabled CHECK (((state = 'enabled'::text) = (why IS NULL))),
+    CONSTRAINT endpoints_window_sensible CHECK (((max_in_flight >= 1) AND (max_in_flight <= 64))),
+    CONSTRAINT endpoints_wrong_bundle_is_raw CHECK (((format = 'raw'::text) OR (NOT with_wrong_bundle)))
+)
+WITH (fillfactor='25', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE appstore.endpoints IS 'Receivers of the feed by HTTP. A worker leases an endpoint: epoch is counted up, and a worker that returns with an older epoch is refused. The only index is the key, so that moving a cursor touches no index.';
+
+COMMENT ON COLUMN appstore.endpoints.name IS 'A name of yours: lower-case letters, digits, and . _ -';
+
+COMMENT ON COLUMN appstore.endpoints.endpoint_id IS 'What its secrets are derived from, with the master secret and secret_generation.';
+
+COMMENT ON COLUMN appstore.endpoints.url IS 'Where to POST.';
+
+COMMENT ON COLUMN appstore.endpoints.format IS 'event: entries as JSON; raw: the bodies of notifications as Apple sent them.';
+
+COMMENT ON COLUMN appstore.endpoints.types IS 'Which types it gets, as in appstore.feed_wants; null: all but those for operators.';
+
+COMMENT ON COLUMN appstore.endpoints.bundle_ids IS 'Of which apps; null: all.';
+
+COMMENT ON COLUMN appstore.endpoints.environments IS 'Of which environments; null: both.';
+
+COMMENT ON COLUMN appstore.endpoints.with_wrong_bundle IS 'raw: also notifications of apps that are not configured here.';
+
+COMMENT ON COLUMN appstore.endpoints.keeps_order IS 'Whether entries of one subject are sent one at a time, in order.';
+
+COMMENT ON COLUMN appstore.endpoints.max_in_flight IS 'How many requests at a time.';
+
+COMMENT ON COLUMN appstore.endpoints.max_per_second IS 'How many requests in a second; null: any number.';
+
+COMMENT ON COLUMN appstore.endpoints.timeout_seconds IS 'How long a request may take as a whole.';
+
+COMMENT ON COLUMN appstore.endpoints.state IS 'enabled; paused (by an operator); disabled (410, or five days of failures); behind (the next entry has aged).';
+
+COMMENT ON COLUMN appstore.endpoints.why IS 'Why it is not enabled.';
+
+COMMENT ON COLUMN appstore.endpoints.state_since IS 'Since when it has this state.';
+
+COMMENT ON COLUMN appstore.endpoints."position" IS 'The cursor: each entry up to here is delivered, not wanted, or in open_deliveries. Later ones may be, too.';
+
+COMMENT ON COLUMN appstore.endpoints.secret_generation IS 'Counted up by rotate_endpoint_secret.';
+
+COMMENT ON COLUMN appstore.endpoints.rotated_at IS 'When that was; for 24 hours the previous secret signs, too.';
+
+COMMENT ON COLUMN appstore.endpoints.epoch IS 'Number of leases so far.';
+
+COMMENT ON COLUMN appstore.endpoints.leased_until IS 'Until when a worker has it; null: none.';
+
+COMMENT ON COLUMN appstore.endpoints.failures IS 'How many attempts in a row failed.';
+
+COMMENT ON COLUMN appstore.endpoints.failing_since IS 'Since when no attempt succeeded; null while it works.';
+
+COMMENT ON COLUMN appstore.endpoints.open_until IS 'The breaker is open: only a probe is sent, at this time. Null: it is closed.';
+
+COMMENT ON COLUMN appstore.endpoints.probes IS 'How many probes failed since the breaker opened.';
+
+COMMENT ON COLUMN appstore.endpoints.succeeded_at IS 'When an attempt succeeded last.';
+
+COMMENT ON COLUMN appstore.endpoints.last_error IS 'The error of the attempt that failed last.';
+
+CREATE FUNCTION appstore.check_endpoint(e appstore.endpoints) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+    PERFORM appstore.check_argument(e.name ~ '^[a-z][a-z0-9_.-]{0,62}$', 'name must begin with a letter',
+                                    'It has up to 63 lower-case letters, digits, and . _ -');
+    PERFORM appstore.check_argument(
+        e.url ~ '^https?://[^/?#@[:space:]]+([/?][^#[:space:]]*)?$' AND octet_length(e.url) <= 2000,
+        'url must begin with https:// or http:// and have a host, without a user, a password or a fragment', 'It has at most 2,000 bytes.');
+    PERFORM appstore.check_argument(e.format IN ('event', 'raw'), 'format must be event or raw', 'raw forwards the notifications of Apple.');
+    PERFORM appstore.check_feed_types(e.types);
+    PERFORM appstore.check_argument(e.format = 'event' OR e.types IS NULL, 'a raw endpoint has no types', 'It gets notifications.');
+    PERFORM appstore.check_argument(e.format = 'raw' OR NOT e.with_wrong_bundle, 'with_wrong_bundle is for raw endpoints',
+                                    'Others ask for the type notification.rejected.');
+    PERFORM appstore.check_argument(e.with_wrong_bundle IS NOT NULL AND e.keeps_order IS NOT NULL,
+                                    'with_wrong_bundle and keeps_order must be true or false', 'Omit them for false and true.');
+    PERFORM appstore.check_argument(coalesce(cardinality(e.bundle_ids), 1) > 0 AND coalesce(cardinality(e.environments), 1) > 0,
+                                    'bundle_ids and environments must not be empty', 'Omit them for all.');
+    PERFORM appstore.check_argument(e.max_in_flight BETWEEN 1 AND 64, 'max_in_flight must be 1 to 64', 'Omit it for 8.');
+    PERFORM appstore.check_argument(coalesce(e.max_per_second, 1) BETWEEN 1 AND 10000, 'max_per_second must be 1 to 10000', 'Omit it for no limit.');
+    PERFORM appstore.check_argument(e.timeout_seconds BETWEEN 1 AND 60, 'timeout_seconds must be 1 to 60', 'Omit it for 15.');
+END
+$_$;
+
+COMMENT ON FUNCTION appstore.check_endpoint(e appstore.endpoints) IS 'Fails with invalid_parameter_value where a setting of an endpoint is wrong.';
 
 CREATE FUNCTION appstore.check_environment(environment appstore.environment) RETURNS void
     LANGUAGE plpgsql
@@ -1282,6 +1448,15 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.check_repair(action text, filter appstore.repair_filter, note text) IS 'Returns the conditions of a repair as JSON, without nulls. Fails for invalid or contradictory conditions.';
+
+CREATE FUNCTION appstore.consumer_statistics() RETURNS TABLE(name text, lag bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT c.name, h.position - c.position FROM appstore.feed_consumers AS c CROSS JOIN appstore.feed_head AS h
+$$;
+
+COMMENT ON FUNCTION appstore.consumer_statistics() IS 'How many entries each named consumer has not taken.';
 
 CREATE FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2016,13 +2191,19 @@ CREATE FUNCTION appstore.disable_feed() RETURNS void
     SET lock_timeout TO '5s'
     AS $$
 DECLARE
-    v_dropped bigint;
+    v_dropped   bigint;
+    v_endpoints text;
 BEGIN
     PERFORM appstore.demand_read_committed();
     LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
     IF NOT (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
         RAISE NOTICE 'the feed is off';
         RETURN;
+    END IF;
+    v_endpoints := (SELECT string_agg(e.name, ', ' ORDER BY e.name) FROM appstore.endpoints AS e);
+    IF v_endpoints IS NOT NULL THEN
+        RAISE EXCEPTION 'endpoints get the feed: %', v_endpoints USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
+            'They would miss what is not told. Remove them first: SELECT appstore.remove_endpoint(…).';
     END IF;
     SELECT count(*) INTO v_dropped FROM appstore.tells;
     IF v_dropped > 0 THEN
@@ -2034,7 +2215,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.disable_feed() IS 'Turns the feed off. What is in it stays until it ages; what was not numbered yet is dropped. enable_feed starts a new generation.';
+COMMENT ON FUNCTION appstore.disable_feed() IS 'Turns the feed off. What is in it stays until it ages; what was not numbered yet is dropped. enable_feed starts a new generation. Fails while there are endpoints.';
 
 CREATE PROCEDURE appstore.discard_all(IN why text, IN result appstore.result DEFAULT NULL::appstore.result, IN reason text DEFAULT NULL::text, IN notification_type text DEFAULT NULL::text, IN subtype text DEFAULT NULL::text, IN environment appstore.environment DEFAULT NULL::appstore.environment, IN bundle_id text DEFAULT NULL::text, IN received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, IN received_before timestamp with time zone DEFAULT NULL::timestamp with time zone)
     LANGUAGE plpgsql
@@ -2387,6 +2568,54 @@ $$;
 
 COMMENT ON FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) IS 'Settles a call without an answer, and uses its fallback unless Apple refused the receipt. Returns false, without effect, when the lease of that epoch has been lost.';
 
+CREATE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamp with time zone[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT tell.place,
+           ROW(NULL, appstore.feed_id(jsonb_build_array(tell.kind, tell.told_at, tell.ref)),
+               CASE tell.kind WHEN 'test' THEN 'test' ELSE 'endpoint.disabled' END, NULL, NULL, NULL, NULL, NULL, tell.told_at, p_now,
+               jsonb_build_object('endpoint', tell.ref) || CASE tell.kind WHEN 'test' THEN '{}' ELSE jsonb_build_object('why', (
+                   SELECT e.why FROM appstore.endpoints AS e WHERE e.name = tell.ref)) END)::appstore.feed
+    FROM unnest(p_kinds, p_refs, p_told_at) WITH ORDINALITY AS tell (kind, ref, told_at, place)
+    WHERE tell.kind IN ('test', 'disabled');
+END
+$$;
+
+COMMENT ON FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamp with time zone[], p_now timestamp with time zone) IS 'The entries test, with the id that appstore.test_endpoint returned, and endpoint.disabled.';
+
+CREATE FUNCTION appstore.endpoint_statistics() RETURNS TABLE(name text, state text, lag bigint, oldest_undelivered_seconds double precision, open_deliveries bigint, given_up bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT s.name, s.state, s.lag, extract(epoch FROM s.oldest_undelivered)::double precision, s.open, s.given_up FROM appstore.endpoint_status AS s;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.endpoint_statistics() IS 'Each endpoint in numbers: how many entries are behind its cursor, since when the oldest one that it has not got was told, and what is open or given up, up to 10,000.';
+
+CREATE FUNCTION appstore.endpoint_wants(e appstore.endpoints, f appstore.feed) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN f.type = 'test' THEN f.data ->> 'endpoint' = e.name
+                ELSE appstore.feed_wants(
+                    f.type, f.environment, f.bundle_id,
+                    CASE WHEN e.format = 'event' THEN e.types
+                         WHEN e.with_wrong_bundle THEN '{notification.received,notification.rejected}' ELSE '{notification.received}' END,
+                    e.bundle_ids, e.environments) END
+$$;
+
+COMMENT ON FUNCTION appstore.endpoint_wants(e appstore.endpoints, f appstore.feed) IS 'Whether an endpoint gets an entry. A test is for the endpoint that it names.';
+
 CREATE FUNCTION appstore.entitlements_at(at timestamp with time zone) RETURNS SETOF appstore.entitlement
     LANGUAGE sql STABLE
     AS $$
@@ -2496,6 +2725,30 @@ $_$;
 
 COMMENT ON FUNCTION appstore.expire(walk text) IS 'Deletes the next aged rows of a walk: rejected_bodies and rejected_outcomes of events in which nothing could be verified; default_bodies and default_outcomes of the default partitions, which are never dropped. Checks at most 500, returns how many it checked and deleted; no row when nothing of the kind ages.';
 
+CREATE FUNCTION appstore.expire_attempts(p_walk text, p_before timestamp with time zone, p_delivered_only boolean) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    c_batch   CONSTANT integer := 1000;
+    v_after   bigint := coalesce((SELECT s.event_id FROM appstore.maintenance_state AS s WHERE s.task = p_walk), 0);
+    v_last    bigint;
+    v_rows    bigint;
+BEGIN
+    SELECT max(next.attempt_id), count(*) INTO v_last, v_rows
+    FROM (SELECT a.attempt_id, a.at FROM appstore.delivery_attempts AS a WHERE a.attempt_id > v_after ORDER BY a.attempt_id LIMIT c_batch) AS next
+    WHERE next.at < p_before;
+    IF v_rows > 0 THEN
+        DELETE FROM appstore.delivery_attempts AS a
+        WHERE a.attempt_id > v_after AND a.attempt_id <= v_last AND a.at < p_before AND (NOT p_delivered_only OR a.result = 'delivered');
+        INSERT INTO appstore.maintenance_state (task, event_id) VALUES (p_walk, v_last)
+        ON CONFLICT (task) DO UPDATE SET event_id = excluded.event_id;
+    END IF;
+    RETURN v_rows;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.expire_attempts(p_walk text, p_before timestamp with time zone, p_delivered_only boolean) IS 'Takes the next step of a walk over delivery_attempts: deletes those older than p_before, or only the successful ones of them. Returns how many it has passed.';
+
 CREATE FUNCTION appstore.expire_calls() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2536,6 +2789,62 @@ $$;
 
 COMMENT ON FUNCTION appstore.expire_calls() IS 'Uses the fallback of calls that had no attempt for a minute, gives up calls that no worker took for an hour after their deadline, and deletes calls that were settled 30 days ago: at most 500 of each. Returns how many.';
 
+CREATE FUNCTION appstore.expire_deliveries() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_now    timestamptz := clock_timestamp();
+    v_ages   appstore.retention;
+    v_first  bigint := coalesce((SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1),
+                                (SELECT h.position + 1 FROM appstore.feed_head AS h));
+    v_aged   text[];
+    v_rows   bigint;
+    v_result bigint;
+BEGIN
+    IF NOT appstore.maintenance_lock() THEN
+        RETURN 0;
+    END IF;
+    -- 1. Attempts, in the order of their numbers: two walks that never go back.
+    SELECT r.* INTO v_ages FROM appstore.retention AS r;
+    v_result := appstore.expire_attempts('deliveries', v_now - v_ages.deliveries, true)
+        + appstore.expire_attempts('failed_deliveries', v_now - v_ages.failed_deliveries, false);
+    -- 2. Deliveries whose entry is gone. Those that were given up stay for a day more, so that what aged can be seen.
+    DELETE FROM appstore.open_deliveries AS d
+    WHERE d.ctid = ANY (ARRAY(
+        SELECT old.ctid FROM appstore.endpoints AS e CROSS JOIN LATERAL (
+            SELECT d.ctid FROM appstore.open_deliveries AS d
+            WHERE d.endpoint = e.name AND d.given_up_at IS NOT NULL AND d.position < v_first AND d.given_up_at < v_now - interval '1 day'
+            ORDER BY d.position LIMIT 500 FOR UPDATE SKIP LOCKED) AS old));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    v_result := v_result + v_rows;
+    WITH aged AS (
+        UPDATE appstore.open_deliveries AS d SET given_up_at = v_now, last_error = 'aged', last_status = NULL
+        WHERE d.ctid = ANY (ARRAY(
+            SELECT old.ctid FROM appstore.endpoints AS e CROSS JOIN LATERAL (
+                SELECT d.ctid FROM appstore.open_deliveries AS d
+                WHERE d.endpoint = e.name AND d.given_up_at IS NULL AND d.position < v_first
+                ORDER BY d.position LIMIT 500 FOR UPDATE SKIP LOCKED) AS old))
+        RETURNING d.endpoint, d.subject
+    )
+    SELECT count(*), array_agg(DISTINCT ARRAY[aged.endpoint, aged.subject]) FILTER (WHERE aged.subject IS NOT NULL) INTO v_rows, v_aged FROM aged;
+    v_result := v_result + v_rows;
+    PERFORM appstore.release_subject(v_aged[n][1], v_aged[n][2], true, v_now) FROM generate_subscripts(v_aged, 1) AS n;
+    -- 3. Redeliveries that ended.
+    DELETE FROM appstore.redeliveries AS r WHERE r.ended_at < v_now - interval '30 days';
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    RETURN v_result + v_rows;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.expire_deliveries() IS 'Deletes aged attempts, at most 1,000 of each kind, gives up deliveries whose entry is gone, deletes these a day later, and redeliveries 30 days after their end. Returns how many rows.';
+
 CREATE FUNCTION appstore.expire_feed() RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2573,16 +2882,19 @@ BEGIN
     IF v_newest >= clock_timestamp() - v_age THEN
         RETURN NULL;
     END IF;
-    LOCK TABLE appstore.feed IN ACCESS EXCLUSIVE MODE; -- so that no consumer that is moved back meanwhile is overlooked
-    IF v_newest >= clock_timestamp() - 2 * v_age AND EXISTS (SELECT FROM appstore.feed_consumers AS c WHERE c.position < v_to - 1) THEN
+    LOCK TABLE appstore.feed IN ACCESS EXCLUSIVE MODE; -- so that no reader that is moved back meanwhile is overlooked
+    IF v_newest >= clock_timestamp() - 2 * v_age AND appstore.is_feed_needed(v_to) THEN
         RETURN NULL;
     END IF;
+    UPDATE appstore.endpoints AS e
+    SET state = 'behind', why = format('entries after position %s have aged', e.position), state_since = clock_timestamp(), leased_until = NULL
+    WHERE e.position < v_to - 1 AND e.state <> 'behind';
     EXECUTE format('DROP TABLE appstore.%I', v_name);
     RETURN v_name;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.expire_feed() IS 'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays, and is closed after four days, so that the next entry begins another. Needs a lock that readers hold for moments: it fails after 100 ms (55P03) without any change.';
+COMMENT ON FUNCTION appstore.expire_feed() IS 'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays, and is closed after four days, so that the next entry begins another. Needs a lock that readers hold for moments: it fails after 100 ms (55P03) without any change. Endpoints that have not got all of it become behind.';
 
 CREATE FUNCTION appstore.expire_notifications() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2896,6 +3208,31 @@ $$;
 
 COMMENT ON FUNCTION appstore.feed_id(p_identity jsonb) IS 'A UUID of version 8 (RFC 9562) from the SHA-256 of an identity. PostgreSQL itself has no SHA-1 for one of version 5.';
 
+CREATE FUNCTION appstore.feed_position_at(p_at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_low    bigint := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1);
+    v_high   bigint := (SELECT h.position + 1 FROM appstore.feed_head AS h);
+    v_middle bigint;
+BEGIN
+    IF p_at IS NULL THEN
+        RETURN NULL;
+    END IF;
+    WHILE v_low < v_high LOOP
+        v_middle := (v_low + v_high) / 2;
+        IF (SELECT f.told_at FROM appstore.feed AS f WHERE f.position = v_middle) < p_at THEN
+            v_low := v_middle + 1;
+        ELSE
+            v_high := v_middle;
+        END IF;
+    END LOOP;
+    RETURN v_high;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.feed_position_at(p_at timestamp with time zone) IS 'The position of the first entry that was told at this time or later; the next position where there is none; null for null.';
+
 CREATE FUNCTION appstore.feed_types() RETURNS text[]
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -2957,6 +3294,18 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) IS 'The events that a repair would take now, at most so many, or all when max_events is null. A discard takes only what failed, was rejected or unhandled; a requeue only what still has its body. Those that need attention come in the order of their outcomes, others by id.';
+
+CREATE FUNCTION appstore.first_waiting(p_endpoint text, p_subject text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (SELECT d.position FROM appstore.open_deliveries AS d
+            WHERE d.endpoint || ' ' || d.subject = p_endpoint || ' ' || p_subject AND d.given_up_at IS NULL AND d.attempts = 0
+            ORDER BY d.position LIMIT 1);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.first_waiting(p_endpoint text, p_subject text) IS 'The first of the entries of a subject that wait for an endpoint; null: none does.';
 
 CREATE FUNCTION appstore.forget(user_id text, note text DEFAULT NULL::text) RETURNS TABLE(alias text, orders bigint, contracts bigint, posts bigint, bodies bigint)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3031,6 +3380,14 @@ $$;
 
 COMMENT ON FUNCTION appstore.give_way() IS 'Ends the transaction as a deadlock would, without the wait. The caller repeats it.';
 
+CREATE FUNCTION appstore.has_previous_secret(e appstore.endpoints, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT e.secret_generation > 1 AND coalesce(e.rotated_at > p_now - interval '24 hours', false)
+$$;
+
+COMMENT ON FUNCTION appstore.has_previous_secret(e appstore.endpoints, p_now timestamp with time zone) IS 'Whether the secret of the generation before signs as well.';
+
 CREATE FUNCTION appstore.has_tells(p_told pg_snapshot) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -3043,6 +3400,32 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.has_tells(p_told pg_snapshot) IS 'Whether tells are committed that this snapshot does not see.';
+
+CREATE FUNCTION appstore.held_for(p_endpoint text, p_subject text, p_position bigint, p_now timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF appstore.first_waiting(p_endpoint, p_subject) < p_position THEN
+        RETURN 600000;
+    END IF;
+    RETURN appstore.milliseconds(appstore.held_until(p_endpoint, p_subject, p_position, p_now) - p_now);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.held_for(p_endpoint text, p_subject text, p_position bigint, p_now timestamp with time zone) IS 'For how many milliseconds an entry must wait for earlier ones of its subject: until the ten minutes of the last one that failed are over; or, ten minutes, while one waits itself. Null: it need not.';
+
+CREATE FUNCTION appstore.held_until(p_endpoint text, p_subject text, p_position bigint, p_now timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (SELECT d.first_failed_at + interval '10 minutes' FROM appstore.open_deliveries AS d
+            WHERE d.endpoint || ' ' || d.subject = p_endpoint || ' ' || p_subject AND d.first_failed_at > p_now - interval '10 minutes'
+              AND d.position < p_position AND d.given_up_at IS NULL AND d.attempts > 0
+            ORDER BY d.first_failed_at DESC LIMIT 1);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.held_until(p_endpoint text, p_subject text, p_position bigint, p_now timestamp with time zone) IS 'Until when an entry is held by an earlier one of its subject that failed; null: it is not.';
 
 CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3119,6 +3502,22 @@ $$;
 
 COMMENT ON FUNCTION appstore.is_alive(k appstore.api_keys) IS 'Whether a key permits anything: it is neither revoked nor expired.';
 
+CREATE FUNCTION appstore.is_feed_needed(p_before bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM appstore.feed_consumers AS c WHERE c.position < p_before - 1)
+        OR EXISTS (
+            SELECT FROM appstore.endpoints AS e
+            WHERE e.state = 'enabled'
+              AND (e.position < p_before - 1
+                   OR EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = e.name AND d.given_up_at IS NULL AND d.position < p_before)
+                   OR EXISTS (SELECT FROM appstore.redeliveries AS r WHERE r.endpoint = e.name AND r.state = 'open' AND r.after < p_before - 1)));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.is_feed_needed(p_before bigint) IS 'Whether a consumer, or an enabled endpoint with its open deliveries and redeliveries, has not got all entries before this position.';
+
 CREATE FUNCTION appstore.is_known_purchase(environment appstore.environment, original_transaction_id text, bundle_ids text[]) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -3144,6 +3543,34 @@ CREATE FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash 
 $$;
 
 COMMENT ON FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) IS 'Whether a fact is newer than the known one: by its date, then by its hash. A date is null where there is no fact.';
+
+CREATE FUNCTION appstore.lease_endpoints(p_slots integer, p_seconds integer) RETURNS TABLE(name text, endpoint_id uuid, epoch bigint, url text, format text, keeps_order boolean, max_in_flight integer, max_per_second integer, timeout_seconds integer, secret_generation integer, previous_secret boolean, "position" bigint, failures integer, failing_since_ms bigint, open_for_ms bigint, probes integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY
+    WITH free AS MATERIALIZED (
+        SELECT e.name FROM appstore.endpoints AS e
+        WHERE e.state = 'enabled' AND (e.leased_until < v_now OR e.leased_until IS NULL)
+        ORDER BY e.leased_until NULLS FIRST, e.name LIMIT p_slots FOR UPDATE SKIP LOCKED
+    ), leased AS (
+        UPDATE appstore.endpoints AS e SET epoch = e.epoch + 1, leased_until = v_now + p_seconds * interval '1 second'
+        WHERE e.name = ANY (ARRAY(SELECT free.name FROM free))
+        RETURNING e.*
+    )
+    SELECT e.name, e.endpoint_id, e.epoch, e.url, e.format, e.keeps_order, e.max_in_flight, e.max_per_second, e.timeout_seconds,
+           e.secret_generation, appstore.has_previous_secret(e, v_now), least(e.position, h.position), e.failures,
+           appstore.milliseconds(v_now - e.failing_since),
+           CASE WHEN e.open_until IS NOT NULL THEN greatest(appstore.milliseconds(e.open_until - v_now), 0) END, e.probes
+    FROM leased AS e CROSS JOIN appstore.feed_head AS h;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.lease_endpoints(p_slots integer, p_seconds integer) IS 'Leases enabled endpoints that no worker has, at most p_slots, for so many seconds, and returns what a worker needs to serve them.';
 
 CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3207,6 +3634,19 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) IS 'Locks these contracts, each named once, and makes the missing rows. Calls give_way instead of waiting for a row that another transaction holds.';
+
+CREATE FUNCTION appstore.lock_feed_switch(e appstore.endpoints) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    LOCK TABLE appstore.feed_switch IN SHARE ROW EXCLUSIVE MODE; -- one at a time, so that the next lock cannot deadlock
+    IF appstore.wants_raw(e) AND NOT (SELECT s.wants_raw FROM appstore.feed_switch AS s) THEN
+        LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.lock_feed_switch(e appstore.endpoints) IS 'Locks the switch of the feed before an endpoint is made or changed. The first one that wants notifications waits for the transactions that have read the switch, so that each event that is settled later is told.';
 
 CREATE FUNCTION appstore.lock_for_link(environment appstore.environment, original_transaction_id text) RETURNS void
     LANGUAGE plpgsql
@@ -3323,6 +3763,24 @@ $$;
 
 COMMENT ON FUNCTION appstore.lock_orders(p_environment appstore.environment, p_tokens uuid[], p_waits boolean) IS 'Locks the orders with these tokens, sorted and each named once, and makes the missing rows. With p_waits it waits for rows that another transaction holds, else it calls give_way.';
 
+CREATE FUNCTION appstore.locked_endpoint(p_name text) RETURNS appstore.endpoints
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_endpoint appstore.endpoints;
+BEGIN
+    SELECT e.* INTO v_endpoint FROM appstore.endpoints AS e WHERE e.name = p_name FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no endpoint %', quote_nullable(p_name) USING ERRCODE = 'no_data_found', HINT =
+            coalesce((SELECT 'Endpoints are ' || string_agg(e.name, ', ' ORDER BY e.name) || '.' FROM appstore.endpoints AS e),
+                     'There is none yet: SELECT appstore.make_endpoint(…).');
+    END IF;
+    RETURN v_endpoint;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.locked_endpoint(p_name text) IS 'The endpoint of that name, locked until the end of the transaction. Fails with no_data_found.';
+
 CREATE FUNCTION appstore.maintenance_lock() RETURNS boolean
     LANGUAGE sql
     AS $$ SELECT pg_try_advisory_xact_lock(hashtextextended('appstore.maintenance_lock', 0)) $$;
@@ -3360,6 +3818,50 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[], expires_at timestamp with time zone) IS 'Stores the SHA-256 of a key that the caller has generated, with its scopes, and returns the key''s number. Null bundle_ids stand for any app, null expires_at for no end. It fails with unique_violation where a living key has the name.';
+
+CREATE FUNCTION appstore.make_endpoint(name text, url text, format text DEFAULT 'event'::text, types text[] DEFAULT NULL::text[], bundle_ids text[] DEFAULT NULL::text[], environments appstore.environment[] DEFAULT NULL::appstore.environment[], with_wrong_bundle boolean DEFAULT false, keeps_order boolean DEFAULT true, max_in_flight integer DEFAULT 8, max_per_second integer DEFAULT NULL::integer, timeout_seconds integer DEFAULT 15) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_endpoint appstore.endpoints;
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    v_endpoint.name := name;
+    v_endpoint.endpoint_id := gen_random_uuid();
+    v_endpoint.url := url;
+    v_endpoint.format := format;
+    v_endpoint.types := types;
+    v_endpoint.bundle_ids := bundle_ids;
+    v_endpoint.environments := environments;
+    v_endpoint.with_wrong_bundle := with_wrong_bundle;
+    v_endpoint.keeps_order := keeps_order;
+    v_endpoint.max_in_flight := max_in_flight;
+    v_endpoint.max_per_second := max_per_second;
+    v_endpoint.timeout_seconds := timeout_seconds;
+    PERFORM appstore.check_endpoint(v_endpoint);
+    PERFORM appstore.lock_feed_switch(v_endpoint);
+    IF NOT (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        RAISE EXCEPTION 'the feed is off' USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
+            'An endpoint gets the feed. Turn it on first: SELECT appstore.enable_feed().';
+    ELSIF EXISTS (SELECT FROM appstore.endpoints AS e WHERE e.name = make_endpoint.name) THEN
+        RAISE EXCEPTION 'endpoint % exists', name USING ERRCODE = 'unique_violation', HINT =
+            'Change it: SELECT appstore.change_endpoint(…), or choose another name.';
+    END IF;
+    INSERT INTO appstore.endpoints (name, endpoint_id, url, format, types, bundle_ids, environments, with_wrong_bundle, keeps_order,
+                                    max_in_flight, max_per_second, timeout_seconds, position)
+    SELECT name, v_endpoint.endpoint_id, url, format, types, bundle_ids, environments, with_wrong_bundle, keeps_order, max_in_flight,
+           max_per_second, timeout_seconds, h.position
+    FROM appstore.feed_head AS h;
+    PERFORM appstore.set_wants_raw();
+    PERFORM appstore.audit_endpoint('make_endpoint', name, NULL, jsonb_strip_nulls(to_jsonb(v_endpoint)) - 'name');
+    RETURN v_endpoint.endpoint_id;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.make_endpoint(name text, url text, format text, types text[], bundle_ids text[], environments appstore.environment[], with_wrong_bundle boolean, keeps_order boolean, max_in_flight integer, max_per_second integer, timeout_seconds integer) IS 'Makes an endpoint that gets what is told from now on, and returns the id that its secrets are derived from. Null types are all but those for operators; null apps and environments are all. One that wants notifications themselves waits for the transactions of workers, up to 5 s.';
 
 CREATE TABLE appstore.feed_head (
     is_only boolean DEFAULT true NOT NULL,
@@ -3503,6 +4005,41 @@ $$;
 
 COMMENT ON FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_filter) IS 'Whether an outcome meets every condition of a repair.';
 
+CREATE FUNCTION appstore.milliseconds(p_time interval) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    AS $$ SELECT ceil(extract(epoch FROM p_time) * 1000)::bigint $$;
+
+COMMENT ON FUNCTION appstore.milliseconds(p_time interval) IS 'So many milliseconds.';
+
+CREATE FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT tell.place,
+           ROW(NULL, o.notification_uuid, appstore.told_as(o.result, o.reason, o.notification_uuid),
+               CASE WHEN o.environment IN ('Production', 'Sandbox') THEN o.environment::appstore.environment END, o.bundle_id,
+               o.original_transaction_id, NULL, NULL, o.received_at, p_now,
+               jsonb_build_object('event_id', o.event_id::text, 'notification_uuid', o.notification_uuid, 'notification_type', o.notification_type,
+                                  'subtype', o.subtype, 'reason', o.reason))::appstore.feed
+    FROM unnest(p_kinds, p_refs) WITH ORDINALITY AS tell (kind, ref, place)
+    CROSS JOIN LATERAL ( -- it may have been requeued since
+        SELECT o.event_id, o.result, o.reason, o.notification_uuid, o.notification_type, o.subtype, o.environment, o.bundle_id,
+               o.original_transaction_id, o.received_at
+        FROM appstore.outcomes AS o
+        WHERE o.event_id = split_part(tell.ref, ' ', 1)::bigint AND o.run = split_part(tell.ref, ' ', 2)::integer
+        UNION ALL
+        SELECT h.event_id, h.result, h.reason, h.notification_uuid, h.notification_type, h.subtype, h.environment, h.bundle_id,
+               h.original_transaction_id, h.received_at
+        FROM appstore.outcome_history AS h
+        WHERE h.event_id = split_part(tell.ref, ' ', 1)::bigint AND h.run = split_part(tell.ref, ' ', 2)::integer
+    ) AS o
+    WHERE tell.kind = 'raw';
+END
+$$;
+
+COMMENT ON FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) IS 'The entries notification.received and notification.rejected, by the outcome of the run that was told. The body is in the inbox.';
+
 CREATE FUNCTION appstore.order_entries(p_kinds text[], p_environments appstore.environment[], p_refs text[], p_now timestamp with time zone, p_enabled_at timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
     AS $$
@@ -3596,6 +4133,27 @@ $$;
 
 COMMENT ON FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid) IS 'The data of a paid period; no row when it was not paid. Its least transaction identifies it. It is refunded when each of its transactions is refunded in full; a missing percentage means in full.';
 
+CREATE FUNCTION appstore.pause_endpoint(name text, why text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_endpoint appstore.endpoints := appstore.locked_endpoint(name);
+BEGIN
+    PERFORM appstore.check_argument(v_endpoint.state = 'enabled', format('endpoint %s is %s', name, v_endpoint.state),
+                                    'Only an enabled one can be paused; resume_endpoint enables it.');
+    -- The epoch stays: what is in flight is still reported.
+    UPDATE appstore.endpoints AS e
+    SET state = 'paused', why = coalesce(pause_endpoint.why, 'paused'), state_since = clock_timestamp()
+    WHERE e.name = pause_endpoint.name;
+    PERFORM appstore.audit_endpoint('pause_endpoint', name, why);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.pause_endpoint(name text, why text) IS 'Sends nothing to an endpoint until it is resumed, where it goes on. The feed is not kept for it longer than retention.feed.';
+
 CREATE FUNCTION appstore.payer(p_environment appstore.environment, p_order_no uuid) RETURNS TABLE(period_no uuid)
     LANGUAGE sql STABLE ROWS 1
     AS $$
@@ -3626,6 +4184,50 @@ CREATE FUNCTION appstore.period_user(p_environment appstore.environment, p_contr
 $$;
 
 COMMENT ON FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) IS 'The user of a period: that of the newest claim at or before its purchase, else of the earliest claim, else none.';
+
+CREATE FUNCTION appstore.poll_endpoints(p_names text[], p_epochs bigint[], p_after bigint[], p_seconds integer) RETURNS TABLE(name text, has_work boolean, url text, keeps_order boolean, max_in_flight integer, max_per_second integer, timeout_seconds integer, secret_generation integer, previous_secret boolean, "position" bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now   timestamptz := clock_timestamp();
+    v_soon  timestamptz := v_now + p_seconds * interval '500 milliseconds';
+    v_short text[] := ARRAY(
+        SELECT e.name FROM unnest(p_names, p_epochs) AS held (name, epoch) JOIN appstore.endpoints AS e ON e.name = held.name
+        WHERE e.epoch = held.epoch AND e.state = 'enabled' AND e.leased_until < v_soon);
+BEGIN
+    IF v_short <> '{}' THEN
+        UPDATE appstore.endpoints AS e SET leased_until = v_now + p_seconds * interval '1 second'
+        WHERE e.name = ANY (ARRAY(SELECT e.name FROM unnest(p_names, p_epochs) AS held (name, epoch)
+                                  JOIN appstore.endpoints AS e ON e.name = held.name
+                                  WHERE e.name = ANY (v_short) AND e.epoch = held.epoch AND e.state = 'enabled' AND e.leased_until IS NOT NULL
+                                  FOR UPDATE OF e SKIP LOCKED));
+    END IF;
+    RETURN QUERY
+    SELECT e.name,
+           h.position > held.after
+           OR coalesce((SELECT d.run_at FROM appstore.open_deliveries AS d WHERE d.endpoint = e.name AND d.given_up_at IS NULL
+                        ORDER BY d.run_at LIMIT 1) <= v_now, false)
+           OR EXISTS (SELECT FROM appstore.redeliveries AS r WHERE r.endpoint = e.name AND r.state = 'open'),
+           e.url, e.keeps_order, e.max_in_flight, e.max_per_second, e.timeout_seconds, e.secret_generation,
+           appstore.has_previous_secret(e, v_now), e.position
+    FROM unnest(p_names, p_epochs, p_after) AS held (name, epoch, after)
+    CROSS JOIN appstore.feed_head AS h
+    JOIN appstore.endpoints AS e ON e.name = held.name
+    WHERE e.epoch = held.epoch AND e.state = 'enabled' AND e.leased_until IS NOT NULL
+      AND held.after <= h.position; -- after a failover positions may mean something else
+END
+$$;
+
+COMMENT ON FUNCTION appstore.poll_endpoints(p_names text[], p_epochs bigint[], p_after bigint[], p_seconds integer) IS 'Those of the endpoints that still are leased with these epochs, whether there is anything to send after these positions, and their settings. Renews leases of which less than half is left; writes nothing else.';
 
 CREATE FUNCTION appstore.posted_by(body bytea) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -3891,6 +4493,86 @@ $$;
 
 COMMENT ON FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed bigint[]) IS 'Judges batches that ended without a commit: their events must run by themselves from now on; an event that ran by itself is counted a death, and is failed after its last one. Returns how many batches were found lost, how many events were isolated and counted a death, and which events are failed.';
 
+CREATE FUNCTION appstore.redeliver(endpoint text, from_position bigint DEFAULT NULL::bigint, upto_position bigint DEFAULT NULL::bigint, since timestamp with time zone DEFAULT NULL::timestamp with time zone, before timestamp with time zone DEFAULT NULL::timestamp with time zone, types text[] DEFAULT NULL::text[], only_failed boolean DEFAULT false, dry_run boolean DEFAULT false, note text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_first    bigint := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1); -- and keeps what is there
+    v_endpoint appstore.endpoints := appstore.locked_endpoint(endpoint);
+    v_from     bigint := greatest(v_first, from_position, appstore.feed_position_at(since));
+    v_upto     bigint := least(upto_position, appstore.feed_position_at(before) - 1, (SELECT h.position FROM appstore.feed_head AS h));
+    v_entries  bigint := 0;
+    v_failed   bigint[];
+BEGIN
+    PERFORM appstore.check_feed_types(types);
+    IF only_failed THEN
+        v_failed := ARRAY(
+            SELECT d.position
+            FROM appstore.open_deliveries AS d
+            CROSS JOIN LATERAL (SELECT f.type FROM appstore.feed AS f WHERE f.position = d.position OFFSET 0) AS f
+            WHERE d.endpoint = redeliver.endpoint AND (d.given_up_at IS NOT NULL OR d.attempts > 0)
+              AND d.position BETWEEN v_from AND v_upto
+              AND (redeliver.types IS NULL OR appstore.feed_wants(f.type, NULL, NULL, redeliver.types, NULL, NULL)));
+        v_entries := cardinality(v_failed);
+    ELSE
+        v_upto := least(v_upto, v_endpoint.position);
+        v_entries := (SELECT count(*) FROM appstore.feed AS f
+                      WHERE f.position BETWEEN v_from AND v_upto AND appstore.endpoint_wants(v_endpoint, f)
+                        AND (redeliver.types IS NULL OR appstore.feed_wants(f.type, NULL, NULL, redeliver.types, NULL, NULL)));
+    END IF;
+    IF dry_run OR v_entries = 0 THEN
+        RETURN v_entries;
+    ELSIF only_failed THEN
+        UPDATE appstore.open_deliveries AS d SET run_at = clock_timestamp(), attempts = 0, first_failed_at = NULL, given_up_at = NULL
+        WHERE d.endpoint = redeliver.endpoint AND d.position = ANY (v_failed);
+    ELSE
+        INSERT INTO appstore.redeliveries (endpoint, after, upto, types, note)
+        VALUES (redeliver.endpoint, v_from - 1, v_upto, redeliver.types, redeliver.note);
+    END IF;
+    PERFORM appstore.audit_endpoint('redeliver', endpoint, note, jsonb_strip_nulls(jsonb_build_object(
+        'from_position', from_position, 'upto_position', upto_position, 'since', since, 'before', before, 'types', types,
+        'only_failed', only_failed, 'entries', v_entries)));
+    RETURN v_entries;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.redeliver(endpoint text, from_position bigint, upto_position bigint, since timestamp with time zone, before timestamp with time zone, types text[], only_failed boolean, dry_run boolean, note text) IS 'Sends an endpoint again what it wants of a part of the feed, with the ids of then, beside what is new, and returns how many entries. since and before are about feed.told_at. only_failed: what failed or was given up, from its first attempt on. dry_run only counts. What follows the cursor of the endpoint comes anyway and is left out.';
+
+CREATE FUNCTION appstore.release_endpoint(p_name text, p_epoch bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE appstore.endpoints AS e SET leased_until = NULL WHERE e.name = p_name AND e.epoch = p_epoch;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.release_endpoint(p_name text, p_epoch bigint) IS 'Ends the lease of that epoch, so that another worker can have the endpoint at once.';
+
+CREATE FUNCTION appstore.release_subject(p_endpoint text, p_subject text, p_is_moved boolean, p_now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_position bigint := appstore.first_waiting(p_endpoint, p_subject);
+    v_until    timestamptz;
+BEGIN
+    IF v_position IS NOT NULL THEN
+        v_until := appstore.held_until(p_endpoint, p_subject, v_position, p_now);
+        -- Held by what is in flight and has no row: soon, since its end may have been reported before.
+        UPDATE appstore.open_deliveries AS d
+        SET run_at = coalesce(v_until, CASE WHEN p_is_moved THEN p_now ELSE p_now + interval '5 seconds' END)
+        WHERE d.endpoint = p_endpoint AND d.position = v_position AND (p_is_moved OR d.run_at = 'infinity');
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.release_subject(p_endpoint text, p_subject text, p_is_moved boolean, p_now timestamp with time zone) IS 'Makes the first of the entries that wait for a subject due: at once, or when no earlier one that failed holds it. The next one follows when this one is delivered, has failed or was given up.';
+
 CREATE FUNCTION appstore.remove_consumer(name text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3903,6 +4585,24 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.remove_consumer(name text) IS 'Removes a consumer, so that the feed is no longer kept for it. Returns whether there was one.';
+
+CREATE FUNCTION appstore.remove_endpoint(name text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    LOCK TABLE appstore.feed_switch IN SHARE ROW EXCLUSIVE MODE;
+    PERFORM appstore.locked_endpoint(name);
+    DELETE FROM appstore.endpoints AS e WHERE e.name = remove_endpoint.name;
+    PERFORM appstore.set_wants_raw();
+    PERFORM appstore.audit_endpoint('remove_endpoint', name);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.remove_endpoint(name text) IS 'Removes an endpoint with its open deliveries and redeliveries. Its attempts stay until they age.';
 
 CREATE FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) RETURNS record
     LANGUAGE plpgsql
@@ -3975,6 +4675,23 @@ BEGIN
     others := others + v_rows;
     -- The feed under the lock of its head: the step before it is visible then, and the next one sees the aliases.
     PERFORM FROM appstore.feed_head FOR UPDATE;
+    -- What receivers answered about the user, also to what was forwarded as it came.
+    UPDATE appstore.delivery_attempts AS a SET answer = NULL
+    WHERE a.ctid = ANY (ARRAY(
+        SELECT a.ctid FROM unnest(v_contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT a.ctid FROM appstore.delivery_attempts AS a WHERE a.subject = c.id AND a.answer IS NOT NULL OFFSET 0
+        ) AS a
+        UNION ALL
+        SELECT a.ctid
+        FROM (SELECT f.position FROM appstore.feed AS f WHERE f.user_id = v_user
+              UNION ALL
+              SELECT f.position FROM appstore.feed AS f WHERE f.from_user_id = v_user) AS f
+        CROSS JOIN LATERAL (
+            SELECT a.ctid FROM appstore.delivery_attempts AS a WHERE a.position = f.position AND a.answer IS NOT NULL OFFSET 0
+        ) AS a));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     UPDATE appstore.feed AS f SET from_user_id = v_alias WHERE f.from_user_id = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
@@ -4297,6 +5014,38 @@ $$;
 
 COMMENT ON FUNCTION appstore.requeue_events(result appstore.result, reason text, notification_type text, subtype text, environment appstore.environment, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean, note text) IS 'Runs the events again that meet every given condition and still have their body, at most max_events (1 to 1,000), and returns how many. dry_run only counts them, all of them when max_events is null. appstore.requeue_all takes all.';
 
+CREATE FUNCTION appstore.resume_endpoint(name text, after bigint DEFAULT NULL::bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_first    bigint := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1); -- and keeps what is there
+    v_endpoint appstore.endpoints := appstore.locked_endpoint(name);
+    v_head     bigint := (SELECT h.position FROM appstore.feed_head AS h);
+    v_position bigint;
+BEGIN
+    v_first := coalesce(v_first - 1, v_head);
+    v_position := CASE after WHEN 0 THEN v_first ELSE coalesce(after, v_endpoint.position) END;
+    PERFORM appstore.check_argument(
+        v_position BETWEEN v_first AND v_head,
+        CASE WHEN after IS NULL THEN format('entries after position %s, which endpoint %s has not got, have aged', v_position, name)
+             ELSE format('after must be from %s to %s', v_first, v_head) END,
+        format('Go on from the oldest entry: SELECT appstore.resume_endpoint(%L, 0), or from now: (%L, %s).', name, name, v_head));
+    DELETE FROM appstore.open_deliveries AS d
+    WHERE d.endpoint = resume_endpoint.name AND d.position > v_position AND v_position < v_endpoint.position; -- they come again
+    UPDATE appstore.endpoints AS e
+    SET state = 'enabled', why = NULL, state_since = CASE WHEN e.state = 'enabled' THEN e.state_since ELSE clock_timestamp() END,
+        position = v_position, epoch = e.epoch + 1, leased_until = NULL, failures = 0, failing_since = NULL, open_until = NULL, probes = 0
+    WHERE e.name = resume_endpoint.name;
+    PERFORM appstore.audit_endpoint('resume_endpoint', name, NULL, jsonb_build_object('was', v_endpoint.state, 'position', v_position));
+    RETURN v_position;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.resume_endpoint(name text, after bigint) IS 'Enables an endpoint that is paused, disabled or behind, and closes its breaker. It goes on where it was, or after this position; 0 for the oldest entry. Returns the position. What is in flight may be sent again.';
+
 CREATE FUNCTION appstore.revoke_api_key(key_id integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4319,6 +5068,24 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.revoke_api_key(key_id integer) IS 'Revokes a key: from its commit on the key permits nothing. Returns false when the key was already revoked; fails when there is none.';
+
+CREATE FUNCTION appstore.rotate_endpoint_secret(name text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_generation integer := (appstore.locked_endpoint(name)).secret_generation + 1;
+BEGIN
+    UPDATE appstore.endpoints AS e SET secret_generation = v_generation, rotated_at = clock_timestamp()
+    WHERE e.name = rotate_endpoint_secret.name;
+    PERFORM appstore.audit_endpoint('rotate_endpoint_secret', name, NULL, jsonb_build_object('secret_generation', v_generation));
+    RETURN v_generation;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.rotate_endpoint_secret(name text) IS 'Gives an endpoint another secret, and returns its generation. For 24 hours the previous secret signs as well; the one before it no more.';
 
 CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest text)
     LANGUAGE sql STABLE
@@ -4467,11 +5234,13 @@ BEGIN
         v_head.target_snapshot := NULL;
         v_head.turned_to := '-infinity';
         INSERT INTO appstore.feed_generations (generation, from_position, began_at) VALUES (v_head.generation, v_head.position + 1, v_now);
+        -- What workers know of positions may be of the other cluster: they read it again with a new lease.
+        UPDATE appstore.endpoints AS e SET epoch = e.epoch + 1, leased_until = NULL, position = least(e.position, v_head.position);
     END IF;
     v_current := coalesce(v_head.target_snapshot, pg_current_snapshot());
     -- 3. Take the tells, and the contracts whose access the clock has changed.
     SELECT t.kinds, t.environments, t.refs, t.told_at INTO v_kinds, v_environments, v_refs, v_told_at
-    FROM appstore.take_tells(v_head.told_snapshot, v_current, v_head.target_snapshot IS NOT NULL, max_tells) AS t;
+    FROM appstore.take_tells(v_head.told_snapshot, v_current, max_tells) AS t;
     v_is_full := cardinality(v_kinds) = max_tells;
     v_turned := ARRAY(
         SELECT ROW(a.environment, a.original_transaction_id)::appstore.contract_key
@@ -4487,6 +5256,10 @@ BEGIN
             SELECT * FROM appstore.access_entries(v_kinds, v_environments, v_refs, v_turned, v_now, v_head.enabled_at)
             UNION ALL
             SELECT * FROM appstore.failure_entries(v_kinds, v_refs, v_now)
+            UNION ALL
+            SELECT * FROM appstore.notification_entries(v_kinds, v_refs, v_now)
+            UNION ALL
+            SELECT * FROM appstore.endpoint_entries(v_kinds, v_refs, v_told_at, v_now)
             UNION ALL
             SELECT tell.place, ROW(NULL, appstore.feed_id(jsonb_build_array('forgotten', tell.told_at, tell.ref)), 'user.forgotten', NULL, NULL, NULL,
                                    tell.ref, NULL, v_now, v_now, '{}'::jsonb)::appstore.feed
@@ -4540,12 +5313,26 @@ $$;
 
 COMMENT ON FUNCTION appstore.set_consumer(name text, after bigint) IS 'Makes a consumer of the feed, or moves it: its next entry is the one after this position; 0 for the oldest one. Null makes one that begins now, and leaves one that exists where it is. Returns the position.';
 
+CREATE FUNCTION appstore.set_wants_raw() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_wants_raw boolean := EXISTS (SELECT FROM appstore.endpoints AS e WHERE appstore.wants_raw(e));
+BEGIN
+    UPDATE appstore.feed_switch AS s SET wants_raw = v_wants_raw WHERE s.wants_raw <> v_wants_raw;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.set_wants_raw() IS 'Writes feed_switch.wants_raw, whose lock the caller has.';
+
 CREATE FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_settled bigint;
+    v_settled   bigint;
+    v_is_on     boolean;
+    v_wants_raw boolean;
 BEGIN
     DELETE FROM appstore.inbox_queue AS q WHERE q.event_id = ANY (p_event_ids);
     GET DIAGNOSTICS v_settled = ROW_COUNT;
@@ -4563,14 +5350,118 @@ BEGIN
            unnest(p_results), unnest(p_reasons), unnest(p_last_errors), unnest(p_notification_types), unnest(p_subtypes),
            unnest(p_notification_uuids), unnest(p_environments), unnest(p_bundle_ids), unnest(p_transaction_ids),
            unnest(p_original_transaction_ids);
-    IF 'failed' = ANY (p_results) AND (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+    SELECT s.is_on, s.is_on AND s.wants_raw INTO v_is_on, v_wants_raw FROM appstore.feed_switch AS s;
+    IF v_is_on AND 'failed' = ANY (p_results) THEN
         INSERT INTO appstore.tells (kind, ref)
         SELECT 'failed', settled.event_id::text FROM unnest(p_event_ids, p_results) AS settled (event_id, result) WHERE settled.result = 'failed';
+    END IF;
+    IF v_wants_raw THEN
+        PERFORM appstore.tell_notifications(p_event_ids, p_sources, p_runs, p_results, p_reasons, p_notification_uuids);
     END IF;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Where the feed is on, it writes a tell for each that failed. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
+COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Where the feed is on, it writes a tell for each that failed, and for notifications where an endpoint wants them. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
+
+CREATE FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_now   timestamptz := clock_timestamp();
+    v_order boolean;
+    v_head  bigint;
+BEGIN
+    -- 1. The endpoint. The cursor only moves on, and never beyond the feed, as it could after a failover.
+    UPDATE appstore.endpoints AS e
+    SET position = greatest(e.position, least(coalesce(p_position, 0), h.position)), failures = p_failures,
+        failing_since = CASE WHEN p_is_failing THEN coalesce(e.failing_since, v_now) END,
+        open_until = v_now + p_open_for_ms * interval '1 millisecond', probes = p_probes,
+        succeeded_at = CASE WHEN 'delivered' = ANY (p_results) THEN v_now ELSE e.succeeded_at END,
+        last_error = coalesce((SELECT coalesce(r.error, 'HTTP status ' || r.status)
+                               FROM unnest(p_results, p_errors, p_statuses) WITH ORDINALITY AS r (result, error, status, place)
+                               WHERE r.result NOT IN ('delivered', 'held') ORDER BY r.place DESC LIMIT 1), e.last_error)
+    FROM appstore.feed_head AS h
+    WHERE e.name = p_name AND e.epoch = p_epoch
+    RETURNING e.keeps_order, h.position INTO v_order, v_head;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+
+    -- 2. The log.
+    INSERT INTO appstore.delivery_attempts (endpoint, position, subject, at, is_redelivery, result, status, milliseconds, answer_bytes, answer, error)
+    SELECT p_name, r.position, r.subject, v_now, r.redelivery IS NOT NULL, r.result, r.status, r.milliseconds, r.answer_bytes,
+           left(r.answer, 4096), r.error
+    FROM unnest(p_positions, p_subjects, p_results, p_statuses, p_milliseconds, p_answer_bytes, p_answers, p_errors, p_redeliveries)
+        AS r (position, subject, result, status, milliseconds, answer_bytes, answer, error, redelivery)
+    WHERE r.result <> 'held';
+
+    -- 3. The exceptions.
+    IF EXISTS (SELECT FROM unnest(p_results) AS r (result) WHERE r.result <> 'delivered')
+       OR EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = p_name) THEN
+        DELETE FROM appstore.open_deliveries AS d
+        WHERE d.ctid = ANY (ARRAY(
+            SELECT d.ctid FROM unnest(p_positions, p_results) AS r (position, result)
+            CROSS JOIN LATERAL (
+                SELECT d.ctid FROM appstore.open_deliveries AS d WHERE d.endpoint = p_name AND d.position = r.position OFFSET 0
+            ) AS d
+            WHERE r.result = 'delivered'));
+        INSERT INTO appstore.open_deliveries AS d
+            (endpoint, position, subject, run_at, attempts, first_failed_at, last_status, last_error, given_up_at)
+        SELECT DISTINCT ON (r.position) p_name, r.position, r.subject,
+               CASE WHEN r.result = 'held' AND r.attempts = 0 AND v_order AND r.subject IS NOT NULL THEN 'infinity'
+                    ELSE v_now + coalesce(r.wait_ms, 0) * interval '1 millisecond' END,
+               r.attempts, CASE WHEN r.attempts > 0 THEN v_now END, r.status, r.error, CASE WHEN r.result = 'given_up' THEN v_now END
+        FROM unnest(p_positions, p_subjects, p_results, p_attempts, p_wait_ms, p_statuses, p_errors) WITH ORDINALITY
+            AS r (position, subject, result, attempts, wait_ms, status, error, place)
+        WHERE r.position <= v_head AND (r.result = 'given_up' OR r.result <> 'delivered' AND r.wait_ms IS NOT NULL)
+        ORDER BY r.position, r.place DESC
+        ON CONFLICT (endpoint, position) DO UPDATE
+        SET run_at = excluded.run_at, attempts = excluded.attempts,
+            first_failed_at = CASE WHEN excluded.attempts > 0 THEN coalesce(d.first_failed_at, excluded.first_failed_at) END,
+            last_status = CASE WHEN num_nulls(excluded.last_status, excluded.last_error) = 2 THEN d.last_status ELSE excluded.last_status END,
+            last_error = CASE WHEN num_nulls(excluded.last_status, excluded.last_error) = 2 THEN d.last_error ELSE excluded.last_error END,
+            given_up_at = excluded.given_up_at;
+        IF v_order THEN
+            PERFORM appstore.release_subject(
+                p_name, r.subject, bool_or(r.result IN ('delivered', 'given_up') OR r.result <> 'held' AND r.attempts > 0), v_now)
+            FROM unnest(p_subjects, p_results, p_attempts) AS r (subject, result, attempts)
+            WHERE r.subject IS NOT NULL GROUP BY r.subject;
+        END IF;
+    END IF;
+
+    -- 4. Redeliveries.
+    UPDATE appstore.redeliveries AS r
+    SET after = greatest(r.after, m.through), sent = r.sent + m.sent, state = CASE WHEN m.through >= r.upto THEN 'done' ELSE r.state END,
+        ended_at = CASE WHEN m.through >= r.upto THEN v_now END
+    FROM (SELECT moved.id, max(moved.through) AS through, count(*) FILTER (WHERE moved.through IS NULL) AS sent
+          FROM (SELECT id, through FROM unnest(p_redelivery_ids, p_redelivered_through) AS t (id, through)
+                UNION ALL
+                SELECT id, NULL FROM unnest(p_redeliveries) AS t (id)) AS moved
+          WHERE moved.id IS NOT NULL GROUP BY moved.id) AS m
+    WHERE r.redelivery_id = m.id AND r.endpoint = p_name AND (r.state = 'open') IS TRUE;
+
+    -- 5. The end.
+    IF p_disable_because IS NOT NULL THEN
+        UPDATE appstore.endpoints AS e SET state = 'disabled', why = p_disable_because, state_since = v_now
+        WHERE e.name = p_name AND e.state = 'enabled';
+        IF FOUND THEN
+            INSERT INTO appstore.tells (kind, ref, told_at) SELECT 'disabled', p_name, v_now FROM appstore.feed_switch AS s WHERE s.is_on;
+            PERFORM appstore.audit_endpoint('disable_endpoint', p_name, p_disable_because);
+        END IF;
+    END IF;
+    RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) IS 'Records what became of attempts, moves the cursor, and writes the state of the breaker. The arrays from p_positions to p_redeliveries have an element for each report. p_wait_ms: when to try again; null: at no time, or as it was. held: it waits for an earlier one of its subject, and is no attempt. Returns false, without effect, when the lease of that epoch has been lost.';
 
 CREATE FUNCTION appstore.settled_events(settled_from timestamp with time zone, after_event_id bigint DEFAULT 0, max_events integer DEFAULT 1000, only_result appstore.result DEFAULT NULL::appstore.result, only_type text DEFAULT NULL::text, only_app text DEFAULT NULL::text) RETURNS TABLE(settled_at timestamp with time zone, event_id bigint, run integer, received_at timestamp with time zone, source text, notification_type text, subtype text, environment text, bundle_id text, result appstore.result, reason text, transaction_id text, original_transaction_id text, user_id text, product_id text, entitlements text[], until timestamp with time zone)
     LANGUAGE sql STABLE
@@ -4683,6 +5574,29 @@ $_$;
 
 COMMENT ON FUNCTION appstore.state_digest_parts(environment appstore.environment) IS 'For each table of the ledger how many rows an environment has, and a SHA-256 (hex) over them: where two databases differ. Independent of session settings, the database''s collation, and the order in which events came in.';
 
+CREATE FUNCTION appstore.stop_redelivery(id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
+    AS $$
+DECLARE
+    v_endpoint text;
+BEGIN
+    UPDATE appstore.redeliveries AS r SET state = 'stopped', ended_at = clock_timestamp()
+    WHERE r.redelivery_id = stop_redelivery.id AND (r.state = 'open') IS TRUE
+    RETURNING r.endpoint INTO v_endpoint;
+    IF FOUND THEN
+        PERFORM appstore.audit_endpoint('stop_redelivery', v_endpoint, NULL, jsonb_build_object('redelivery_id', id));
+        RETURN true;
+    ELSIF EXISTS (SELECT FROM appstore.redeliveries AS r WHERE r.redelivery_id = stop_redelivery.id) THEN
+        RETURN false;
+    END IF;
+    RAISE EXCEPTION 'there is no redelivery %', id USING ERRCODE = 'no_data_found', HINT = 'The table appstore.redeliveries lists them.';
+END
+$$;
+
+COMMENT ON FUNCTION appstore.stop_redelivery(id bigint) IS 'Ends a redelivery: what is in flight is still sent. Returns false when it had ended; fails when there is none.';
+
 CREATE FUNCTION appstore.store(source text, bodies bytea[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     AS $$
@@ -4761,10 +5675,11 @@ CREATE FUNCTION appstore.take(consumer text, n bigint DEFAULT 100) RETURNS SETOF
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    AS $_$
+    AS $$
 DECLARE
     v_after bigint;
-    v_last  bigint;
+    v_first bigint;
+    v_head  bigint;
     v_taken bigint;
 BEGIN
     SELECT c.position INTO v_after FROM appstore.feed_consumers AS c WHERE c.name = take.consumer FOR UPDATE;
@@ -4772,27 +5687,149 @@ BEGIN
         RAISE EXCEPTION 'there is no consumer %', quote_nullable(consumer)
             USING ERRCODE = 'no_data_found', HINT = 'Make it first: SELECT appstore.set_consumer(''mailer'').';
     END IF;
-    v_last := v_after + (SELECT least(n, h.position - v_after) FROM appstore.feed_head AS h);
-    IF v_last <= v_after THEN
-        RETURN;
-    END IF;
-    -- EXECUTE plans for these positions, and so opens and locks the partitions that hold them; a cached plan locks all. The lock on the feed
-    -- keeps partitions from being dropped until the commit.
-    RETURN QUERY EXECUTE 'SELECT f.* FROM appstore.feed AS f WHERE f.position > $1 AND f.position <= $2 ORDER BY f.position'
-        USING v_after, v_last;
-    GET DIAGNOSTICS v_taken = ROW_COUNT;
-    IF v_taken < v_last - v_after THEN -- positions have no gaps
+    -- Both of one snapshot. The lock on the feed that this read takes keeps partitions from being dropped until the commit.
+    SELECT h.position, (SELECT f.position FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT 1)
+    INTO v_head, v_first FROM appstore.feed_head AS h;
+    IF v_first > v_after + 1 OR v_first IS NULL AND v_after < v_head THEN
         RAISE EXCEPTION 'entries after position % that consumer % has not taken have aged', v_after, consumer
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
             'Go on from now: appstore.set_consumer(…, (SELECT position FROM appstore.feed_head)). Then read appstore.entitlements for the state.';
     END IF;
-    UPDATE appstore.feed_consumers AS c SET position = v_last, moved_at = clock_timestamp() WHERE c.name = take.consumer;
+    RETURN QUERY SELECT f.* FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT n;
+    GET DIAGNOSTICS v_taken = ROW_COUNT;
+    IF v_taken > 0 THEN
+        UPDATE appstore.feed_consumers AS c SET position = v_after + v_taken, moved_at = clock_timestamp() WHERE c.name = take.consumer;
+    END IF;
 END
-$_$;
+$$;
 
 COMMENT ON FUNCTION appstore.take(consumer text, n bigint) IS 'The next n entries of the feed for a named consumer, in order. Moves the consumer in the caller''s transaction: exactly once with what the caller writes. A second transaction of the consumer waits for the first. Fails with object_not_in_prerequisite_state when entries have aged.';
 
-CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) RETURNS record
+CREATE FUNCTION appstore.take_deliveries(p_name text, p_epoch bigint, p_after bigint, p_in_flight bigint[], p_most integer, p_most_redelivered integer, p_most_bytes integer) RETURNS TABLE(kind text, "position" bigint, redelivery_id bigint, id uuid, type text, subject text, attempts integer, first_failed_ms bigint, held_ms bigint, body bytea, body_missing boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    c_read       CONSTANT bigint := 1000; -- the most entries that are read
+    v_now        timestamptz := clock_timestamp();
+    v_endpoint   appstore.endpoints;
+    v_redelivery appstore.redeliveries;
+    v_head       bigint;
+    v_first      bigint;
+    v_due        bigint[];
+    v_next       bigint[];
+    v_again      bigint[] := '{}';
+    v_through    bigint; -- how far the feed was read
+    v_again_from bigint;
+    v_again_to   bigint;
+BEGIN
+    SELECT e.* INTO v_endpoint FROM appstore.endpoints AS e WHERE e.name = p_name AND e.epoch = p_epoch AND e.state = 'enabled';
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    -- 1. Both of one snapshot. The lock on the feed that this read takes keeps partitions from being dropped until the commit.
+    SELECT h.position, (SELECT f.position FROM appstore.feed AS f WHERE f.position > p_after ORDER BY f.position LIMIT 1)
+    INTO v_head, v_first FROM appstore.feed_head AS h;
+    IF v_first > p_after + 1 OR v_first IS NULL AND p_after < v_head THEN
+        UPDATE appstore.endpoints AS e
+        SET state = 'behind', why = format('entries after position %s have aged', p_after), state_since = v_now, leased_until = NULL
+        WHERE e.name = p_name AND e.epoch = p_epoch AND e.state = 'enabled';
+        RETURN;
+    ELSIF p_after > v_head THEN
+        RETURN; -- after a failover, until the lease is lost
+    END IF;
+
+    -- 2. What is due has at most half of the room while there is more to read.
+    v_due := ARRAY(
+        SELECT d.position FROM appstore.open_deliveries AS d
+        WHERE d.endpoint = p_name AND d.given_up_at IS NULL AND d.run_at <= v_now AND d.position <> ALL (p_in_flight)
+        ORDER BY d.run_at, d.position LIMIT CASE WHEN p_after < v_head THEN (p_most + 1) / 2 ELSE p_most END);
+    v_through := least(v_head, p_after + c_read);
+    v_next := ARRAY(
+        SELECT f.position FROM appstore.feed AS f
+        WHERE f.position > p_after AND f.position <= v_through AND appstore.endpoint_wants(v_endpoint, f) AND f.position <> ALL (p_in_flight)
+          AND NOT EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = p_name AND d.position = f.position OFFSET 0)
+        ORDER BY f.position LIMIT p_most - cardinality(v_due));
+    IF cardinality(v_due) + cardinality(v_next) >= p_most THEN
+        v_through := coalesce(v_next[cardinality(v_next)], p_after);
+    END IF;
+    IF p_most_redelivered > 0 THEN
+        SELECT r.* INTO v_redelivery FROM appstore.redeliveries AS r WHERE r.endpoint = p_name AND r.state = 'open' ORDER BY r.redelivery_id LIMIT 1;
+    END IF;
+    IF v_redelivery.redelivery_id IS NOT NULL THEN
+        v_again_from := greatest(v_redelivery.after, (SELECT f.position - 1 FROM appstore.feed AS f ORDER BY f.position LIMIT 1));
+        v_again_to := least(v_redelivery.upto, v_again_from + c_read);
+        v_again := ARRAY(
+            SELECT f.position FROM appstore.feed AS f
+            WHERE f.position > v_again_from AND f.position <= v_again_to AND appstore.endpoint_wants(v_endpoint, f)
+              AND (v_redelivery.types IS NULL OR appstore.feed_wants(f.type, NULL, NULL, v_redelivery.types, NULL, NULL))
+              AND f.position <> ALL (p_in_flight || v_due || v_next)
+            ORDER BY f.position LIMIT p_most_redelivered);
+        IF cardinality(v_again) = p_most_redelivered THEN
+            v_again_to := v_again[p_most_redelivered];
+        END IF;
+    END IF;
+    IF v_due = '{}' AND v_next = '{}' AND v_again = '{}' AND v_through = p_after AND v_again_to IS NULL THEN
+        RETURN;
+    END IF;
+
+    -- 3. Their bodies, until there are enough bytes. The size of a body in the inbox is known without reading it.
+    RETURN QUERY
+    WITH entry AS MATERIALIZED (
+        SELECT c.kind, c.position, c.place, f.id, f.type, f.subject, d.attempts, d.first_failed_at, rendered.json,
+               v_endpoint.format = 'raw' AND f.type <> 'test' AS is_raw, f.event_id, coalesce(octet_length(rendered.json), i.bytes, 0) AS bytes
+        FROM (SELECT 'due' AS kind, due.position, due.place FROM unnest(v_due) WITH ORDINALITY AS due (position, place)
+              UNION ALL
+              SELECT 'next', next.position, next.place + 1000 FROM unnest(v_next) WITH ORDINALITY AS next (position, place)
+              UNION ALL
+              SELECT 'redelivery', again.position, again.place + 2000 FROM unnest(v_again) WITH ORDINALITY AS again (position, place)) AS c
+        CROSS JOIN LATERAL (
+            SELECT f.id, f.type, f.subject, f.data ->> 'event_id' AS event_id, f AS entry FROM appstore.feed AS f WHERE f.position = c.position OFFSET 0
+        ) AS f
+        LEFT JOIN LATERAL (
+            SELECT d.attempts, d.first_failed_at FROM appstore.open_deliveries AS d
+            WHERE d.endpoint = p_name AND d.position = c.position OFFSET 0
+        ) AS d ON true
+        LEFT JOIN LATERAL (
+            SELECT convert_to(appstore.feed_event(f.entry, appstore.feed_generation(c.position)), 'UTF8') AS json
+            WHERE v_endpoint.format = 'event' OR f.type = 'test'
+        ) AS rendered ON true
+        LEFT JOIN LATERAL (
+            SELECT octet_length(i.body) AS bytes FROM appstore.inbox AS i WHERE rendered.json IS NULL AND i.event_id = f.event_id::bigint OFFSET 0
+        ) AS i ON true
+    ), measured AS MATERIALIZED (
+        SELECT e.*, row_number() OVER (ORDER BY e.place) = 1 OR sum(e.bytes) OVER (ORDER BY e.place) <= p_most_bytes AS fits FROM entry AS e
+    )
+    SELECT m.kind, m.position, CASE m.kind WHEN 'redelivery' THEN v_redelivery.redelivery_id END, m.id, m.type, m.subject, coalesce(m.attempts, 0),
+           appstore.milliseconds(v_now - m.first_failed_at),
+           CASE WHEN v_endpoint.keeps_order AND m.kind <> 'redelivery' THEN appstore.held_for(p_name, m.subject, m.position, v_now) END,
+           coalesce(m.json, i.body), m.is_raw AND i.body IS NULL
+    FROM measured AS m
+    LEFT JOIN LATERAL (SELECT i.body FROM appstore.inbox AS i WHERE m.is_raw AND i.event_id = m.event_id::bigint OFFSET 0) AS i ON true
+    WHERE m.fits
+    UNION ALL
+    SELECT t.kind, t.position, t.redelivery_id, NULL, NULL, NULL, 0, NULL, NULL, NULL, false
+    FROM (SELECT 'through' AS kind, NULL::bigint AS redelivery_id,
+                 coalesce((SELECT min(m.position) - 1 FROM measured AS m WHERE m.kind = 'next' AND NOT m.fits), v_through) AS position
+          UNION ALL
+          SELECT 'redelivered_through', v_redelivery.redelivery_id,
+                 coalesce((SELECT min(m.position) - 1 FROM measured AS m WHERE m.kind = 'redelivery' AND NOT m.fits), v_again_to)) AS t
+    WHERE CASE t.kind WHEN 'through' THEN t.position > p_after ELSE t.position > v_redelivery.after END;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.take_deliveries(p_name text, p_epoch bigint, p_after bigint, p_in_flight bigint[], p_most integer, p_most_redelivered integer, p_most_bytes integer) IS 'What the lease holder of an endpoint sends next, without what is in flight: what is due, what follows p_after, and what an open redelivery sends again; at most p_most of the first two, and p_most_bytes, but one at least. through and redelivered_through say how far the feed was read, at most 1,000 entries. No row when the lease is lost. An endpoint whose next entry has aged becomes behind.';
+
+CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -4812,14 +5849,9 @@ BEGIN
     ELSE
         WITH next AS MATERIALIZED (
             SELECT t.ctid AS row_id, t.tell_id FROM appstore.tells AS t
-            WHERE NOT p_is_rest AND t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
+            WHERE t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
             UNION ALL -- those that were open at the latest step
-            SELECT t.ctid, t.tell_id FROM appstore.tells AS t
-            WHERE NOT p_is_rest AND t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
-            UNION ALL -- the same, in their order: a step that sorts all that is left would take long beside a million
-            (SELECT t.ctid, t.tell_id FROM appstore.tells AS t
-             WHERE p_is_rest AND pg_visible_in_snapshot(t.xid, p_current) AND NOT pg_visible_in_snapshot(t.xid, p_told)
-             ORDER BY t.tell_id LIMIT p_limit)
+            SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
             ORDER BY tell_id LIMIT p_limit
         ), taken AS (
             DELETE FROM appstore.tells AS t WHERE t.ctid = ANY (ARRAY(SELECT next.row_id FROM next)) RETURNING t.*
@@ -4835,7 +5867,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) IS 'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null. p_is_rest where an earlier step has taken some of them.';
+COMMENT ON FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) IS 'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null.';
 
 CREATE FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) RETURNS void
     LANGUAGE plpgsql
@@ -4852,35 +5884,45 @@ $$;
 
 COMMENT ON FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) IS 'Writes a tell for each of these effects, which this transaction has recorded, and for each of these contracts, which it has derived.';
 
-CREATE FUNCTION appstore.tell_products() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
+CREATE FUNCTION appstore.tell_notifications(p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[]) RETURNS void
+    LANGUAGE plpgsql
     AS $$
-DECLARE
-    v_changed appstore.products[];
 BEGIN
-    IF NOT (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
-        RETURN NULL;
-    END IF;
-    v_changed := ARRAY(SELECT ROW(p.*)::appstore.products FROM changed AS p);
-    IF TG_OP = 'UPDATE' THEN
-        v_changed := v_changed || ARRAY(SELECT ROW(p.*)::appstore.products FROM before AS p);
-    END IF;
-    IF cardinality(v_changed) = 0 THEN
-        RETURN NULL;
-    END IF;
-    -- Until the commit no step reads products as they were: what is derived meanwhile, and not found here, is told after it.
-    PERFORM FROM appstore.feed_head FOR UPDATE;
-    INSERT INTO appstore.tells (kind, environment, ref)
-    SELECT 'contract', m.environment, m.original_transaction_id
-    FROM appstore.contracts AS m
-    WHERE m.user_id IS NOT NULL AND (m.product_id, m.bundle_id) IN (SELECT p.product_id, p.bundle_id FROM unnest(v_changed) AS p);
-    RETURN NULL;
+    INSERT INTO appstore.tells (kind, ref)
+    SELECT 'raw', s.event_id || ' ' || s.run
+    FROM (SELECT u.*, appstore.told_as(u.result, u.reason, u.uuid) AS type
+          FROM unnest(p_event_ids, p_sources, p_runs, p_results, p_reasons, p_notification_uuids)
+              AS u (event_id, source, run, result, reason, uuid)) AS s
+    WHERE s.source = 'notification_v2' AND s.type IS NOT NULL
+      AND (s.run = 1 OR NOT EXISTS (
+               SELECT FROM appstore.outcome_history AS h
+               WHERE h.event_id = s.event_id AND appstore.told_as(h.result, h.reason, h.notification_uuid) IN (s.type, 'notification.received')
+               OFFSET 0));
 END
 $$;
 
-COMMENT ON FUNCTION appstore.tell_products() IS 'Where the feed is on, writes a tell for each contract that has an owner and one of the products that a statement has changed. Reads all contracts, once a statement, and holds up the sequencer until the commit.';
+COMMENT ON FUNCTION appstore.tell_notifications(p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[]) IS 'Writes a tell for each verified notification among these outcomes, unless an earlier run of the event was told so.';
+
+CREATE FUNCTION appstore.test_endpoint(name text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_endpoint appstore.endpoints := appstore.locked_endpoint(name);
+    v_now      timestamptz := clock_timestamp();
+BEGIN
+    PERFORM appstore.check_argument(v_endpoint.state = 'enabled', format('endpoint %s is %s', name, v_endpoint.state),
+                                    'Enable it first: SELECT appstore.resume_endpoint(…).');
+    INSERT INTO appstore.tells (kind, ref, told_at) VALUES ('test', test_endpoint.name, v_now);
+    PERFORM appstore.audit_endpoint('test_endpoint', name);
+    RETURN appstore.feed_id(jsonb_build_array('test', v_now, test_endpoint.name));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.test_endpoint(name text) IS 'Tells an entry of type test, for this endpoint only, and returns its id. delivery_attempts shows what became of it.';
 
 CREATE FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text) RETURNS TABLE(occurred_at timestamp with time zone, learned_at timestamp with time zone, event_id bigint, what text, transaction_id text, product_id text, order_no uuid, user_id text, detail text)
     LANGUAGE sql STABLE
@@ -5005,6 +6047,16 @@ $$;
 
 COMMENT ON FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text) IS 'The history of a contract, oldest first: its orders, charges, refunds, posts and owners, the events about it without effect, and the end of access. occurred_at is when it happened, learned_at when the inbox received it, event_id in which event. detail holds codes and name=value pairs, separated by commas.';
 
+CREATE FUNCTION appstore.told_as(result appstore.result, reason text, notification_uuid uuid) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN notification_uuid IS NULL THEN NULL -- nothing was verified
+                WHEN result NOT IN ('rejected', 'duplicate', 'discarded') THEN 'notification.received'
+                WHEN result = 'rejected' AND reason = 'wrong_bundle' THEN 'notification.rejected' END
+$$;
+
+COMMENT ON FUNCTION appstore.told_as(result appstore.result, reason text, notification_uuid uuid) IS 'The type of the entry that tells of a notification with this outcome; null: none does.';
+
 CREATE FUNCTION appstore.unlink_owner(environment appstore.environment, original_transaction_id text, note text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5048,6 +6100,14 @@ CREATE FUNCTION appstore.v1_counts(s appstore.contracts, l appstore.v1_renewals)
 $$;
 
 COMMENT ON FUNCTION appstore.v1_counts(s appstore.contracts, l appstore.v1_renewals) IS 'Whether the register of Notifications V1 counts for a renewal: the later statement counts, that of the JWS on a tie.';
+
+CREATE FUNCTION appstore.wants_raw(e appstore.endpoints) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT e.format = 'raw' OR coalesce(e.types && '{notification.received,notification.rejected,notification.*}', false)
+$$;
+
+COMMENT ON FUNCTION appstore.wants_raw(e appstore.endpoints) IS 'Whether an endpoint gets notification.received or notification.rejected.';
 
 CREATE AGGREGATE appstore.chained_digest(text) (
     SFUNC = appstore.chain_link,
@@ -5270,6 +6330,111 @@ COMMENT ON COLUMN appstore.consumption_requests.reason IS 'Apple''s consumptionR
 
 COMMENT ON COLUMN appstore.consumption_requests.user_id IS 'The user of the order, else the owner of the contract.';
 
+CREATE TABLE appstore.delivery_attempts (
+    attempt_id bigint NOT NULL,
+    endpoint text NOT NULL COLLATE pg_catalog."C",
+    "position" bigint NOT NULL,
+    subject text COLLATE pg_catalog."C",
+    at timestamp with time zone NOT NULL,
+    is_redelivery boolean NOT NULL,
+    result text NOT NULL COLLATE pg_catalog."C",
+    status integer,
+    milliseconds integer,
+    answer_bytes bigint,
+    answer text,
+    error text,
+    CONSTRAINT delivery_attempts_answer_is_short CHECK ((char_length(answer) <= 4096)),
+    CONSTRAINT delivery_attempts_result_is_known CHECK ((result = ANY (ARRAY['delivered'::text, 'failed'::text, 'refused'::text, 'later'::text, 'probe_failed'::text, 'given_up'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000');
+
+COMMENT ON TABLE appstore.delivery_attempts IS 'What became of each attempt to deliver an entry. Never the request. Kept as retention.deliveries and retention.failed_deliveries say.';
+
+COMMENT ON COLUMN appstore.delivery_attempts.attempt_id IS 'The number of the attempt.';
+
+COMMENT ON COLUMN appstore.delivery_attempts.endpoint IS 'The name of the endpoint.';
+
+COMMENT ON COLUMN appstore.delivery_attempts."position" IS 'The entry.';
+
+COMMENT ON COLUMN appstore.delivery_attempts.subject IS 'The subject of the entry.';
+
+COMMENT ON COLUMN appstore.delivery_attempts.at IS 'When it was reported.';
+
+COMMENT ON COLUMN appstore.delivery_attempts.is_redelivery IS 'Whether it is part of a redelivery.';
+
+COMMENT ON COLUMN appstore.delivery_attempts.result IS 'delivered; failed; refused (by us: address, TLS, configuration); later (the receiver said when to come again); probe_failed (the breaker is open: counts no attempt); given_up.';
+
+COMMENT ON COLUMN appstore.delivery_attempts.status IS 'The HTTP status; null where there was no answer.';
+
+COMMENT ON COLUMN appstore.delivery_attempts.milliseconds IS 'How long it took.';
+
+COMMENT ON COLUMN appstore.delivery_attempts.answer_bytes IS 'Length of the answer, as far as it was read.';
+
+COMMENT ON COLUMN appstore.delivery_attempts.answer IS 'The begin of the answer, of failures and tests only. appstore.forget deletes it where the entry is about the user.';
+
+COMMENT ON COLUMN appstore.delivery_attempts.error IS 'What failed.';
+
+CREATE VIEW appstore.deliveries AS
+ SELECT a.attempt_id,
+    a.endpoint,
+    a."position",
+    f.id,
+    f.type,
+    a.subject,
+    a.at,
+    a.is_redelivery,
+    a.result,
+    a.status,
+    a.milliseconds,
+    a.answer_bytes,
+    a.answer,
+    a.error
+   FROM (appstore.delivery_attempts a
+     LEFT JOIN LATERAL ( SELECT f_1.id,
+            f_1.type
+           FROM appstore.feed f_1
+          WHERE (f_1."position" = a."position")
+         OFFSET 0) f ON (true));
+
+COMMENT ON VIEW appstore.deliveries IS 'The attempts of delivery_attempts, with what they were about.';
+
+COMMENT ON COLUMN appstore.deliveries.attempt_id IS 'The number of the attempt.';
+
+COMMENT ON COLUMN appstore.deliveries.endpoint IS 'The name of the endpoint.';
+
+COMMENT ON COLUMN appstore.deliveries."position" IS 'The entry.';
+
+COMMENT ON COLUMN appstore.deliveries.id IS 'feed.id: the header webhook-id. Null when the entry has aged.';
+
+COMMENT ON COLUMN appstore.deliveries.type IS 'feed.type.';
+
+COMMENT ON COLUMN appstore.deliveries.subject IS 'feed.subject.';
+
+COMMENT ON COLUMN appstore.deliveries.at IS 'When it was reported.';
+
+COMMENT ON COLUMN appstore.deliveries.is_redelivery IS 'Whether it is part of a redelivery.';
+
+COMMENT ON COLUMN appstore.deliveries.result IS 'delivered, failed, refused, later, probe_failed or given_up.';
+
+COMMENT ON COLUMN appstore.deliveries.status IS 'The HTTP status; null where there was no answer.';
+
+COMMENT ON COLUMN appstore.deliveries.milliseconds IS 'How long it took.';
+
+COMMENT ON COLUMN appstore.deliveries.answer_bytes IS 'Length of the answer, as far as it was read.';
+
+COMMENT ON COLUMN appstore.deliveries.answer IS 'The begin of the answer, of failures and tests only.';
+
+COMMENT ON COLUMN appstore.deliveries.error IS 'What failed.';
+
+ALTER TABLE appstore.delivery_attempts ALTER COLUMN attempt_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.delivery_attempts_attempt_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE appstore.effect_log (
     effect_id uuid NOT NULL,
     environment appstore.environment NOT NULL,
@@ -5335,6 +6500,166 @@ COMMENT ON COLUMN appstore.effects.kind IS 'What happened: granted, refunded, re
 COMMENT ON COLUMN appstore.effects.order_no IS 'The order of the transaction today. A refund can come before its purchase: then it is the order of the purchase from its arrival on.';
 
 COMMENT ON COLUMN appstore.effects.user_id IS 'The owner when it was stored; a later owner does not change it.';
+
+CREATE TABLE appstore.open_deliveries (
+    endpoint text NOT NULL COLLATE pg_catalog."C",
+    "position" bigint NOT NULL,
+    subject text COLLATE pg_catalog."C",
+    run_at timestamp with time zone NOT NULL,
+    attempts integer NOT NULL,
+    first_failed_at timestamp with time zone,
+    last_status integer,
+    last_error text,
+    given_up_at timestamp with time zone,
+    CONSTRAINT open_deliveries_failed_first_or_never CHECK (((attempts > 0) = (first_failed_at IS NOT NULL)))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000');
+
+COMMENT ON TABLE appstore.open_deliveries IS 'The exceptions: entries that an endpoint did not take, that wait for an earlier one of their subject, or that were given up. A row goes when its entry is delivered.';
+
+COMMENT ON COLUMN appstore.open_deliveries.endpoint IS 'The name of the endpoint.';
+
+COMMENT ON COLUMN appstore.open_deliveries."position" IS 'The entry.';
+
+COMMENT ON COLUMN appstore.open_deliveries.subject IS 'The subject of the entry.';
+
+COMMENT ON COLUMN appstore.open_deliveries.run_at IS 'When it is due. infinity: when an earlier one that waits for the same subject is delivered. Of one that was given up, as it was.';
+
+COMMENT ON COLUMN appstore.open_deliveries.attempts IS 'How many attempts count; 0: it waits.';
+
+COMMENT ON COLUMN appstore.open_deliveries.first_failed_at IS 'When the first of these failed. It holds later entries of its subject for ten minutes.';
+
+COMMENT ON COLUMN appstore.open_deliveries.last_status IS 'The HTTP status of the last attempt; null where there was no answer.';
+
+COMMENT ON COLUMN appstore.open_deliveries.last_error IS 'The error of the last attempt; aged where the entry is gone.';
+
+COMMENT ON COLUMN appstore.open_deliveries.given_up_at IS 'When it was given up; redeliver takes it up again.';
+
+CREATE TABLE appstore.redeliveries (
+    redelivery_id bigint NOT NULL,
+    endpoint text NOT NULL COLLATE pg_catalog."C",
+    after bigint NOT NULL,
+    upto bigint NOT NULL,
+    types text[] COLLATE pg_catalog."C",
+    state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
+    asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    actor text DEFAULT SESSION_USER NOT NULL,
+    note text,
+    sent bigint DEFAULT 0 NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT redeliveries_ended_in_the_end CHECK (((state = 'open'::text) = (ended_at IS NULL))),
+    CONSTRAINT redeliveries_state_is_known CHECK ((state = ANY (ARRAY['open'::text, 'done'::text, 'stopped'::text])))
+);
+
+COMMENT ON TABLE appstore.redeliveries IS 'Ranges of the feed that an endpoint gets again, beside what is new, one after the other.';
+
+COMMENT ON COLUMN appstore.redeliveries.redelivery_id IS 'The number of the redelivery.';
+
+COMMENT ON COLUMN appstore.redeliveries.endpoint IS 'The name of the endpoint.';
+
+COMMENT ON COLUMN appstore.redeliveries.after IS 'Its cursor: what follows this position is sent next.';
+
+COMMENT ON COLUMN appstore.redeliveries.upto IS 'The last position.';
+
+COMMENT ON COLUMN appstore.redeliveries.types IS 'Only these types of those that the endpoint gets; null: all.';
+
+COMMENT ON COLUMN appstore.redeliveries.state IS 'open; done; stopped (by an operator).';
+
+COMMENT ON COLUMN appstore.redeliveries.asked_at IS 'When it was asked for.';
+
+COMMENT ON COLUMN appstore.redeliveries.actor IS 'The login that asked for it.';
+
+COMMENT ON COLUMN appstore.redeliveries.note IS 'Free text of the actor, as in audit_log.';
+
+COMMENT ON COLUMN appstore.redeliveries.sent IS 'How many attempts it made.';
+
+COMMENT ON COLUMN appstore.redeliveries.ended_at IS 'When it was done or stopped.';
+
+CREATE VIEW appstore.endpoint_status AS
+ SELECT e.name,
+    e.url,
+    e.format,
+    e.state,
+    e.why,
+    e.state_since,
+    e."position",
+    (h."position" - e."position") AS lag,
+    (statement_timestamp() - COALESCE(( SELECT f.told_at
+           FROM (appstore.open_deliveries d
+             CROSS JOIN LATERAL ( SELECT f_1.told_at
+                   FROM appstore.feed f_1
+                  WHERE (f_1."position" = d."position")
+                 OFFSET 0) f)
+          WHERE ((d.endpoint = e.name) AND (d.given_up_at IS NULL))
+          ORDER BY d."position"
+         LIMIT 1), ( SELECT f.told_at
+           FROM appstore.feed f
+          WHERE (f."position" = (e."position" + 1))))) AS oldest_undelivered,
+    ( SELECT count(*) AS count
+           FROM ( SELECT
+                   FROM appstore.open_deliveries d
+                  WHERE ((d.endpoint = e.name) AND (d.given_up_at IS NULL))
+                 LIMIT 10000) one) AS open,
+    ( SELECT count(*) AS count
+           FROM ( SELECT
+                   FROM appstore.open_deliveries d
+                  WHERE ((d.endpoint = e.name) AND (d.given_up_at IS NOT NULL))
+                 LIMIT 10000) one) AS given_up,
+    ( SELECT count(*) AS count
+           FROM appstore.redeliveries r
+          WHERE ((r.endpoint = e.name) AND (r.state = 'open'::text))) AS redeliveries,
+        CASE
+            WHEN (e.open_until IS NULL) THEN 'closed'::text
+            ELSE 'open'::text
+        END AS breaker,
+    e.open_until AS next_probe_at,
+    e.failures,
+    e.failing_since,
+    e.succeeded_at AS last_success_at,
+    e.last_error,
+    COALESCE((e.leased_until > statement_timestamp()), false) AS is_leased
+   FROM (appstore.endpoints e
+     CROSS JOIN appstore.feed_head h);
+
+COMMENT ON VIEW appstore.endpoint_status IS 'How each endpoint does. Counts stop at 10,000, which then means as many or more.';
+
+COMMENT ON COLUMN appstore.endpoint_status.name IS 'The name of the endpoint.';
+
+COMMENT ON COLUMN appstore.endpoint_status.url IS 'Where to POST.';
+
+COMMENT ON COLUMN appstore.endpoint_status.format IS 'event or raw.';
+
+COMMENT ON COLUMN appstore.endpoint_status.state IS 'enabled, paused, disabled or behind.';
+
+COMMENT ON COLUMN appstore.endpoint_status.why IS 'Why it is not enabled.';
+
+COMMENT ON COLUMN appstore.endpoint_status.state_since IS 'Since when it has this state.';
+
+COMMENT ON COLUMN appstore.endpoint_status."position" IS 'Up to where the feed was read for it.';
+
+COMMENT ON COLUMN appstore.endpoint_status.lag IS 'How many entries follow, wanted or not.';
+
+COMMENT ON COLUMN appstore.endpoint_status.oldest_undelivered IS 'Since when the oldest entry has waited that it has not got; null: none waits.';
+
+COMMENT ON COLUMN appstore.endpoint_status.open IS 'Entries that failed or wait for one that did.';
+
+COMMENT ON COLUMN appstore.endpoint_status.given_up IS 'Entries that were given up.';
+
+COMMENT ON COLUMN appstore.endpoint_status.redeliveries IS 'Redeliveries that are open.';
+
+COMMENT ON COLUMN appstore.endpoint_status.breaker IS 'closed; or open: only a probe is sent.';
+
+COMMENT ON COLUMN appstore.endpoint_status.next_probe_at IS 'When the next probe is sent.';
+
+COMMENT ON COLUMN appstore.endpoint_status.failures IS 'How many attempts in a row failed.';
+
+COMMENT ON COLUMN appstore.endpoint_status.failing_since IS 'Since when no attempt succeeded; null while it works.';
+
+COMMENT ON COLUMN appstore.endpoint_status.last_success_at IS 'When an attempt succeeded last.';
+
+COMMENT ON COLUMN appstore.endpoint_status.last_error IS 'The error of the attempt that failed last.';
+
+COMMENT ON COLUMN appstore.endpoint_status.is_leased IS 'Whether a worker serves it.';
 
 CREATE TABLE appstore.products (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -5500,6 +6825,7 @@ COMMENT ON COLUMN appstore.feed_generations.began_at IS 'When it began.';
 CREATE TABLE appstore.feed_switch (
     is_only boolean DEFAULT true NOT NULL,
     is_on boolean DEFAULT false NOT NULL,
+    wants_raw boolean DEFAULT false NOT NULL,
     CONSTRAINT feed_switch_is_one_row CHECK (is_only)
 );
 
@@ -5508,6 +6834,8 @@ COMMENT ON TABLE appstore.feed_switch IS 'One row: whether changes are told. A t
 COMMENT ON COLUMN appstore.feed_switch.is_only IS 'Always true: the key of the only row.';
 
 COMMENT ON COLUMN appstore.feed_switch.is_on IS 'Whether changes are told. Written by appstore.enable_feed and appstore.disable_feed.';
+
+COMMENT ON COLUMN appstore.feed_switch.wants_raw IS 'Whether an endpoint wants notifications themselves. Written by appstore.make_endpoint, change_endpoint and remove_endpoint.';
 
 CREATE TABLE appstore.fence (
     is_only boolean DEFAULT true NOT NULL,
@@ -5672,7 +7000,7 @@ CREATE TABLE appstore.maintenance_state (
     not_before timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL
 );
 
-COMMENT ON TABLE appstore.maintenance_state IS 'How far each task of maintenance is: the walks of appstore.expire and appstore.expire_notifications, and the checks of aged partitions by appstore.drop_aged_partition.';
+COMMENT ON TABLE appstore.maintenance_state IS 'How far each task of maintenance is: the walks of appstore.expire, expire_notifications and expire_deliveries, and the checks of aged partitions by appstore.drop_aged_partition.';
 
 COMMENT ON COLUMN appstore.maintenance_state.task IS 'A walk, such as rejected_bodies, or the name of a partition.';
 
@@ -5680,7 +7008,7 @@ COMMENT ON COLUMN appstore.maintenance_state.started_at IS 'When the walk or che
 
 COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
 
-COMMENT ON COLUMN appstore.maintenance_state.event_id IS 'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block.';
+COMMENT ON COLUMN appstore.maintenance_state.event_id IS 'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block; of deliveries, the last attempt.';
 
 COMMENT ON COLUMN appstore.maintenance_state.kept IS 'The events of the partition that must be kept.';
 
@@ -6077,6 +7405,15 @@ COMMENT ON COLUMN appstore.payments.product_id IS 'The product that was bought.'
 
 COMMENT ON COLUMN appstore.payments.paid_at IS 'When the customer bought it.';
 
+ALTER TABLE appstore.redeliveries ALTER COLUMN redelivery_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.redeliveries_redelivery_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE appstore.refund_requests (
     environment appstore.environment NOT NULL,
     notification_uuid uuid NOT NULL,
@@ -6105,8 +7442,12 @@ CREATE TABLE appstore.retention (
     rejected_outcomes interval DEFAULT '30 days'::interval NOT NULL,
     notifications interval DEFAULT '200 days'::interval NOT NULL,
     feed interval DEFAULT '30 days'::interval NOT NULL,
+    deliveries interval DEFAULT '3 days'::interval NOT NULL,
+    failed_deliveries interval DEFAULT '30 days'::interval NOT NULL,
     partition_events bigint DEFAULT 10000000 NOT NULL,
     CONSTRAINT retention_bodies_a_day CHECK ((bodies >= '1 day'::interval)),
+    CONSTRAINT retention_deliveries_an_hour CHECK ((deliveries >= '01:00:00'::interval)),
+    CONSTRAINT retention_failed_deliveries_outlive_others CHECK ((failed_deliveries >= deliveries)),
     CONSTRAINT retention_feed_a_day CHECK ((feed >= '1 day'::interval)),
     CONSTRAINT retention_is_one_row CHECK (is_only),
     CONSTRAINT retention_notifications_outlive_history CHECK ((notifications >= '181 days'::interval)),
@@ -6130,7 +7471,11 @@ COMMENT ON COLUMN appstore.retention.rejected_outcomes IS 'How long the outcomes
 
 COMMENT ON COLUMN appstore.retention.notifications IS 'How long seen_notifications remembers a notification. Apple retries for days, and its notification history repeats 180 days: a copy that comes later is called superseded, no_effect or unhandled instead of duplicate.';
 
-COMMENT ON COLUMN appstore.retention.feed IS 'How long the feed is kept; up to twice as long for a named consumer that is behind.';
+COMMENT ON COLUMN appstore.retention.feed IS 'How long the feed is kept; up to twice as long for a named consumer or an enabled endpoint that is behind.';
+
+COMMENT ON COLUMN appstore.retention.deliveries IS 'How long delivery_attempts is kept.';
+
+COMMENT ON COLUMN appstore.retention.failed_deliveries IS 'How long the attempts of it that failed are kept.';
 
 COMMENT ON COLUMN appstore.retention.partition_events IS 'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
 
@@ -6208,7 +7553,7 @@ COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have 
 
 COMMENT ON COLUMN appstore.tells.environment IS 'Null for all but effect, contract and order.';
 
-COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, or the name of the endpoint.';
+COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, event_id and run (raw), or the name of the endpoint.';
 
 COMMENT ON COLUMN appstore.tells.told_at IS 'When it was written.';
 
@@ -6492,8 +7837,14 @@ ALTER TABLE ONLY appstore.consumption_obligations
 ALTER TABLE ONLY appstore.contracts
     ADD CONSTRAINT contracts_pkey PRIMARY KEY (original_transaction_id, environment);
 
+ALTER TABLE ONLY appstore.delivery_attempts
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (attempt_id);
+
 ALTER TABLE ONLY appstore.effect_log
     ADD CONSTRAINT effect_log_pkey PRIMARY KEY (effect_id);
+
+ALTER TABLE ONLY appstore.endpoints
+    ADD CONSTRAINT endpoints_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY appstore.event_contracts
     ADD CONSTRAINT event_contracts_pkey PRIMARY KEY (original_transaction_id, environment, event_id);
@@ -6531,6 +7882,9 @@ ALTER TABLE ONLY appstore.inbox_queue
 ALTER TABLE ONLY appstore.maintenance_state
     ADD CONSTRAINT maintenance_state_pkey PRIMARY KEY (task);
 
+ALTER TABLE ONLY appstore.open_deliveries
+    ADD CONSTRAINT open_deliveries_pkey PRIMARY KEY (endpoint, "position");
+
 ALTER TABLE ONLY appstore.orders
     ADD CONSTRAINT orders_pkey PRIMARY KEY (order_no, environment);
 
@@ -6557,6 +7911,9 @@ ALTER TABLE ONLY appstore.ownership_claims
 
 ALTER TABLE ONLY appstore.products
     ADD CONSTRAINT products_pkey PRIMARY KEY (product_id, bundle_id, entitlement);
+
+ALTER TABLE ONLY appstore.redeliveries
+    ADD CONSTRAINT redeliveries_pkey PRIMARY KEY (redelivery_id);
 
 ALTER TABLE ONLY appstore.refund_requests
     ADD CONSTRAINT refund_requests_pkey PRIMARY KEY (notification_uuid, environment);
@@ -6600,6 +7957,12 @@ CREATE INDEX consumption_obligations_open ON appstore.consumption_obligations US
 
 CREATE INDEX contracts_by_user ON appstore.contracts USING btree (user_id) WHERE (user_id IS NOT NULL);
 
+CREATE INDEX delivery_attempts_about ON appstore.delivery_attempts USING btree (subject) WHERE ((answer IS NOT NULL) AND (subject IS NOT NULL));
+
+CREATE INDEX delivery_attempts_answered ON appstore.delivery_attempts USING btree ("position") WHERE (answer IS NOT NULL);
+
+CREATE INDEX delivery_attempts_by_endpoint ON appstore.delivery_attempts USING btree (endpoint, attempt_id);
+
 CREATE INDEX effect_log_by_contract ON appstore.effect_log USING btree (original_transaction_id, occurred_at);
 
 CREATE INDEX effect_log_by_time ON appstore.effect_log USING btree (recorded_at);
@@ -6625,6 +7988,16 @@ CREATE INDEX inbox_first_posted_by_idx1 ON appstore.inbox_first USING btree (app
 CREATE INDEX inbox_queue_by_run_at ON appstore.inbox_queue USING btree (run_at, event_id);
 
 CREATE INDEX inbox_queue_isolated ON appstore.inbox_queue USING btree (deaths, run_at, event_id) WHERE is_isolated;
+
+CREATE INDEX open_deliveries_by_position ON appstore.open_deliveries USING btree (endpoint, "position") WHERE (given_up_at IS NULL);
+
+CREATE INDEX open_deliveries_due ON appstore.open_deliveries USING btree (endpoint, run_at, "position") WHERE (given_up_at IS NULL);
+
+CREATE INDEX open_deliveries_failed ON appstore.open_deliveries USING btree ((((endpoint || ' '::text) || subject)), first_failed_at) WHERE ((given_up_at IS NULL) AND (attempts > 0));
+
+CREATE INDEX open_deliveries_given_up ON appstore.open_deliveries USING btree (endpoint, "position") WHERE (given_up_at IS NOT NULL);
+
+CREATE INDEX open_deliveries_waiting ON appstore.open_deliveries USING btree ((((endpoint || ' '::text) || subject)), "position") WHERE ((given_up_at IS NULL) AND (attempts = 0));
 
 CREATE INDEX orders_by_period ON appstore.orders USING btree (period_no) WHERE (order_no <> period_no);
 
@@ -6678,6 +8051,8 @@ CREATE INDEX owner_links_by_user ON appstore.owner_links USING btree (user_id);
 
 CREATE INDEX ownership_claims_by_user ON appstore.ownership_claims USING btree (user_id);
 
+CREATE INDEX redeliveries_open ON appstore.redeliveries USING btree (endpoint, redelivery_id) WHERE (state = 'open'::text);
+
 CREATE INDEX refund_requests_by_transaction ON appstore.refund_requests USING btree (transaction_id, signed_date);
 
 CREATE INDEX tells_by_xid ON appstore.tells USING btree (xid, tell_id);
@@ -6724,14 +8099,8 @@ ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcom
 
 ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_first_settled_at_event_id_idx;
 
-CREATE TRIGGER products_deleted AFTER DELETE ON appstore.products REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
+ALTER TABLE ONLY appstore.open_deliveries
+    ADD CONSTRAINT open_deliveries_endpoint_fkey FOREIGN KEY (endpoint) REFERENCES appstore.endpoints(name) ON DELETE CASCADE;
 
-COMMENT ON TRIGGER products_deleted ON appstore.products IS 'Tells the contracts whose access changes.';
-
-CREATE TRIGGER products_inserted AFTER INSERT ON appstore.products REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
-
-COMMENT ON TRIGGER products_inserted ON appstore.products IS 'Tells the contracts whose access changes.';
-
-CREATE TRIGGER products_updated AFTER UPDATE ON appstore.products REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
-
-COMMENT ON TRIGGER products_updated ON appstore.products IS 'Tells the contracts whose access changes.';
+ALTER TABLE ONLY appstore.redeliveries
+    ADD CONSTRAINT redeliveries_endpoint_fkey FOREIGN KEY (endpoint) REFERENCES appstore.endpoints(name) ON DELETE CASCADE;
