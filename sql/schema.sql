@@ -5793,7 +5793,8 @@ BEGIN
               UNION ALL
               SELECT 'redelivery', again.position, again.place + 2000 FROM unnest(v_again) WITH ORDINALITY AS again (position, place)) AS c
         CROSS JOIN LATERAL (
-            SELECT f.id, f.type, f.subject, f.data ->> 'event_id' AS event_id, f AS entry FROM appstore.feed AS f WHERE f.position = c.position OFFSET 0
+            SELECT f.id, f.type, f.subject, f.data ->> 'event_id' AS event_id, f AS entry
+            FROM appstore.feed AS f WHERE f.position = c.position OFFSET 0
         ) AS f
         LEFT JOIN LATERAL (
             SELECT d.attempts, d.first_failed_at FROM appstore.open_deliveries AS d

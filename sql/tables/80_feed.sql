@@ -62,8 +62,10 @@ COMMENT ON COLUMN appstore.feed.id IS
 COMMENT ON COLUMN appstore.feed.type IS
     'effect.granted and so on, access.changed, owner.changed, order.paid, order.refunded, user.forgotten, inbox.failed, '
     'notification.received, notification.rejected, test, endpoint.disabled.';
-COMMENT ON COLUMN appstore.feed.environment IS 'Null for user.forgotten, which concerns both, and where a notification, a failed event or an endpoint has none.';
-COMMENT ON COLUMN appstore.feed.subject IS 'The contract (original_transaction_id); null for user.forgotten, and where a notification, a failed event or an endpoint has none.';
+COMMENT ON COLUMN appstore.feed.environment IS
+    'Null for user.forgotten, which concerns both, and where a notification, a failed event or an endpoint has none.';
+COMMENT ON COLUMN appstore.feed.subject IS
+    'The contract (original_transaction_id); null for user.forgotten, and where a notification, a failed event or an endpoint has none.';
 COMMENT ON COLUMN appstore.feed.user_id IS 'The user as of this position; of user.forgotten the user to forget. Not in data.';
 COMMENT ON COLUMN appstore.feed.from_user_id IS 'The user before, for owner.changed; null else. Not in data.';
 COMMENT ON COLUMN appstore.feed.occurred_at IS

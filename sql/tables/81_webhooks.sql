@@ -97,7 +97,8 @@ COMMENT ON COLUMN appstore.open_deliveries.subject IS 'The subject of the entry.
 COMMENT ON COLUMN appstore.open_deliveries.run_at IS
     'When it is due. infinity: when an earlier one that waits for the same subject is delivered. Of one that was given up, as it was.';
 COMMENT ON COLUMN appstore.open_deliveries.attempts IS 'How many attempts count; 0: it waits.';
-COMMENT ON COLUMN appstore.open_deliveries.first_failed_at IS 'When the first of these failed. It holds later entries of its subject for ten minutes.';
+COMMENT ON COLUMN appstore.open_deliveries.first_failed_at IS
+    'When the first of these failed. It holds later entries of its subject for ten minutes.';
 COMMENT ON COLUMN appstore.open_deliveries.last_status IS 'The HTTP status of the last attempt; null where there was no answer.';
 COMMENT ON COLUMN appstore.open_deliveries.last_error IS 'The error of the last attempt; aged where the entry is gone.';
 COMMENT ON COLUMN appstore.open_deliveries.given_up_at IS 'When it was given up; redeliver takes it up again.';
@@ -167,8 +168,8 @@ COMMENT ON COLUMN appstore.delivery_attempts.subject IS 'The subject of the entr
 COMMENT ON COLUMN appstore.delivery_attempts.at IS 'When it was reported.';
 COMMENT ON COLUMN appstore.delivery_attempts.is_redelivery IS 'Whether it is part of a redelivery.';
 COMMENT ON COLUMN appstore.delivery_attempts.result IS
-    'delivered; failed; refused (by us: address, TLS, configuration); later (the receiver said when to come again); probe_failed (the breaker is open: '
-    'counts no attempt); given_up.';
+    'delivered; failed; refused (by us: address, TLS, configuration); later (the receiver said when to come again); probe_failed (the '
+    'breaker is open: counts no attempt); given_up.';
 COMMENT ON COLUMN appstore.delivery_attempts.status IS 'The HTTP status; null where there was no answer.';
 COMMENT ON COLUMN appstore.delivery_attempts.milliseconds IS 'How long it took.';
 COMMENT ON COLUMN appstore.delivery_attempts.answer_bytes IS 'Length of the answer, as far as it was read.';

@@ -1,7 +1,7 @@
 -- What became of attempts. An endpoint that works costs the update of its row and a row for each attempt.
 CREATE FUNCTION appstore.settle_deliveries(
-    p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[],
-    p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[],
+    p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[],
+    p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[],
     p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[],
     p_redelivery_ids bigint[])
 RETURNS boolean

@@ -82,7 +82,8 @@ BEGIN
               UNION ALL
               SELECT 'redelivery', again.position, again.place + 2000 FROM unnest(v_again) WITH ORDINALITY AS again (position, place)) AS c
         CROSS JOIN LATERAL (
-            SELECT f.id, f.type, f.subject, f.data ->> 'event_id' AS event_id, f AS entry FROM appstore.feed AS f WHERE f.position = c.position OFFSET 0
+            SELECT f.id, f.type, f.subject, f.data ->> 'event_id' AS event_id, f AS entry
+            FROM appstore.feed AS f WHERE f.position = c.position OFFSET 0
         ) AS f
         LEFT JOIN LATERAL (
             SELECT d.attempts, d.first_failed_at FROM appstore.open_deliveries AS d
@@ -142,8 +143,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.held_for IS
-    'For how many milliseconds an entry must wait for earlier ones of its subject: until the ten minutes of the last one that failed are over; or, ten '
-    'minutes, while one waits itself. Null: it need not.';
+    'For how many milliseconds an entry must wait for earlier ones of its subject: until the ten minutes of the last one that failed are over; '
+    'or, ten minutes, while one waits itself. Null: it need not.';
 
 CREATE FUNCTION appstore.held_until(p_endpoint text, p_subject text, p_position bigint, p_now timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
