@@ -31,7 +31,7 @@ struct EndpointLeaseTests {
         for number in 1...19 { try await scene.operate("SELECT appstore.make_endpoint(\("e\(number)"), 'https://example.com/')") }
         let names = try await withThrowingTaskGroup(of: [String].self) { group in
             for _ in 0..<4 { group.addTask { try await scene.lease(5).map(\.name) } }
-            return try await group.reduce(into: []) { $0 += $1 }
+            return try await group.reduce(into: [String]()) { $0 += $1 }
         }
         let rest = try await scene.lease(20).map(\.name)
         #expect(Set(names + rest).count == 20 && names.count + rest.count == 20)

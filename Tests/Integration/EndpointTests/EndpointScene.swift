@@ -34,8 +34,12 @@ struct EndpointScene {
         try await database.withConnection(user: "appstore_worker") { try await $0.query(statement) }
     }
 
-    /// Entries `effect.granted` of these subjects, numbered in this order.
+    /// Entries of these subjects, numbered in this order.
     func tell(_ subjects: String?..., type: String = "effect.granted", environment: String = "Production") async throws {
+        try await tell(all: subjects, type: type, environment: environment)
+    }
+
+    func tell(all subjects: [String?], type: String = "effect.granted", environment: String = "Production") async throws {
         // A tell makes the partition and moves the head; its entry is replaced by what the test wants.
         try await database.withConnection { connection in
             _ = try await connection.execute(
@@ -126,20 +130,20 @@ struct EndpointScene {
                 "answer_bytes": reports.map { $0.answer.map(\.utf8.count) }, "answers": reports.map(\.answer),
                 "errors": reports.map(\.error), "redeliveries": reports.map(\.redelivery), "failures": breaker.failures,
                 "is_failing": breaker.isFailing, "open_for_ms": breaker.openForMilliseconds, "probes": breaker.probes,
-                "disable_because": breaker.disableBecause, "redelivered_through": ended.map(\.through),
-                "redelivery_ids": ended.map(\.id),
+                "disable_because": breaker.disableBecause, "redelivered_through": ended.map { $0.through },
+                "redelivery_ids": ended.map { $0.id },
             ]
         )
         return try await query(statement)[0].decode("is_ours")
     }
 
-    /// `position subject attempts state` of each exception, in order; `now` is anything due.
+    /// `position subject attempts state` of each exception, in order; times are in whole minutes.
     func open() async throws -> [String] {
         try await lines(
             """
             SELECT concat_ws(' ', d.position, d.subject, d.attempts,
                              CASE WHEN d.given_up_at IS NOT NULL THEN 'given up' WHEN d.run_at = 'infinity' THEN 'behind'
-                                  WHEN d.run_at <= now() THEN 'now' ELSE 'in ' || round(extract(epoch FROM d.run_at - now())) END)
+                                  WHEN d.run_at <= now() THEN 'now' ELSE 'in ' || ceil(extract(epoch FROM d.run_at - now()) / 60) * 60 END)
             FROM appstore.open_deliveries AS d ORDER BY d.endpoint, d.position
             """
         )
@@ -147,7 +151,7 @@ struct EndpointScene {
 
     /// What an endpoint's row says, as text.
     func endpoint(_ column: String) async throws -> String {
-        try await lines("SELECT coalesce(\(unsafeRaw: column)::text, 'null') FROM appstore.endpoints ORDER BY name LIMIT 1")[0]
+        try await lines("SELECT coalesce((\(unsafeRaw: column))::text, 'null') FROM appstore.endpoints ORDER BY name LIMIT 1")[0]
     }
 }
 
@@ -188,7 +192,7 @@ struct Report: Sendable {
     var error: String? = nil
     var redelivery: Int64? = nil
 
-    static func failed(_ position: Int64, _ subject: String? = nil, attempts: Int = 1, wait: Int? = 5000) -> Report {
+    static func failed(_ position: Int64, _ subject: String? = nil, attempts: Int = 1, wait: Int? = 60_000) -> Report {
         Report(
             position: position,
             subject: subject,

@@ -99,13 +99,14 @@ BEGIN
     ), measured AS MATERIALIZED (
         SELECT e.*, row_number() OVER (ORDER BY e.place) = 1 OR sum(e.bytes) OVER (ORDER BY e.place) <= p_most_bytes AS fits FROM entry AS e
     )
-    SELECT m.kind, m.position, CASE m.kind WHEN 'redelivery' THEN v_redelivery.redelivery_id END, m.id, m.type, m.subject, coalesce(m.attempts, 0),
+    (SELECT m.kind, m.position, CASE m.kind WHEN 'redelivery' THEN v_redelivery.redelivery_id END, m.id, m.type, m.subject, coalesce(m.attempts, 0),
            appstore.milliseconds(v_now - m.first_failed_at),
            CASE WHEN v_endpoint.keeps_order AND m.kind <> 'redelivery' THEN appstore.held_for(p_name, m.subject, m.position, v_now) END,
            coalesce(m.json, i.body), m.is_raw AND i.body IS NULL
     FROM measured AS m
     LEFT JOIN LATERAL (SELECT i.body FROM appstore.inbox AS i WHERE m.is_raw AND i.event_id = m.event_id::bigint OFFSET 0) AS i ON true
     WHERE m.fits
+    ORDER BY m.place)
     UNION ALL
     SELECT t.kind, t.position, t.redelivery_id, NULL, NULL, NULL, 0, NULL, NULL, NULL, false
     FROM (SELECT 'through' AS kind, NULL::bigint AS redelivery_id,
