@@ -1,6 +1,7 @@
 import InboxTesting
 import Postgres
 import PostgresTesting
+import SQL
 import Testing
 
 /// Who serves an endpoint.

@@ -74,8 +74,9 @@ struct EndpointOrderTests {
             var cursor: Int64 = 0
             for round in 0..<400 {
                 let taken = try await scene.take(lease, after: cursor, most: Int.random(in: 1...6, using: &random), redelivered: 0)
-                if taken.isEmpty, try await scene.open().isEmpty { break }
-                try #require(round < 399, "seed \(seed): \(try await scene.open())")
+                let open = try await scene.open()
+                if taken.isEmpty, open.isEmpty { break }
+                try #require(round < 399, "seed \(seed): \(open)")
                 var reports: [Report] = []
                 for entry in taken.sorted(by: { $0.position < $1.position }) where entry.kind != "through" {
                     let isBehind = reports.contains { $0.subject == entry.subject && $0.result != "delivered" && entry.subject != nil }
@@ -85,7 +86,8 @@ struct EndpointOrderTests {
                         receiver.failed.insert(entry.position)
                         reports.append(.failed(entry.position, entry.subject, attempts: Int(entry.attempts) + 1))
                     } else {
-                        #expect(receiver.take(entry.position), "seed \(seed): \(entry.position) overtakes")
+                        let isInOrder = receiver.take(entry.position)
+                        #expect(isInOrder, "seed \(seed): \(entry.position) overtakes")
                         reports.append(Report(position: entry.position, subject: entry.subject, attempts: Int(entry.attempts) + 1))
                     }
                 }
