@@ -116,7 +116,7 @@ struct MaintenanceInterruptionTests {
                 """
                 INSERT INTO appstore.delivery_attempts (endpoint, position, at, is_redelivery, result)
                 SELECT 'crm', n, now() - interval '40 days', false, CASE n % 3 WHEN 0 THEN 'failed' ELSE 'delivered' END
-                FROM generate_series(1, 1500) AS n
+                FROM generate_series(1, 4000) AS n
                 """,
                 in: database
             )
