@@ -1357,6 +1357,8 @@ COMMENT ON COLUMN appstore.endpoints.secret_generation IS 'Counted up by rotate_
 
 COMMENT ON COLUMN appstore.endpoints.rotated_at IS 'When that was; for 24 hours the previous secret signs, too.';
 
+COMMENT ON COLUMN appstore.endpoints.created_at IS 'When it was made.';
+
 COMMENT ON COLUMN appstore.endpoints.epoch IS 'Number of leases so far.';
 
 COMMENT ON COLUMN appstore.endpoints.leased_until IS 'Until when a worker has it; null: none.';

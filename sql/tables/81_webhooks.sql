@@ -66,6 +66,7 @@ COMMENT ON COLUMN appstore.endpoints.position IS
     'The cursor: each entry up to here is delivered, not wanted, or in open_deliveries. Later ones may be, too.';
 COMMENT ON COLUMN appstore.endpoints.secret_generation IS 'Counted up by rotate_endpoint_secret.';
 COMMENT ON COLUMN appstore.endpoints.rotated_at IS 'When that was; for 24 hours the previous secret signs, too.';
+COMMENT ON COLUMN appstore.endpoints.created_at IS 'When it was made.';
 COMMENT ON COLUMN appstore.endpoints.epoch IS 'Number of leases so far.';
 COMMENT ON COLUMN appstore.endpoints.leased_until IS 'Until when a worker has it; null: none.';
 COMMENT ON COLUMN appstore.endpoints.failures IS 'How many attempts in a row failed.';
