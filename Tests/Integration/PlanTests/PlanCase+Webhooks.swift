@@ -39,7 +39,7 @@ extension PlanCase {
         },
         PlanCase("expire_deliveries", as: "appstore_worker", of: 50, before: aged) { pool, _ in
             let rows = try await pool.withConnection { try await MaintenanceTask.ageDeliveries.step(on: $0)?.rows } ?? 0
-            guard rows >= 40 else { throw WrongCount(found: rows) }
+            guard rows >= 20 else { throw WrongCount(found: rows) }
         },
         // Counts up to ten thousand rows of each kind.
         PlanCase("endpoint_statistics", as: "appstore_worker", entries: 14_000, pages: 14_000) { pool, _ in
@@ -91,7 +91,7 @@ extension PlanCase {
         UPDATE appstore.open_deliveries SET run_at = now() WHERE endpoint = 'e1' AND position = ANY (ARRAY(
             SELECT position FROM appstore.open_deliveries WHERE attempts = 1 AND given_up_at IS NULL ORDER BY position LIMIT 8));
         """
-    /// Ten attempts of each kind.
+    /// Twenty attempts that no walk has passed.
     private static let aged = """
         UPDATE appstore.delivery_attempts SET at = now() - interval '31 days'
         WHERE attempt_id = ANY (ARRAY(
