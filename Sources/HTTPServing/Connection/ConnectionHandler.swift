@@ -138,17 +138,21 @@ final class ConnectionHandler: ChannelInboundHandler, ChannelOutboundHandler {
     }
 
     private func answer(_ result: Result<Response, Problem>, context: ChannelHandlerContext) {
-        guard let form = state.answered() else { return }
+        guard state.isAnswering else { return }
         let response: Response
         switch result {
         case .success(let success):
             response = success
         case .failure(let problem):
-            metrics.refused(problem, at: form.path.map(routes.place))
+            metrics.refused(problem, at: state.path.map(routes.place))
             response = problem.response
         }
-        write(response, form, context: context).whenSuccess { [self] in
-            perform(state.sent(now: context.eventLoop.now), context: context)
+        if case .stream(let body) = response.body, let form = state.streams() {
+            stream(body, response, form, context: context)
+        } else if let form = state.answered(now: context.eventLoop.now) {
+            write(response, form, context: context).whenSuccess { [self] in
+                perform(state.sent(now: context.eventLoop.now), context: context)
+            }
         }
     }
 
@@ -158,15 +162,64 @@ final class ConnectionHandler: ChannelInboundHandler, ChannelOutboundHandler {
         _ form: ConnectionState.AnswerForm,
         context: ChannelHandlerContext
     ) -> EventLoopFuture<Void>.Isolated {
-        var head = HTTPResponseHead(version: .http1_1, status: response.status, headers: response.headers)
-        head.headers.add(name: "content-length", value: "\(response.body.readableBytes)")
-        head.headers.add(name: "date", value: HTTPDate.now)
-        if let connection = form.connection { head.headers.add(name: "connection", value: connection) }
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
-        if !form.isHead, response.body.readableBytes > 0 {
-            context.write(wrapOutboundOut(.body(.byteBuffer(response.body))), promise: nil)
+        var body = ByteBuffer()
+        if case .bytes(let bytes) = response.body { body = bytes }
+        var response = response
+        response.headers.add(name: "content-length", value: "\(body.readableBytes)")
+        context.write(wrapOutboundOut(.head(head(of: response, form, .http1_1))), promise: nil)
+        if !form.isHead, body.readableBytes > 0 {
+            context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
         }
         return context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated()
+    }
+
+    private func head(of response: Response, _ form: ConnectionState.AnswerForm, _ version: HTTPVersion) -> HTTPResponseHead {
+        var head = HTTPResponseHead(version: version, status: response.status, headers: response.headers)
+        head.headers.add(name: "date", value: HTTPDate.now)
+        if let connection = form.connection { head.headers.add(name: "connection", value: connection) }
+        return head
+    }
+}
+
+/// Answers that are written piece by piece.
+extension ConnectionHandler {
+    private func stream(
+        _ body: @escaping @Sendable (ResponseWriter) async -> Void,
+        _ response: Response,
+        _ form: ConnectionState.AnswerForm,
+        context: ChannelHandlerContext
+    ) {
+        // The codec sends a body of unknown length in chunks, but to a client of HTTP/1.0 until the end of the connection.
+        let head = head(of: response, form, form.isHTTP10 ? .http1_0 : .http1_1)
+        context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+        timer.wake(at: state.deadline)
+        let connection = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        let eventLoop = context.eventLoop
+        let writer = ResponseWriter { bytes in
+            eventLoop.flatSubmit { connection.value.handler.writePiece(bytes, context: connection.value.context) }
+        }
+        runTask {
+            await body(writer)
+            eventLoop.execute { connection.value.handler.endStream(context: connection.value.context) }
+        }
+    }
+
+    private func writePiece(_ bytes: ByteBuffer, context: ChannelHandlerContext) -> EventLoopFuture<Void> {
+        guard state.pieceBegins(now: context.eventLoop.now) else {
+            return context.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+        }
+        timer.wake(at: state.deadline)
+        let taken = context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(bytes))))
+        taken.assumeIsolated().whenSuccess { [self] in state.pieceEnds() }
+        return taken
+    }
+
+    private func endStream(context: ChannelHandlerContext) {
+        guard state.streamEnds(now: context.eventLoop.now) else { return }
+        timer.wake(at: state.deadline)
+        context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenSuccess { [self] in
+            perform(state.sent(now: context.eventLoop.now), context: context)
+        }
     }
 }
 

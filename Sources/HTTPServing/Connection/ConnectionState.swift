@@ -10,7 +10,7 @@ struct ConnectionState {
         case read
         /// Answer 100 (Continue), then ask ``nextInput(now:)``.
         case sendContinue
-        /// Run the endpoint of a complete request, then report ``answered()``.
+        /// Run the endpoint of a complete request, then report ``answered(now:)``.
         case dispatch(Request)
         /// Answer with a problem and end the output.
         case refuse(Problem, AnswerForm)
@@ -25,6 +25,8 @@ struct ConnectionState {
         var path: String?
         /// True when the answer has no body.
         var isHead = false
+        /// True for a client of HTTP/1.0.
+        var isHTTP10 = false
         /// The value of the Connection field.
         var connection: String? = "close"
     }
@@ -34,11 +36,14 @@ struct ConnectionState {
         case idle(until: NIODeadline)
         /// Receives a request. Can transition to: answering, lingering, closed.
         case receiving(Receiving)
-        /// The endpoint of a complete request has not answered. The connection is not read. Can transition to: sending, closed.
+        /// The endpoint of a complete request has not answered. The connection is not read. Can transition to: sending, streaming, closed.
         case answering(Answering)
         /// The client has not taken the answer. The connection is not read and runs no request. Can transition to: idle, lingering,
         /// closed.
         case sending(until: NIODeadline, isLast: Bool)
+        /// The endpoint writes its answer piece by piece. The connection is not read. Without a piece that the client has not taken, `until`
+        /// is the distant future. Can transition to: sending, closed.
+        case streaming(until: NIODeadline)
         /// The last answer is sent, the output is closed, and input is discarded. Closing with unread input would reset the connection and
         /// could destroy the answer in transit. Can transition to: closed.
         case lingering(until: NIODeadline)
@@ -79,7 +84,7 @@ struct ConnectionState {
     var deadline: NIODeadline {
         let phaseEnds: NIODeadline =
             switch phase {
-            case .idle(let until), .sending(let until, _), .lingering(let until): until
+            case .idle(let until), .sending(let until, _), .streaming(let until), .lingering(let until): until
             case .receiving(let receiving): receiving.until
             case .answering(let answering): answering.until
             case .closed: .distantFuture
@@ -99,7 +104,7 @@ struct ConnectionState {
         switch phase {
         case .receiving(let receiving): return receive(part, receiving, now: now)
         case .answering, .sending: return input.append(part) ? .none : closed()
-        case .idle, .lingering, .closed: return .none
+        case .idle, .streaming, .lingering, .closed: return .none
         }
     }
 
@@ -116,7 +121,7 @@ struct ConnectionState {
                 try receive(bytes, into: &receiving)
             case .end:
                 guard let head = receiving.head else { break }
-                let (until, reservation) = (now + limits.answerTimeout, receiving.reservation)
+                let (until, reservation) = (now + limits.longestWait + limits.answerTimeout, receiving.reservation)
                 phase = .answering(Answering(until: until, path: receiving.path, head: head, reservation: reservation))
                 return .dispatch(Request(head, body: receiving.body))
             }
@@ -147,22 +152,61 @@ struct ConnectionState {
         switch phase {
         case .idle, .receiving: return refuse(problem, now: now)
         case .answering, .sending: input.failure = input.failure ?? problem
-        case .lingering, .closed: break
+        case .streaming, .lingering, .closed: break
         }
         return .none
     }
 
+    /// Whether an endpoint has to answer.
+    var isAnswering: Bool {
+        if case .answering = phase { true } else { false }
+    }
+
+    /// The path of the request that an endpoint has to answer.
+    var path: String? {
+        if case .answering(let answering) = phase { answering.path } else { nil }
+    }
+
     /// Records the answer to the request, and returns how it is written; nil when the connection was closed meanwhile.
-    mutating func answered() -> AnswerForm? {
+    mutating func answered(now: NIODeadline) -> AnswerForm? {
         guard case .answering(var answering) = phase else { return nil }
         admission.release(&answering.reservation)
         let head = answering.head
         // After an upgrade request the decoder stops parsing.
         let keepsAlive = head.isKeepAlive && !head.headers.contains(name: "upgrade") && head.method != .CONNECT
         let isLast = !keepsAlive || graceEnds != nil || input.isAtEnd
-        phase = .sending(until: answering.until, isLast: isLast)
+        phase = .sending(until: min(answering.until, now + limits.answerTimeout), isLast: isLast)
         let connection = isLast ? "close" : head.version == .http1_0 ? "keep-alive" : nil
-        return AnswerForm(path: answering.path, isHead: head.method == .HEAD, connection: connection)
+        return AnswerForm(isHead: head.method == .HEAD, isHTTP10: head.version == .http1_0, connection: connection)
+    }
+
+    /// Records an answer that is written piece by piece, and returns how it is written; nil when it has no body, or the connection was closed
+    /// meanwhile.
+    mutating func streams() -> AnswerForm? {
+        guard case .answering(var answering) = phase, answering.head.method != .HEAD else { return nil }
+        admission.release(&answering.reservation)
+        phase = .streaming(until: .distantFuture)
+        return AnswerForm(isHTTP10: answering.head.version == .http1_0)
+    }
+
+    /// Records a piece of an answer; false when the connection is closed.
+    mutating func pieceBegins(now: NIODeadline) -> Bool {
+        guard case .streaming = phase else { return false }
+        phase = .streaming(until: now + limits.answerTimeout)
+        return true
+    }
+
+    /// Records that the operating system has taken the piece.
+    mutating func pieceEnds() {
+        guard case .streaming = phase else { return }
+        phase = .streaming(until: .distantFuture)
+    }
+
+    /// Records the end of an answer that was written piece by piece; false when the connection is closed.
+    mutating func streamEnds(now: NIODeadline) -> Bool {
+        guard case .streaming = phase else { return false }
+        phase = .sending(until: now + limits.answerTimeout, isLast: true)
+        return true
     }
 
     /// Records that the operating system has taken the whole answer.
@@ -178,7 +222,7 @@ struct ConnectionState {
         while true {
             switch phase {
             case .idle, .receiving: break
-            case .answering, .sending, .lingering, .closed: return .none
+            case .answering, .sending, .streaming, .lingering, .closed: return .none
             }
             guard let part = input.popFirst() else { break }
             let action = received(part, now: now)
@@ -196,15 +240,16 @@ struct ConnectionState {
     mutating func readRequested() -> Action {
         switch phase {
         case .idle, .receiving, .lingering, .closed: return .read
-        case .answering, .sending:
+        case .answering, .sending, .streaming:
             input.isReadHeld = true
             return .none
         }
     }
 
-    /// Records that the client has closed its side.
+    /// Records that the client has closed its side. A client that reads a stream until then is gone.
     mutating func inputClosed(now: NIODeadline) -> Action {
         input.isClosed = true
+        if case .streaming = phase { return closed() }
         return nextInput(now: now)
     }
 
@@ -252,7 +297,7 @@ struct ConnectionState {
         switch phase {
         case .receiving(var receiving): admission.release(&receiving.reservation)
         case .answering(var answering): admission.release(&answering.reservation)
-        case .idle, .sending, .lingering, .closed: break
+        case .idle, .sending, .streaming, .lingering, .closed: break
         }
     }
 }

@@ -18,6 +18,8 @@ package struct ListenerLimits: Sendable {
     package var idleTimeout: Duration = .seconds(60)
     /// The timeout from the last byte of a request until the client has taken the answer.
     package var answerTimeout: Duration = .seconds(30)
+    /// How long an endpoint may wait for something to answer, before `answerTimeout` counts.
+    package var longestWait: Duration = .zero
     /// How long input is discarded after the last answer, so that the client can read that answer.
     package var lingerTimeout: Duration = .seconds(2)
     /// How long a connection without a request stays open after shutdown begins: a request may be on its way.

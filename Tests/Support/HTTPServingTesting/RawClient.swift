@@ -66,6 +66,18 @@ package final class RawClient {
         }
     }
 
+    /// Waits for text, and returns the input up to its end.
+    package func text(until end: String) async throws -> String {
+        while true {
+            if let range = unread.firstRange(of: end) {
+                defer { unread.removeSubrange(..<range.upperBound) }
+                return String(unread[..<range.upperBound])
+            }
+            guard let bytes = try await input.next() else { throw ClosedEarly(unread: unread) }
+            unread += String(buffer: bytes)
+        }
+    }
+
     /// Returns the remaining input after the server has closed the connection.
     package func untilClosed() async throws -> String {
         while let bytes = try await input.next() { unread += String(buffer: bytes) }
