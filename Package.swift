@@ -110,7 +110,7 @@ let package = Package(
         .target(
             name: "ShopAPI",
             dependencies: [
-                "AppStore", "StrictJSON", "HTTPServing", "Interpretation", "OpenSSL", "Postgres", "SQL", logging, metrics, nioCore,
+                "AppStore", "Feed", "StrictJSON", "HTTPServing", "Interpretation", "OpenSSL", "Postgres", "SQL", logging, metrics, nioCore,
                 nioHTTP1,
                 nioPosix, serviceLifecycle,
             ],
@@ -397,11 +397,12 @@ let package = Package(
         .testTarget(
             name: "ShopAPITests",
             dependencies: [
-                "AppStore", "StrictJSON", "HTTPServing", "HTTPServingTesting", "Interpretation", "InboxTesting", "OpenSSL", "Postgres",
+                "AppStore", "Feed", "StrictJSON", "HTTPServing", "HTTPServingTesting", "Interpretation", "InboxTesting", "OpenSSL", "Postgres",
                 "PostgresTesting",
                 "Schema", "ShopAPI", "StoreSimulator", logging, serviceLifecycle,
             ],
-            path: "Tests/Integration/ShopAPITests"
+            path: "Tests/Integration/ShopAPITests",
+            exclude: ["feed-members.txt"]
         ),
         .testTarget(
             name: "StoreSimulatorTests",

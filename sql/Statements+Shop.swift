@@ -29,6 +29,12 @@ extension StatementFile {
         bytes: PackageResources.shop_read_subscription_sql
     )
     package static let shopLinkOwner = StatementFile(name: "shop_link_owner", bytes: PackageResources.shop_link_owner_sql)
+    package static let shopReadFeed = StatementFile(name: "shop_read_feed", bytes: PackageResources.shop_read_feed_sql)
+    package static let shopReadFeedEntry = StatementFile(name: "shop_read_feed_entry", bytes: PackageResources.shop_read_feed_entry_sql)
+    package static let shopReadFeedEnd = StatementFile(name: "shop_read_feed_end", bytes: PackageResources.shop_read_feed_end_sql)
+    package static let shopReadConsumer = StatementFile(name: "shop_read_consumer", bytes: PackageResources.shop_read_consumer_sql)
+    package static let shopSetConsumer = StatementFile(name: "shop_set_consumer", bytes: PackageResources.shop_set_consumer_sql)
+    package static let shopRemoveConsumer = StatementFile(name: "shop_remove_consumer", bytes: PackageResources.shop_remove_consumer_sql)
     package static let shopMakeKey = StatementFile(name: "shop_make_key", bytes: PackageResources.shop_make_key_sql)
     package static let shopListKeys = StatementFile(name: "shop_list_keys", bytes: PackageResources.shop_list_keys_sql)
     package static let shopRevokeKey = StatementFile(name: "shop_revoke_key", bytes: PackageResources.shop_revoke_key_sql)
@@ -37,6 +43,6 @@ extension StatementFile {
     package static let shop = [
         shopReadKey, shopCreateOrder, shopReadOrder, shopReadOrders, shopSubmitTransaction, shopSubmitReceipt, shopReadReceiptCharges,
         shopReadReceiptQuestion, shopReadEvent, shopReadEntitlements, shopReadSubscription, shopLinkOwner, shopMakeKey, shopListKeys,
-        shopRevokeKey,
+        shopRevokeKey, shopReadFeed, shopReadFeedEntry, shopReadFeedEnd, shopReadConsumer, shopSetConsumer, shopRemoveConsumer,
     ]
 }

@@ -101,7 +101,8 @@ GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_generations, ap
 -- api: the HTTP API for the shop's backend. Each function checks the key in its arguments.
 GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.api_order, appstore.api_user_orders,
     appstore.api_link_owner, appstore.api_submit_transaction, appstore.api_submit_receipt, appstore.api_event, appstore.api_entitlements,
-    appstore.api_subscription, appstore.api_receipt_charges, appstore.api_receipt_question TO appstore_api;
+    appstore.api_subscription, appstore.api_receipt_charges, appstore.api_receipt_question, appstore.api_feed, appstore.api_feed_entry,
+    appstore.feed_end, appstore.api_consumer, appstore.api_set_consumer, appstore.api_remove_consumer TO appstore_api;
 
 -- PostgreSQL lets PUBLIC execute a new function. Without IN SCHEMA: a default of one schema can only add to the general one.
 ALTER DEFAULT PRIVILEGES FOR ROLE appstore_owner REVOKE EXECUTE ON ROUTINES FROM PUBLIC;

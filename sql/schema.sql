@@ -621,6 +621,20 @@ $$;
 
 COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) IS 'Stores the answer to a call as an event and settles the call; returns the event''s id, or null, without effect, when the lease of that epoch has been lost. source must be the kind of the call.';
 
+CREATE FUNCTION appstore.api_consumer(key_hash bytea, name text) RETURNS TABLE(generation integer, "position" bigint, moved_at timestamp with time zone, head bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.authorize(key_hash, '{feed:read}', '{}');
+    RETURN QUERY SELECT h.generation, c.position, c.moved_at, h.position FROM appstore.feed_consumers AS c, appstore.feed_head AS h
+                 WHERE c.name = api_consumer.name;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_consumer(key_hash bytea, name text) IS 'A named consumer of the feed and where the feed ends; no row where there is none. Verb feed:read.';
+
 CREATE FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text) RETURNS TABLE(result text, placed appstore.order_state)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -712,6 +726,94 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean) IS 'The state of a client post; no row for any other event, or for a post outside the key''s environments and apps. Its app is the verified one; without one, and for a rejected post, the key needs all apps that the post names. Once the body is deleted, a post of which nothing was verified is only for keys for any app in both environments. (Any key with the verb may see that a post waits, and since when.) submission is the body, when it is requested and still kept. Verb events:read; the submitting verbs suffice as well, since a post may wait for its outcome.';
+
+CREATE FUNCTION appstore.api_feed(key_hash bytea, environment appstore.environment, types text[], consumer text, generation integer, from_position bigint, since timestamp with time zone, max_entries integer, as_cloud_events boolean, OUT state text, OUT events text[], OUT event_types text[], OUT positions bigint[], OUT after bigint, OUT head_generation integer, OUT head bigint) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET lock_timeout TO '100ms'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key          appstore.api_keys := appstore.authorize(key_hash, '{feed:read}', array_remove(ARRAY[api_feed.environment], NULL));
+    v_environments appstore.environment[] :=
+        CASE WHEN api_feed.environment IS NULL THEN appstore.feed_environments(v_key) ELSE ARRAY[api_feed.environment] END;
+    v_to           bigint;
+    v_generation   integer;
+    v_wanted       bigint;
+    v_last         bigint;
+BEGIN
+    PERFORM appstore.check_feed_types(types);
+    PERFORM appstore.check_argument(max_entries BETWEEN 1 AND 1000, 'max_entries must be from 1 to 1000', 'Ask again for more.');
+    IF consumer IS NOT NULL THEN
+        -- The consumer's row has the history of the feed.
+        SELECT h.generation, c.position INTO api_feed.generation, from_position
+        FROM appstore.feed_consumers AS c, appstore.feed_head AS h WHERE c.name = consumer;
+        IF NOT FOUND THEN
+            state := 'no_consumer';
+            RETURN;
+        END IF;
+    END IF;
+    SELECT p.state, p.generation, p.head, p.after INTO state, head_generation, head, api_feed.after
+    FROM appstore.feed_place(api_feed.generation, from_position, since) AS p;
+    IF state <> 'found' THEN
+        RETURN;
+    END IF;
+    -- Few entries may be wanted: read a part of the feed, and let the caller go on.
+    v_to := least(api_feed.after + 10000, head);
+    v_generation := appstore.feed_generation(v_to);
+    IF v_generation <> appstore.feed_generation(api_feed.after + 1) THEN
+        v_generation := NULL; -- different ones
+    END IF;
+    SELECT count(*), array_agg(e.event ORDER BY e.position) FILTER (WHERE e.fits),
+           array_agg(e.type ORDER BY e.position) FILTER (WHERE e.fits), array_agg(e.position ORDER BY e.position) FILTER (WHERE e.fits)
+    INTO v_wanted, events, event_types, positions
+    FROM (
+        SELECT w.*, sum(octet_length(w.event)) OVER (ORDER BY w.position) - octet_length(w.event) < 4000000 AS fits
+        FROM (
+            SELECT f.position, f.type,
+                   CASE WHEN as_cloud_events THEN appstore.feed_cloud_event(e.event) ELSE e.event END AS event
+            FROM appstore.feed AS f
+            CROSS JOIN LATERAL appstore.feed_event(f, coalesce(v_generation, appstore.feed_generation(f.position))) AS e (event)
+            WHERE f.position > api_feed.after AND f.position <= v_to
+              AND appstore.feed_wants(f.type, f.environment, f.bundle_id, types, v_key.bundle_ids, v_environments)
+            ORDER BY f.position LIMIT max_entries
+        ) AS w
+    ) AS e;
+    v_last := positions[cardinality(positions)];
+    api_feed.after := CASE WHEN v_wanted = max_entries OR v_wanted > cardinality(positions) THEN v_last ELSE v_to END;
+    events := coalesce(events, '{}');
+    event_types := coalesce(event_types, '{}');
+    positions := coalesce(positions, '{}');
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_feed(key_hash bytea, environment appstore.environment, types text[], consumer text, generation integer, from_position bigint, since timestamp with time zone, max_entries integer, as_cloud_events boolean, OUT state text, OUT events text[], OUT event_types text[], OUT positions bigint[], OUT after bigint, OUT head_generation integer, OUT head bigint) IS 'The next entries after a cursor, or of a named consumer, of the apps and environments of the key; see appstore.feed_place. It reads at most 10,000 entries, and returns at most max_entries and some four megabytes. after: where to go on, with the generation of the head, also past entries that are not wanted. state is found, off, changed, expired or no_consumer. Verb feed:read.';
+
+CREATE FUNCTION appstore.api_feed_entry(key_hash bytea, "position" bigint) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{feed:read}', '{}');
+BEGIN
+    RETURN (
+        SELECT appstore.feed_event(f, appstore.feed_generation(f.position)) FROM appstore.feed AS f
+        WHERE f.position = api_feed_entry."position"
+          AND appstore.feed_wants(f.type, f.environment, f.bundle_id, ARRAY[f.type], v_key.bundle_ids, appstore.feed_environments(v_key)));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_feed_entry(key_hash bytea, "position" bigint) IS 'The entry at a position; null where there is none, or it has aged, or is not of an app and environment of the key. Verb feed:read.';
 
 CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE(key_id integer, bundle_ids text[], environments text[], verbs text[])
     LANGUAGE plpgsql SECURITY DEFINER
@@ -837,6 +939,38 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.api_receipt_question(key_hash bytea, call_key text) IS 'The state of the latest call to Apple about a receipt; no row when there was none. is_open: neither Apple''s answer nor the fallback has an outcome yet; denied_because: the reason with which Apple refused the receipt. Verbs events:read and receipts:submit.';
+
+CREATE FUNCTION appstore.api_remove_consumer(key_hash bytea, name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM appstore.authorize(key_hash, '{feed:read}', '{}');
+    RETURN appstore.remove_consumer(name);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_remove_consumer(key_hash bytea, name text) IS 'Removes a named consumer of the feed; false where there was none. Verb feed:read.';
+
+CREATE FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamp with time zone, OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    PERFORM appstore.authorize(key_hash, '{feed:read}', '{}');
+    -- The lock on the feed that this read takes keeps partitions from being dropped until the commit.
+    SELECT p.state, p.after, p.generation, p.head INTO state, after, head_generation, head
+    FROM appstore.feed_place(generation, "position", since) AS p;
+    IF state = 'found' THEN
+        PERFORM appstore.set_consumer(name, after);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamp with time zone, OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint) IS 'Makes a named consumer of the feed, or moves it. state and after are those of appstore.feed_place. Verb feed:read.';
 
 CREATE FUNCTION appstore.api_submit_receipt(key_hash bytea, body bytea) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1153,7 +1287,7 @@ CREATE TABLE appstore.api_keys (
     CONSTRAINT api_keys_environments_not_empty CHECK (((cardinality(environments) > 0) AND (array_position(environments, NULL::appstore.environment) IS NULL))),
     CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
     CONSTRAINT api_keys_name_is_short CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100))),
-    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text])))
+    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text, 'feed:read'::text])))
 );
 
 COMMENT ON TABLE appstore.api_keys IS 'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash would add nothing, since such a key cannot be guessed. A key is alive until it is revoked or expires.';
@@ -3169,6 +3303,19 @@ $$;
 
 COMMENT ON FUNCTION appstore.fall_back(calls bigint[]) IS 'Uses a receipt about which Apple has not answered as it is: stores it as an event of the call''s fallback_source, without the user who posted it. Once for each call, whatever its later state.';
 
+CREATE FUNCTION appstore.feed_cloud_event(p_event text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT (jsonb_strip_nulls(jsonb_build_object(
+                'specversion', '1.0', 'id', e -> 'id', 'source', '/apple' || coalesce('/' || (e #>> '{data,bundle_id}'), ''), 'type', e -> 'type',
+                'subject', e #> '{data,subject}', 'time', e -> 'timestamp', 'datacontenttype', 'application/json',
+                'generation', e -> 'generation', 'position', e ->> 'position'))
+            || jsonb_build_object('data', e -> 'data'))::text
+    FROM (SELECT p_event::jsonb) AS event (e)
+$$;
+
+COMMENT ON FUNCTION appstore.feed_cloud_event(p_event text) IS 'A result of appstore.feed_event as a CloudEvent 1.0. position is text, since an integer of CloudEvents has 32 bits.';
+
 CREATE FUNCTION appstore.feed_cluster() RETURNS text
     LANGUAGE sql STABLE
     AS $$
@@ -3177,6 +3324,25 @@ CREATE FUNCTION appstore.feed_cluster() RETURNS text
 $$;
 
 COMMENT ON FUNCTION appstore.feed_cluster() IS 'The system identifier, the timeline, the database and the table: another value after a failover, a restore or a copy.';
+
+CREATE FUNCTION appstore.feed_end(OUT generation integer, OUT "position" bigint) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    SELECT h.generation, h.position INTO feed_end.generation, feed_end."position" FROM appstore.feed_head AS h;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.feed_end(OUT generation integer, OUT "position" bigint) IS 'The generation and the latest position. It needs no key, and tells nothing else.';
+
+CREATE FUNCTION appstore.feed_environments(k appstore.api_keys) RETURNS appstore.environment[]
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN NOT k.environments @> enum_range(NULL::appstore.environment) THEN k.environments END
+$$;
+
+COMMENT ON FUNCTION appstore.feed_environments(k appstore.api_keys) IS 'The environments of a key as appstore.feed_wants takes them: null where it covers all.';
 
 CREATE FUNCTION appstore.feed_event(f appstore.feed, p_generation integer) RETURNS text
     LANGUAGE sql STABLE
@@ -3210,6 +3376,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.feed_id(p_identity jsonb) IS 'A UUID of version 8 (RFC 9562) from the SHA-256 of an identity. PostgreSQL itself has no SHA-1 for one of version 5.';
 
+<<<<<<< HEAD
 CREATE FUNCTION appstore.feed_position_at(p_at timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql STABLE
     AS $$
@@ -3234,6 +3401,71 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.feed_position_at(p_at timestamp with time zone) IS 'The position of the first entry that was told at this time or later; the next position where there is none; null for null.';
+=======
+CREATE FUNCTION appstore.feed_place(p_generation integer, p_position bigint, p_since timestamp with time zone, OUT state text, OUT generation integer, OUT head bigint, OUT after bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_head   appstore.feed_head;
+    v_oldest bigint; -- the position before the oldest entry
+    v_later  bigint := (SELECT g.from_position FROM appstore.feed_generations AS g WHERE g.generation > p_generation ORDER BY g.generation LIMIT 1);
+BEGIN
+    SELECT h.* INTO v_head FROM appstore.feed_head AS h;
+    generation := v_head.generation;
+    head := v_head.position;
+    IF NOT (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        state := 'off';
+        RETURN;
+    END IF;
+    v_oldest := coalesce((SELECT f.position - 1 FROM appstore.feed AS f ORDER BY f.position LIMIT 1), head);
+    IF p_since IS NOT NULL THEN
+        after := appstore.feed_position_before(p_since, v_oldest, head);
+        state := CASE WHEN after = v_oldest AND v_oldest > 0 THEN 'expired' ELSE 'found' END; -- older entries may have been told since then
+    ELSIF p_generation IS NULL AND p_position = 0 THEN
+        after := v_oldest;
+        state := 'found';
+    ELSIF p_generation > v_head.generation OR p_position > head OR p_position >= v_later THEN
+        state := 'changed';
+        after := CASE
+            WHEN v_later <= p_position THEN v_later - 1
+            -- A failover lost entries, and the sequencer has not begun the next generation: it will begin behind the head.
+            WHEN v_head.cluster <> appstore.feed_cluster() THEN head
+            ELSE (SELECT g.from_position - 1 FROM appstore.feed_generations AS g WHERE g.generation = v_head.generation) END;
+        after := greatest(after, v_oldest);
+    ELSE
+        after := coalesce(p_position, head);
+        state := CASE WHEN after < v_oldest THEN 'expired' ELSE 'found' END;
+    END IF;
+    IF state = 'expired' THEN
+        after := v_oldest;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.feed_place(p_generation integer, p_position bigint, p_since timestamp with time zone, OUT state text, OUT generation integer, OUT head bigint, OUT after bigint) IS 'Where a reader goes on in the feed: after a cursor, at the first entry told at or after p_since, at the oldest one (no generation, position 0), or behind the head (null). state is found, off, changed (after the cursor positions mean something else: after lies before what changed), or expired (entries after the cursor have aged: after lies before the oldest one).';
+
+CREATE FUNCTION appstore.feed_position_before(p_since timestamp with time zone, p_oldest bigint, p_head bigint) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_before bigint := p_oldest;
+    v_since  bigint := p_head + 1;
+    v_middle bigint;
+BEGIN
+    WHILE v_since - v_before > 1 LOOP
+        v_middle := v_before + (v_since - v_before) / 2;
+        IF (SELECT f.told_at < p_since FROM appstore.feed AS f WHERE f.position = v_middle) THEN
+            v_before := v_middle;
+        ELSE
+            v_since := v_middle;
+        END IF;
+    END LOOP;
+    RETURN v_before;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.feed_position_before(p_since timestamp with time zone, p_oldest bigint, p_head bigint) IS 'The position before the first entry that was told at or after p_since. It halves the range, since entries are told in the order of position.';
+>>>>>>> 32a69a8 (Serve the feed over HTTP: cursors, long polls, named consumers, CloudEvents and server-sent events, with a schema of each type)
 
 CREATE FUNCTION appstore.feed_types() RETURNS text[]
     LANGUAGE sql IMMUTABLE
@@ -4330,6 +4562,30 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.prepare_partitions() IS 'Makes a partition of the inbox or of the outcomes when fewer than two are ready beyond the newest event, or closes the current one of the inbox when it is old enough. Returns what it did, null when there is nothing to do. Needs a lock that others hold for moments: it fails after 100 ms (55P03) without any change.';
+
+CREATE FUNCTION appstore.publish_feed(with_users boolean DEFAULT false) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_columns text := (
+        SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute AS a
+        WHERE a.attrelid = 'appstore.feed'::regclass AND a.attnum > 0 AND NOT a.attisdropped
+          AND (with_users OR a.attname NOT IN ('user_id', 'from_user_id')));
+    v_table   text := format('TABLE appstore.feed (%s)', v_columns);
+    v_filter  text := (SELECT p.rowfilter FROM pg_publication_tables AS p WHERE p.pubname = 'appstore_feed' LIMIT 1);
+    v_options text := '(publish = ''insert'', publish_via_partition_root = true)';
+BEGIN
+    IF EXISTS (SELECT FROM pg_publication AS p WHERE p.pubname = 'appstore_feed') THEN
+        EXECUTE format('ALTER PUBLICATION appstore_feed SET %s%s', v_table, ' WHERE (' || v_filter || ')');
+        EXECUTE format('ALTER PUBLICATION appstore_feed SET %s', v_options);
+    ELSE
+        EXECUTE format('CREATE PUBLICATION appstore_feed FOR %s WITH %s', v_table, v_options);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.publish_feed(with_users boolean) IS 'Makes the publication appstore_feed of the inserts into appstore.feed, or brings its columns and options up to date; a row filter stays. Users are left out unless with_users: appstore.forget cannot reach copies. Called by migrate --publication, as the owner.';
 
 CREATE FUNCTION appstore.receive(bodies bytea[], source text DEFAULT 'notification_v2'::text) RETURNS SETOF bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6497,7 +6753,7 @@ CREATE VIEW appstore.effects AS
           WHERE ((c.original_transaction_id = e.original_transaction_id) AND (c.environment = e.environment) AND (c.bundle_id <> e.vouched_bundle_id))
          OFFSET 0))));
 
-COMMENT ON VIEW appstore.effects IS 'Each thing that happened to a customer, once: appstore.effect_log with the order of its transaction as it is now, without effects that only another app''s shared secret authenticates. Indexes find effects by effect_id, by original_transaction_id and by recorded_at.';
+COMMENT ON VIEW appstore.effects IS 'Each thing that happened to a customer, once: appstore.effect_log with the order of its transaction as it is now, without effects that only another app''s shared secret authenticates. Indexes find effects by effect_id and by original_transaction_id; new ones are told in appstore.feed.';
 
 COMMENT ON COLUMN appstore.effects.kind IS 'What happened: granted, refunded, revoked …';
 
@@ -7968,8 +8224,6 @@ CREATE INDEX delivery_attempts_answered ON appstore.delivery_attempts USING btre
 CREATE INDEX delivery_attempts_by_endpoint ON appstore.delivery_attempts USING btree (endpoint, attempt_id);
 
 CREATE INDEX effect_log_by_contract ON appstore.effect_log USING btree (original_transaction_id, occurred_at);
-
-CREATE INDEX effect_log_by_time ON appstore.effect_log USING btree (recorded_at);
 
 CREATE INDEX event_contracts_by_event ON appstore.event_contracts USING btree (event_id);
 

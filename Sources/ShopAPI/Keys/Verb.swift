@@ -8,4 +8,5 @@ package enum Verb: String, CaseIterable, Sendable {
     case readEntitlements = "entitlements:read"
     case readSubscriptions = "subscriptions:read"
     case linkContracts = "contracts:link"
+    case readFeed = "feed:read"
 }

@@ -107,6 +107,54 @@ extension Problem {
         return problem
     }
 
+    /// Status 404 for a position without an entry that the key covers.
+    static let noSuchEntry = Problem(404, "no-such-entry", "No such entry", "The key covers no entry of the feed with this position.")
+    /// Status 404 for an unknown consumer of the feed.
+    static let noSuchConsumer = Problem(
+        404,
+        "no-such-consumer",
+        "No such consumer",
+        "Make it first: PUT /v1/feed/consumers/{name} with a cursor."
+    )
+    /// Status 409 while the feed is off.
+    static let feedOff = Problem(
+        409,
+        "feed-off",
+        "The feed is off",
+        "Nothing is told until an operator turns the feed on: SELECT appstore.enable_feed()."
+    )
+
+    /// Status 409 for a cursor after which positions mean something else.
+    ///
+    /// - Parameter next: a cursor before anything that may have changed.
+    static func historyChanged(next: FeedCursor) -> Problem {
+        var problem = Problem(
+            409,
+            "history-changed",
+            "History has changed",
+            "A failover or restore gave positions up to this cursor to other entries. Go on from next, and skip each id that you have seen."
+        )
+        problem.extensions = ["next": .string(next.description)]
+        return problem
+    }
+
+    /// Status 410 for a cursor whose next entries have aged.
+    ///
+    /// - Parameter next: the oldest cursor.
+    static func cursorExpired(next: FeedCursor) -> Problem {
+        var problem = Problem(
+            410,
+            "cursor-expired",
+            "Cursor expired",
+            """
+            Entries after this cursor have aged. Read the state of your users, GET /v1/users/{user}/entitlements or the view \
+            appstore.entitlements, then go on from next.
+            """
+        )
+        problem.extensions = ["next": .string(next.description)]
+        return problem
+    }
+
     /// Status 500 for an error of the server.
     static let internalError = Problem(500, "internal-error", "Internal error", "The server failed. Its log has the error.")
 }

@@ -3,7 +3,7 @@ import HTTPServing
 
 /// The query of a request. Each parameter may occur once.
 struct RequestQuery {
-    private var values: [String: String] = [:]
+    private(set) var values: [String: String] = [:]
 
     /// - Parameter known: the allowed parameters.
     /// - Throws: status 400, also for an unknown parameter.

@@ -1,3 +1,4 @@
+import Feed
 package import HTTPServing
 package import Logging
 package import Metrics
@@ -28,6 +29,7 @@ package struct APIServer: Service {
         fileprivate var pathLimits: ListenerLimits {
             var limits = limits
             limits.bodyBytesByPath[ReceiptsEndpoint.path] = receiptBytes
+            limits.longestWait = .seconds(30)
             return limits
         }
     }
@@ -68,12 +70,14 @@ package struct APIServer: Service {
     }
 
     /// Serves until graceful shutdown, then until the last request is answered or the grace period ends. At shutdown, requests that wait for
-    /// an outcome are answered at once.
+    /// an outcome or for the feed are answered at once.
     ///
     /// - Throws: `ServerError` when the address cannot be bound.
     package func run() async throws {
+        let watch = FeedWatch { [store] in try await store.feedEnd() }
         let routes = ShopRoutes(
             store: store,
+            watch: watch,
             admission: admission,
             maximumBytes: configuration.limits.maximumBodyBytes,
             maximumReceiptBytes: configuration.receiptBytes,
@@ -89,13 +93,14 @@ package struct APIServer: Service {
             logger: logger,
             onBound: onBound
         )
-        var group = ServiceGroupConfiguration(services: [listener], logger: logger.forServiceGroup)
+        var group = ServiceGroupConfiguration(services: [watch, listener], logger: logger.forServiceGroup)
         group.maximumGracefulShutdownDuration = configuration.limits.shutdownGrace + .seconds(2)
         let services = ServiceGroup(configuration: group)
         try await withGracefulShutdownHandler {
             try await services.run()
         } onGracefulShutdown: {
             admission.beginShutdown()
+            watch.stop()
         }
     }
 }

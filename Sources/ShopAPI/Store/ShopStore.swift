@@ -143,7 +143,7 @@ struct ShopStore: Sendable {
     }
 
     /// - Parameter verb: the verb that the statement needs; nil for a statement without a key.
-    private func rows<Value: Sendable>(
+    func rows<Value: Sendable>(
         _ statement: Statement,
         for verb: Verb? = nil,
         read: (Rows) throws -> Value
@@ -156,6 +156,8 @@ struct ShopStore: Sendable {
                 return try read(try await pool.withConnection { try await $0.query(statement) })
             } catch let error as PostgresError where error.isSerializationConflict && tries < Self.maximumTries {
                 tries += 1
+            } catch let problem as Problem {
+                throw problem
             } catch {
                 // A key may be revoked between the check of the request and the statement.
                 if let verb, let refusal = (error as? PostgresError).flatMap({ KeyRefusal($0) }) { throw refusal.problem(needing: verb) }

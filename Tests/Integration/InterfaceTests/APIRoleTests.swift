@@ -37,6 +37,18 @@ struct APIRoleTests {
             "SELECT FROM appstore.api_receipt_question(\(key), 'receipt')",
             "SELECT FROM appstore.api_order(\(key), 'Production', gen_random_uuid())",
             "SELECT FROM appstore.api_user_orders(\(key), 'Production', 'anna', NULL, NULL, NULL, NULL, 50)",
+            "SELECT FROM appstore.api_feed(\(key), 'Production', NULL, NULL, NULL, 0, NULL, 100, false)",
+        ]
+    }
+
+    /// The statements of the feed that name no environment.
+    private func feedStatements(_ key: [UInt8]?) -> [Statement] {
+        [
+            "SELECT FROM appstore.api_feed(\(key), NULL, NULL, NULL, NULL, 0, NULL, 100, false)",
+            "SELECT appstore.api_feed_entry(\(key), 1)",
+            "SELECT FROM appstore.api_consumer(\(key), 'mailer')",
+            "SELECT FROM appstore.api_set_consumer(\(key), 'mailer', NULL, 0, NULL)",
+            "SELECT appstore.api_remove_consumer(\(key), 'mailer')",
         ]
     }
 
@@ -55,7 +67,7 @@ struct APIRoleTests {
             try await ledger.run("SELECT appstore.revoke_api_key(max(key_id)) FROM appstore.api_keys")
             let before = try await changes(ledger)
             for key in [nil, [], [UInt8](repeating: 0, count: 32), revoked] {
-                for statement in statements(key, event: event) {
+                for statement in statements(key, event: event) + feedStatements(key) {
                     let error = await ledger.refusal(of: statement)
                     #expect((error?.sqlState, error?.refusal) == (.insufficientPrivilege, "key_unknown"), "\(statement)")
                 }
@@ -72,7 +84,7 @@ struct APIRoleTests {
         try await withPurchase { ledger, event in
             let key = try await ledger.database.makeAPIKey()
             try await ledger.run("UPDATE appstore.api_keys SET verbs = '{orders:create}' WHERE key_hash = \(key)")
-            for statement in statements(key, event: event).dropFirst() {
+            for statement in statements(key, event: event).dropFirst() + feedStatements(key) {
                 #expect(await ledger.refusal(of: statement)?.refusal == "verb_missing", "\(statement)")
             }
         }

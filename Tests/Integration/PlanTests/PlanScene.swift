@@ -24,9 +24,10 @@ enum PlanScene {
                 """
                 UPDATE appstore.retention SET bodies = '30 days', outcomes = '60 days';
                 SELECT setval('appstore.inbox_event_id', 10000001);
-                CREATE TABLE appstore.feed_from_1 (LIKE appstore.feed INCLUDING CONSTRAINTS INCLUDING INDEXES);
-                ALTER TABLE appstore.feed ATTACH PARTITION appstore.feed_from_1 FOR VALUES FROM (1) TO (10000001);
-                UPDATE appstore.feed_head SET partition_from = 1, partition_to = 10000001, partition_since = now();
+                CREATE TABLE appstore.feed_from_1 PARTITION OF appstore.feed FOR VALUES FROM (1) TO (5000);
+                CREATE TABLE appstore.feed_from_5000 PARTITION OF appstore.feed FOR VALUES FROM (5000) TO (10000001);
+                UPDATE appstore.feed_head SET generation = 1, partition_from = 5000, partition_to = 10000001, partition_since = now(), cluster = appstore.feed_cluster();
+                INSERT INTO appstore.feed_generations VALUES (1, 1, now());
                 INSERT INTO appstore.endpoints (name, url, format, with_wrong_bundle, keeps_order, max_in_flight, timeout_seconds, position)
                 SELECT 'e' || n, 'https://example.com', 'event', false, true, 8, 15, 0 FROM generate_series(1, 20) AS n;
                 """
@@ -120,9 +121,14 @@ enum PlanScene {
                now() - interval '90 days', 'by_test'
         FROM appstore.outcomes AS o WHERE o.run = 2 AND o.event_id IN (SELECT n FROM customers(n));
         INSERT INTO appstore.audit_log (at, actor, action, event_ids) SELECT now(), 'by_test', 'requeue', ARRAY[n] FROM customers(n);
+        INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, user_id, occurred_at, told_at, data)
+        SELECT h.position + row_number() OVER (ORDER BY n), gen_random_uuid(), 'access.changed', 'Production', 'b', n::text, 'user ' || n, now(),
+               '2026-01-02'::timestamptz + n * interval '1 second', '{}'
+        FROM customers(n), appstore.feed_head AS h;
+        UPDATE appstore.feed_head SET position = (SELECT max(f.position) FROM appstore.feed AS f);
         INSERT INTO appstore.api_keys (name, key_hash, environments, verbs)
         SELECT 'k', sha256(convert_to(n::text, 'UTF8')), '{Production}',
-               '{orders:create,orders:read,transactions:submit,receipts:submit,events:read,entitlements:read,subscriptions:read,contracts:link}'
+               '{orders:create,orders:read,transactions:submit,receipts:submit,events:read,entitlements:read,subscriptions:read,contracts:link,feed:read}'
         FROM customers(n);
         """.replacing(#/no\(n( \+ [0-9]+)?\)/#) { match in
             "('00000000-0000-4000-8000-' || lpad((n\(match.output.1 ?? ""))::text, 12, '0'))::uuid"

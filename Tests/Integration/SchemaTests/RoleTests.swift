@@ -66,6 +66,7 @@ struct RoleTests {
         case moveEndpoint = "UPDATE appstore.endpoints SET position = 0"
         case take = "SELECT appstore.take('x') WHERE false"
         case changeFeed = "UPDATE appstore.feed SET user_id = 'x'"
+        case publishFeed = "SELECT appstore.publish_feed()"
         case tell = "INSERT INTO appstore.tells (kind, ref) VALUES ('forgotten', 'x')"
         case forget = "SELECT appstore.forget('nobody')"
         case makeTable = "CREATE TABLE appstore.mine ()"

@@ -1,4 +1,5 @@
 import AppStore
+import Feed
 import HTTPServing
 import Postgres
 import PostgresTesting
@@ -17,7 +18,8 @@ struct OpenAPITests {
         .orderConflict,
         .ownerConflict, .lengthRequired, .contentTooLarge(limit: 1), .unsupportedMediaType, .contentEncodingRefused, .expectationFailed,
         .transactionRejected(reason: "r"), .receiptRejected(reason: "r"), .headTooLarge, .internalError, .transferCodingUnknown,
-        .tooManyBytes, .shuttingDown, .databaseUnavailable(retryAfter: 1),
+        .tooManyBytes, .shuttingDown, .databaseUnavailable(retryAfter: 1), .noSuchEntry, .noSuchConsumer, .feedOff,
+        .historyChanged(next: .begin), .cursorExpired(next: .begin),
     ]
 
     private let description = APIDescription.served
@@ -92,6 +94,7 @@ extension ShopRoutes {
             let pool = ConnectionPool(options: try ConnectionOptions("host=/nonexistent"), logger: log.logger)
             return ShopRoutes(
                 store: ShopStore(pool: pool, logger: log.logger),
+                watch: FeedWatch { FeedEnd(generation: 0, position: 0) },
                 admission: Admission(memoryLimit: 1, hourlyLimit: 1),
                 maximumBytes: 1,
                 maximumReceiptBytes: 1,

@@ -36,6 +36,11 @@ struct ScopeTests {
         Operation(verb: .readEntitlements, method: "GET", path: "/v1/users/ann/entitlements", statuses: [200]),
         Operation(verb: .readSubscriptions, method: "GET", path: "/v1/subscriptions/70", statuses: [200]),
         Operation(verb: .linkContracts, method: "PUT", path: "/v1/contracts/70/owner", json: #"{"user":"ann"}"#, statuses: [200]),
+        Operation(verb: .readFeed, method: "GET", path: "/v1/feed", statuses: [409]),
+        Operation(verb: .readFeed, method: "GET", path: "/v1/feed/1", statuses: [404]),
+        Operation(verb: .readFeed, method: "PUT", path: "/v1/feed/consumers/mailer", json: #"{"cursor":"now"}"#, statuses: [409]),
+        Operation(verb: .readFeed, method: "GET", path: "/v1/feed/consumers/mailer", statuses: [404]),
+        Operation(verb: .readFeed, method: "DELETE", path: "/v1/feed/consumers/mailer", statuses: [404]),
     ]
 
     @Test func `each verb covers only its own operation`() async throws {
@@ -89,7 +94,7 @@ struct ScopeTests {
         }
     }
 
-    @Test(arguments: operations.filter { $0.verb != .readEvents && $0.verb != .createOrders })
+    @Test(arguments: operations.filter { ![.readEvents, .createOrders, .readFeed].contains($0.verb) })
     func `a key covers only its environments, and Production is the default`(operation: Operation) async throws {
         try await RunningAPI.run { api in
             try await api.database.addCharge("70")

@@ -10,10 +10,10 @@ import Testing
 struct APIDescription: Sendable {
     let root: JSONValue
 
-    static let served = APIDescription()
+    static let served = APIDescription(OpenAPI.text)
 
-    private init() {
-        do { root = try JSONParser().parse(Array(OpenAPI.text.utf8)) } catch { root = .null }
+    init(_ text: String) {
+        do { root = try JSONParser().parse(Array(text.utf8)) } catch { root = .null }
     }
 
     /// The path templates.

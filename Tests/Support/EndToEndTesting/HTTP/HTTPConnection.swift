@@ -70,6 +70,11 @@ package final class HTTPConnection {
         return HTTPAnswer(status: status, fields: fields, body: Array(unread[..<length]))
     }
 
+    /// Reads the next line of a body, without its line feed.
+    package func line() throws -> String {
+        try String(decoding: take(through: [UInt8(ascii: "\n")]), as: UTF8.self)
+    }
+
     private func take(through end: [UInt8]) throws -> [UInt8] {
         while true {
             if unread.count >= end.count {

@@ -1,0 +1,11 @@
+/// Where the feed ends.
+package struct FeedEnd: Sendable, Hashable {
+    /// Raised when positions come to mean something else.
+    package let generation: Int32
+    /// The latest position; 0 before the first entry.
+    package let position: Int64
+
+    package init(generation: Int32, position: Int64) {
+        (self.generation, self.position) = (generation, position)
+    }
+}

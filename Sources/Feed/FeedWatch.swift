@@ -1,0 +1,104 @@
+import ServiceLifecycle
+import Synchronization
+
+/// Tells any number of waiters that the feed has grown. One question at each tick serves all of them; without waiters none is asked.
+///
+/// It needs no notification of the database (LISTEN), which a pooler such as PgBouncer does not pass on.
+package final class FeedWatch: Service {
+    package typealias Instant = ContinuousClock.Instant
+
+    private struct Waiter {
+        let end: FeedEnd
+        let deadline: Instant
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var waiters: [Waiter] = []
+        var isStopped = false
+    }
+
+    private let tick: Duration
+    private let restAfterFailure: Duration
+    private let readEnd: @Sendable () async throws -> FeedEnd
+    private let state = Mutex(State())
+    private let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    /// - Parameters:
+    ///   - tick: the pause between two questions.
+    ///   - restAfterFailure: the pause after a question that failed.
+    ///   - readEnd: asks the database; it reports its failures itself.
+    package init(
+        every tick: Duration = .milliseconds(100),
+        restAfterFailure: Duration = .seconds(1),
+        readEnd: @escaping @Sendable () async throws -> FeedEnd
+    ) {
+        self.tick = tick
+        self.restAfterFailure = restAfterFailure
+        self.readEnd = readEnd
+    }
+
+    /// Waits until the feed does not end there any more; false at the deadline and at shutdown. It answers at ticks only, so that a caller
+    /// that waits again and again reads the feed once a tick at most.
+    package func grows(beyond end: FeedEnd, until deadline: Instant) async -> Bool {
+        guard deadline > .now else { return false }
+        return await withCheckedContinuation { continuation in
+            let isWaiting = state.withLock { state in
+                guard !state.isStopped else { return false }
+                state.waiters.append(Waiter(end: end, deadline: deadline, continuation: continuation))
+                return true
+            }
+            if isWaiting { arrival.yield() } else { continuation.resume(returning: false) }
+        }
+    }
+
+    /// Answers all waiters, also those to come.
+    package func stop() {
+        let waiters = state.withLock { state in
+            defer { state.waiters = [] }
+            state.isStopped = true
+            return state.waiters
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: false) }
+    }
+
+    /// Whether all waiters are answered at once.
+    package var isStopped: Bool { state.withLock(\.isStopped) }
+
+    /// Asks until graceful shutdown, and then answers all waiters.
+    package func run() async throws {
+        defer { stop() }
+        try await cancelWhenGracefulShutdown { [self] in
+            do {
+                for await _ in arrivals {
+                    while isAwaited { try await ask() }
+                }
+            } catch is CancellationError {
+                // Graceful shutdown ends the wait.
+            }
+        }
+    }
+
+    private var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
+
+    private func ask() async throws {
+        try await Task.sleep(for: tick)
+        do {
+            answer(try await readEnd())
+        } catch {
+            answer(nil)
+            try await Task.sleep(for: restAfterFailure)
+        }
+    }
+
+    /// - Parameter end: where the feed ends; nil when that is unknown.
+    private func answer(_ end: FeedEnd?) {
+        let now = Instant.now
+        let answered = state.withLock { state in
+            let pivot = state.waiters.partition { ($0.end != end && end != nil) || $0.deadline <= now }
+            defer { state.waiters.removeSubrange(pivot...) }
+            return state.waiters[pivot...]
+        }
+        for waiter in answered { waiter.continuation.resume(returning: end != nil && waiter.end != end) }
+    }
+}

@@ -1,0 +1,13 @@
+/// The types of entries. `appstore.feed_types` has the same list.
+enum FeedType {
+    static let all = [
+        "effect.granted", "effect.refunded", "effect.revoked", "effect.refund_declined", "effect.refund_reversed", "effect.will_renew",
+        "effect.will_not_renew", "effect.plan_changed", "effect.offer_redeemed", "effect.billing_retry_started",
+        "effect.grace_period_started", "effect.grace_period_ended", "effect.expired", "effect.extended", "effect.consent_asked",
+        "effect.consent_given", "effect.consumption_asked", "access.changed", "owner.changed", "order.paid", "order.refunded",
+        "user.forgotten", "test", "endpoint.disabled", "inbox.failed", "notification.received", "notification.rejected",
+    ]
+
+    /// The types, and the patterns such as `effect.*` that stand for all that begin so.
+    static let known = Set(all + all.map { "\($0.prefix { $0 != "." }).*" })
+}
