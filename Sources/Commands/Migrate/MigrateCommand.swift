@@ -10,7 +10,9 @@ struct MigrateCommand: AsyncParsableCommand {
         abstract: "Brings the database to this program's schema. Safe to run repeatedly and concurrently.",
         discussion: """
             Run it as a superuser, as a role that may create roles, or as a member of appstore_owner once sql/roles.sql has been run. \
-            Exit codes: 0 the schema is current (--list, --dry-run: shown), 1 the migration failed or --check found a difference, 2 wrong \
+            --publication then makes the publication appstore_feed, for logical replication of the feed: inserts only, under the name of the \
+            partitioned table. It leaves out user_id and from_user_id, since appstore.forget cannot erase a name from another system. \
+            --publication-users publishes them, too. Exit codes: 0 the schema is current (--list, --dry-run: shown), 1 the migration failed or --check found a difference, 2 wrong \
             usage, 78 wrong settings.
             """
     )
@@ -18,11 +20,14 @@ struct MigrateCommand: AsyncParsableCommand {
     @Flag(help: "Change nothing; print how the schema differs from what this program makes.") var check = false
     @Flag(help: "Change nothing; print the versions that the database has and those that it lacks.") var list = false
     @Flag(help: "Change nothing; print what would be done.") var dryRun = false
+    @Flag(help: "Then make the publication appstore_feed, or bring it up to date.") var publication = false
+    @Flag(help: "As --publication, with the names of users.") var publicationUsers = false
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
-        if [check, list, dryRun].count(where: { $0 }) > 1 { throw ValidationError("name only one of --check, --list and --dry-run") }
+        let exclusive = [check, list, dryRun, publication || publicationUsers]
+        if exclusive.count(where: { $0 }) > 1 { throw ValidationError("name only one of --check, --list, --dry-run and --publication") }
     }
 
     func run() async throws {
@@ -41,7 +46,15 @@ struct MigrateCommand: AsyncParsableCommand {
         } else {
             print(dryRun ? "\(try await migrator.plan())" : "\(try await migrator.migrate())")
         }
+        if publication || publicationUsers { try await publish(migrator) }
         await connection.close()
+    }
+
+    private func publish(_ migrator: SchemaMigrator) async throws {
+        let walLevel = try await migrator.publishFeed(withUsers: publicationUsers)
+        print("The publication appstore_feed has the feed, \(publicationUsers ? "with" : "without") the names of users.")
+        guard walLevel != "logical" else { return }
+        print("wal_level is \(walLevel): set it to logical and restart PostgreSQL before a subscriber connects.")
     }
 
     private func report(_ differences: [String]) throws {
