@@ -397,9 +397,8 @@ let package = Package(
         .testTarget(
             name: "ShopAPITests",
             dependencies: [
-                "AppStore", "Feed", "StrictJSON", "HTTPServing", "HTTPServingTesting", "Interpretation", "InboxTesting", "OpenSSL", "Postgres",
-                "PostgresTesting",
-                "Schema", "ShopAPI", "StoreSimulator", logging, serviceLifecycle,
+                "AppStore", "Feed", "StrictJSON", "HTTPServing", "HTTPServingTesting", "Interpretation", "InboxTesting", "OpenSSL",
+                "Postgres", "PostgresTesting", "Schema", "ShopAPI", "StoreSimulator", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ShopAPITests",
             exclude: ["feed-members.txt"]

@@ -3376,32 +3376,6 @@ $$;
 
 COMMENT ON FUNCTION appstore.feed_id(p_identity jsonb) IS 'A UUID of version 8 (RFC 9562) from the SHA-256 of an identity. PostgreSQL itself has no SHA-1 for one of version 5.';
 
-<<<<<<< HEAD
-CREATE FUNCTION appstore.feed_position_at(p_at timestamp with time zone) RETURNS bigint
-    LANGUAGE plpgsql STABLE
-    AS $$
-DECLARE
-    v_low    bigint := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1);
-    v_high   bigint := (SELECT h.position + 1 FROM appstore.feed_head AS h);
-    v_middle bigint;
-BEGIN
-    IF p_at IS NULL THEN
-        RETURN NULL;
-    END IF;
-    WHILE v_low < v_high LOOP
-        v_middle := (v_low + v_high) / 2;
-        IF (SELECT f.told_at FROM appstore.feed AS f WHERE f.position = v_middle) < p_at THEN
-            v_low := v_middle + 1;
-        ELSE
-            v_high := v_middle;
-        END IF;
-    END LOOP;
-    RETURN v_high;
-END
-$$;
-
-COMMENT ON FUNCTION appstore.feed_position_at(p_at timestamp with time zone) IS 'The position of the first entry that was told at this time or later; the next position where there is none; null for null.';
-=======
 CREATE FUNCTION appstore.feed_place(p_generation integer, p_position bigint, p_since timestamp with time zone, OUT state text, OUT generation integer, OUT head bigint, OUT after bigint) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$
@@ -3444,6 +3418,31 @@ $$;
 
 COMMENT ON FUNCTION appstore.feed_place(p_generation integer, p_position bigint, p_since timestamp with time zone, OUT state text, OUT generation integer, OUT head bigint, OUT after bigint) IS 'Where a reader goes on in the feed: after a cursor, at the first entry told at or after p_since, at the oldest one (no generation, position 0), or behind the head (null). state is found, off, changed (after the cursor positions mean something else: after lies before what changed), or expired (entries after the cursor have aged: after lies before the oldest one).';
 
+CREATE FUNCTION appstore.feed_position_at(p_at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_low    bigint := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1);
+    v_high   bigint := (SELECT h.position + 1 FROM appstore.feed_head AS h);
+    v_middle bigint;
+BEGIN
+    IF p_at IS NULL THEN
+        RETURN NULL;
+    END IF;
+    WHILE v_low < v_high LOOP
+        v_middle := (v_low + v_high) / 2;
+        IF (SELECT f.told_at FROM appstore.feed AS f WHERE f.position = v_middle) < p_at THEN
+            v_low := v_middle + 1;
+        ELSE
+            v_high := v_middle;
+        END IF;
+    END LOOP;
+    RETURN v_high;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.feed_position_at(p_at timestamp with time zone) IS 'The position of the first entry that was told at this time or later; the next position where there is none; null for null.';
+
 CREATE FUNCTION appstore.feed_position_before(p_since timestamp with time zone, p_oldest bigint, p_head bigint) RETURNS bigint
     LANGUAGE plpgsql STABLE
     AS $$
@@ -3465,7 +3464,6 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.feed_position_before(p_since timestamp with time zone, p_oldest bigint, p_head bigint) IS 'The position before the first entry that was told at or after p_since. It halves the range, since entries are told in the order of position.';
->>>>>>> 32a69a8 (Serve the feed over HTTP: cursors, long polls, named consumers, CloudEvents and server-sent events, with a schema of each type)
 
 CREATE FUNCTION appstore.feed_types() RETURNS text[]
     LANGUAGE sql IMMUTABLE
@@ -5498,7 +5496,7 @@ BEGIN
     v_current := coalesce(v_head.target_snapshot, pg_current_snapshot());
     -- 3. Take the tells, and the contracts whose access the clock has changed.
     SELECT t.kinds, t.environments, t.refs, t.told_at INTO v_kinds, v_environments, v_refs, v_told_at
-    FROM appstore.take_tells(v_head.told_snapshot, v_current, max_tells) AS t;
+    FROM appstore.take_tells(v_head.told_snapshot, v_current, v_head.target_snapshot IS NOT NULL, max_tells) AS t;
     v_is_full := cardinality(v_kinds) = max_tells;
     v_turned := ARRAY(
         SELECT ROW(a.environment, a.original_transaction_id)::appstore.contract_key
@@ -5933,11 +5931,10 @@ CREATE FUNCTION appstore.take(consumer text, n bigint DEFAULT 100) RETURNS SETOF
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    AS $$
+    AS $_$
 DECLARE
     v_after bigint;
-    v_first bigint;
-    v_head  bigint;
+    v_last  bigint;
     v_taken bigint;
 BEGIN
     SELECT c.position INTO v_after FROM appstore.feed_consumers AS c WHERE c.name = take.consumer FOR UPDATE;
@@ -5945,21 +5942,23 @@ BEGIN
         RAISE EXCEPTION 'there is no consumer %', quote_nullable(consumer)
             USING ERRCODE = 'no_data_found', HINT = 'Make it first: SELECT appstore.set_consumer(''mailer'').';
     END IF;
-    -- Both of one snapshot. The lock on the feed that this read takes keeps partitions from being dropped until the commit.
-    SELECT h.position, (SELECT f.position FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT 1)
-    INTO v_head, v_first FROM appstore.feed_head AS h;
-    IF v_first > v_after + 1 OR v_first IS NULL AND v_after < v_head THEN
+    v_last := v_after + (SELECT least(n, h.position - v_after) FROM appstore.feed_head AS h);
+    IF v_last <= v_after THEN
+        RETURN;
+    END IF;
+    -- EXECUTE plans for these positions, and so opens and locks the partitions that hold them; a cached plan locks all. The lock on the feed
+    -- keeps partitions from being dropped until the commit.
+    RETURN QUERY EXECUTE 'SELECT f.* FROM appstore.feed AS f WHERE f.position > $1 AND f.position <= $2 ORDER BY f.position'
+        USING v_after, v_last;
+    GET DIAGNOSTICS v_taken = ROW_COUNT;
+    IF v_taken < v_last - v_after THEN -- positions have no gaps
         RAISE EXCEPTION 'entries after position % that consumer % has not taken have aged', v_after, consumer
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
             'Go on from now: appstore.set_consumer(…, (SELECT position FROM appstore.feed_head)). Then read appstore.entitlements for the state.';
     END IF;
-    RETURN QUERY SELECT f.* FROM appstore.feed AS f WHERE f.position > v_after ORDER BY f.position LIMIT n;
-    GET DIAGNOSTICS v_taken = ROW_COUNT;
-    IF v_taken > 0 THEN
-        UPDATE appstore.feed_consumers AS c SET position = v_after + v_taken, moved_at = clock_timestamp() WHERE c.name = take.consumer;
-    END IF;
+    UPDATE appstore.feed_consumers AS c SET position = v_last, moved_at = clock_timestamp() WHERE c.name = take.consumer;
 END
-$$;
+$_$;
 
 COMMENT ON FUNCTION appstore.take(consumer text, n bigint) IS 'The next n entries of the feed for a named consumer, in order. Moves the consumer in the caller''s transaction: exactly once with what the caller writes. A second transaction of the consumer waits for the first. Fails with object_not_in_prerequisite_state when entries have aged.';
 
@@ -6089,7 +6088,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.take_deliveries(p_name text, p_epoch bigint, p_after bigint, p_in_flight bigint[], p_most integer, p_most_redelivered integer, p_most_bytes integer) IS 'What the lease holder of an endpoint sends next, without what is in flight: what is due, what follows p_after, and what an open redelivery sends again; at most p_most of the first two, and p_most_bytes, but one at least. through and redelivered_through say how far the feed was read, at most 1,000 entries. No row when the lease is lost. An endpoint whose next entry has aged becomes behind.';
 
-CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) RETURNS record
+CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -6109,9 +6108,14 @@ BEGIN
     ELSE
         WITH next AS MATERIALIZED (
             SELECT t.ctid AS row_id, t.tell_id FROM appstore.tells AS t
-            WHERE t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
+            WHERE NOT p_is_rest AND t.xid >= v_from AND t.xid < v_to AND pg_visible_in_snapshot(t.xid, p_current)
             UNION ALL -- those that were open at the latest step
-            SELECT t.ctid, t.tell_id FROM appstore.tells AS t WHERE t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
+            SELECT t.ctid, t.tell_id FROM appstore.tells AS t
+            WHERE NOT p_is_rest AND t.xid = ANY (v_open) AND pg_visible_in_snapshot(t.xid, p_current)
+            UNION ALL -- the same, in their order: a step that sorts all that is left would take long beside a million
+            (SELECT t.ctid, t.tell_id FROM appstore.tells AS t
+             WHERE p_is_rest AND pg_visible_in_snapshot(t.xid, p_current) AND NOT pg_visible_in_snapshot(t.xid, p_told)
+             ORDER BY t.tell_id LIMIT p_limit)
             ORDER BY tell_id LIMIT p_limit
         ), taken AS (
             DELETE FROM appstore.tells AS t WHERE t.ctid = ANY (ARRAY(SELECT next.row_id FROM next)) RETURNING t.*
@@ -6127,7 +6131,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) IS 'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null.';
+COMMENT ON FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) IS 'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null. p_is_rest where an earlier step has taken some of them.';
 
 CREATE FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) RETURNS void
     LANGUAGE plpgsql
@@ -6162,6 +6166,36 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.tell_notifications(p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[]) IS 'Writes a tell for each verified notification among these outcomes, unless an earlier run of the event was told so.';
+
+CREATE FUNCTION appstore.tell_products() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_changed appstore.products[];
+BEGIN
+    IF NOT (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        RETURN NULL;
+    END IF;
+    v_changed := ARRAY(SELECT ROW(p.*)::appstore.products FROM changed AS p);
+    IF TG_OP = 'UPDATE' THEN
+        v_changed := v_changed || ARRAY(SELECT ROW(p.*)::appstore.products FROM before AS p);
+    END IF;
+    IF cardinality(v_changed) = 0 THEN
+        RETURN NULL;
+    END IF;
+    -- Until the commit no step reads products as they were: what is derived meanwhile, and not found here, is told after it.
+    PERFORM FROM appstore.feed_head FOR UPDATE;
+    INSERT INTO appstore.tells (kind, environment, ref)
+    SELECT 'contract', m.environment, m.original_transaction_id
+    FROM appstore.contracts AS m
+    WHERE m.user_id IS NOT NULL AND (m.product_id, m.bundle_id) IN (SELECT p.product_id, p.bundle_id FROM unnest(v_changed) AS p);
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.tell_products() IS 'Where the feed is on, writes a tell for each contract that has an owner and one of the products that a statement has changed. Reads all contracts, once a statement, and holds up the sequencer until the commit.';
 
 CREATE FUNCTION appstore.test_endpoint(name text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -8356,6 +8390,18 @@ ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey
 ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcomes_first_result_settled_at_event_id_idx;
 
 ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_first_settled_at_event_id_idx;
+
+CREATE TRIGGER products_deleted AFTER DELETE ON appstore.products REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
+
+COMMENT ON TRIGGER products_deleted ON appstore.products IS 'Tells the contracts whose access changes.';
+
+CREATE TRIGGER products_inserted AFTER INSERT ON appstore.products REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
+
+COMMENT ON TRIGGER products_inserted ON appstore.products IS 'Tells the contracts whose access changes.';
+
+CREATE TRIGGER products_updated AFTER UPDATE ON appstore.products REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
+
+COMMENT ON TRIGGER products_updated ON appstore.products IS 'Tells the contracts whose access changes.';
 
 ALTER TABLE ONLY appstore.open_deliveries
     ADD CONSTRAINT open_deliveries_endpoint_fkey FOREIGN KEY (endpoint) REFERENCES appstore.endpoints(name) ON DELETE CASCADE;
