@@ -133,7 +133,7 @@ COMMENT ON TABLE appstore.feed IS 'What changed, in the order of commit. Positio
 
 COMMENT ON COLUMN appstore.feed."position" IS '1, 2, 3 … without a gap, within one generation (feed_head.generation).';
 
-COMMENT ON COLUMN appstore.feed.id IS 'Identifies what changed. Equal when it is told again after a failover or restore: effect_id of an effect, else a UUID of version 8.';
+COMMENT ON COLUMN appstore.feed.id IS 'Identifies what changed. Equal when it is told again after a failover or restore: effect_id of an effect, notificationUUID of notification.received, else a UUID of version 8.';
 
 COMMENT ON COLUMN appstore.feed.type IS 'effect.granted and so on, access.changed, owner.changed, order.paid, order.refunded, user.forgotten, inbox.failed, notification.received, notification.rejected, test, endpoint.disabled.';
 
@@ -2712,8 +2712,9 @@ BEGIN
     SELECT tell.place,
            ROW(NULL, appstore.feed_id(jsonb_build_array(tell.kind, tell.told_at, tell.ref)),
                CASE tell.kind WHEN 'test' THEN 'test' ELSE 'endpoint.disabled' END, NULL, NULL, NULL, NULL, NULL, tell.told_at, p_now,
-               jsonb_build_object('endpoint', tell.ref) || CASE tell.kind WHEN 'test' THEN '{}' ELSE jsonb_build_object('why', (
-                   SELECT e.why FROM appstore.endpoints AS e WHERE e.name = tell.ref)) END)::appstore.feed
+               jsonb_build_object('endpoint', split_part(tell.ref, ' ', 1))
+                   || CASE tell.kind WHEN 'test' THEN '{}'
+                           ELSE jsonb_build_object('why', substr(tell.ref, strpos(tell.ref, ' ') + 1)) END)::appstore.feed
     FROM unnest(p_kinds, p_refs, p_told_at) WITH ORDINALITY AS tell (kind, ref, told_at, place)
     WHERE tell.kind IN ('test', 'disabled');
 END
@@ -4249,7 +4250,9 @@ CREATE FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_n
 BEGIN
     RETURN QUERY
     SELECT tell.place,
-           ROW(NULL, o.notification_uuid, appstore.told_as(o.result, o.reason, o.notification_uuid),
+           ROW(NULL,
+               CASE o.result WHEN 'rejected' THEN appstore.feed_id(jsonb_build_array('rejected', o.notification_uuid)) ELSE o.notification_uuid END,
+               appstore.told_as(o.result, o.reason, o.notification_uuid),
                CASE WHEN o.environment IN ('Production', 'Sandbox') THEN o.environment::appstore.environment END, o.bundle_id,
                o.original_transaction_id, NULL, NULL, o.received_at, p_now,
                jsonb_build_object('event_id', o.event_id::text, 'notification_uuid', o.notification_uuid, 'notification_type', o.notification_type,
@@ -4270,7 +4273,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) IS 'The entries notification.received and notification.rejected, by the outcome of the run that was told. The body is in the inbox.';
+COMMENT ON FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) IS 'The entries notification.received and notification.rejected, by the outcome of the run that was told. A notification that is received after it was rejected has two entries, with two ids. The body is in the inbox.';
 
 CREATE FUNCTION appstore.order_entries(p_kinds text[], p_environments appstore.environment[], p_refs text[], p_now timestamp with time zone, p_enabled_at timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -5709,7 +5712,7 @@ BEGIN
         UPDATE appstore.endpoints AS e SET state = 'disabled', why = p_disable_because, state_since = v_now
         WHERE e.name = p_name AND e.state = 'enabled';
         IF FOUND THEN
-            INSERT INTO appstore.tells (kind, ref, told_at) SELECT 'disabled', p_name, v_now FROM appstore.feed_switch AS s WHERE s.is_on;
+            INSERT INTO appstore.tells (kind, ref, told_at) SELECT 'disabled', p_name || ' ' || p_disable_because, v_now FROM appstore.feed_switch AS s WHERE s.is_on;
             PERFORM appstore.audit_endpoint('disable_endpoint', p_name, p_disable_because);
         END IF;
     END IF;
@@ -6165,7 +6168,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.tell_notifications(p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[]) IS 'Writes a tell for each verified notification among these outcomes, unless an earlier run of the event was told so.';
+COMMENT ON FUNCTION appstore.tell_notifications(p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[]) IS 'Writes a tell for each verified notification among these outcomes, unless an earlier run of the event was told so. Of copies, each that failed or was rejected is told; of all others one, since the rest are duplicates.';
 
 CREATE FUNCTION appstore.tell_products() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7847,7 +7850,7 @@ COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have 
 
 COMMENT ON COLUMN appstore.tells.environment IS 'Null for all but effect, contract and order.';
 
-COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, event_id and run (raw), or the name of the endpoint.';
+COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, event_id and run (raw), or the name of the endpoint, with the reason where it is disabled.';
 
 COMMENT ON COLUMN appstore.tells.told_at IS 'When it was written.';
 

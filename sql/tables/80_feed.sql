@@ -35,7 +35,8 @@ COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have 
     'test or disabled (an endpoint).';
 COMMENT ON COLUMN appstore.tells.environment IS 'Null for all but effect, contract and order.';
 COMMENT ON COLUMN appstore.tells.ref IS
-    'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, event_id and run (raw), or the name of the endpoint.';
+    'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, event_id and run (raw), or the name of the endpoint, '
+    'with the reason where it is disabled.';
 COMMENT ON COLUMN appstore.tells.told_at IS 'When it was written.';
 -- Dead entries of earlier steps lie before the ranges that a step reads, also while a snapshot is held for hours.
 CREATE INDEX tells_by_xid ON appstore.tells (xid, tell_id);
@@ -58,7 +59,8 @@ COMMENT ON TABLE appstore.feed IS
     'misses nothing. Rows are never changed, except that appstore.forget replaces user_id and from_user_id. Kept as long as retention.feed says.';
 COMMENT ON COLUMN appstore.feed.position IS '1, 2, 3 … without a gap, within one generation (feed_head.generation).';
 COMMENT ON COLUMN appstore.feed.id IS
-    'Identifies what changed. Equal when it is told again after a failover or restore: effect_id of an effect, else a UUID of version 8.';
+    'Identifies what changed. Equal when it is told again after a failover or restore: effect_id of an effect, notificationUUID of '
+    'notification.received, else a UUID of version 8.';
 COMMENT ON COLUMN appstore.feed.type IS
     'effect.granted and so on, access.changed, owner.changed, order.paid, order.refunded, user.forgotten, inbox.failed, '
     'notification.received, notification.rejected, test, endpoint.disabled.';

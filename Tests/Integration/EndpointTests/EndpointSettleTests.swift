@@ -93,16 +93,16 @@ struct EndpointSettleTests {
         for _ in 0..<2 { try await scene.settle(lease, upTo: 1, [.failed(1, "a")], Breaker(disableBecause: "answered 410")) }
         #expect(try await scene.endpoint("concat_ws(' ', state, why)") == "disabled answered 410")
         #expect(try await scene.poll([lease], after: [1]) == [:])
+        try await scene.operate("SELECT appstore.resume_endpoint('crm')")
         try await scene.database.sequenceFeed()
         #expect(
             try await scene.lines("SELECT type || ' ' || data::text FROM appstore.feed WHERE position > 1")
                 == [#"endpoint.disabled {"why": "answered 410", "endpoint": "crm"}"#]
         )
         #expect(
-            try await scene.lines("SELECT concat_ws(' ', actor, action, note) FROM appstore.audit_log ORDER BY audit_id DESC LIMIT 1")
+            try await scene.lines("SELECT concat_ws(' ', actor, action, note) FROM appstore.audit_log WHERE action = 'disable_endpoint'")
                 == ["appstore_worker disable_endpoint answered 410"]
         )
-        try await scene.operate("SELECT appstore.resume_endpoint('crm')")
         #expect(try await scene.endpoint("concat_ws(' ', state, why, failures, failing_since, open_until)") == "enabled 0")
     }
 

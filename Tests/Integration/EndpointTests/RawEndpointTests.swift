@@ -40,7 +40,7 @@ struct RawEndpointTests {
     private func told(_ scene: EndpointScene) async throws -> [String] {
         try await scene.database.sequenceFeed()
         return try await scene.lines(
-            "SELECT concat_ws(' ', type, right(id::text, 1), environment, bundle_id, subject, data ->> 'event_id', data ->> 'reason') FROM appstore.feed ORDER BY position"
+            "SELECT concat_ws(' ', type, right(data ->> 'notification_uuid', 1), environment, bundle_id, subject, data ->> 'event_id', data ->> 'reason') FROM appstore.feed ORDER BY position"
         )
     }
 
@@ -80,6 +80,12 @@ struct RawEndpointTests {
                 "notification.received 1 Sandbox com.example.shop 1000 1",
             ],
             "also while it runs again"
+        )
+        #expect(
+            try await scene.lines(
+                "SELECT (id = (data ->> 'notification_uuid')::uuid)::text || ' ' || count(*) OVER (PARTITION BY id) FROM appstore.feed ORDER BY position"
+            ) == ["false 1", "true 1"],
+            "two entries have two ids"
         )
         let leases = try await scene.lease()
         for lease in leases {

@@ -197,7 +197,9 @@ LANGUAGE plpgsql AS $$
 BEGIN
     RETURN QUERY
     SELECT tell.place,
-           ROW(NULL, o.notification_uuid, appstore.told_as(o.result, o.reason, o.notification_uuid),
+           ROW(NULL,
+               CASE o.result WHEN 'rejected' THEN appstore.feed_id(jsonb_build_array('rejected', o.notification_uuid)) ELSE o.notification_uuid END,
+               appstore.told_as(o.result, o.reason, o.notification_uuid),
                CASE WHEN o.environment IN ('Production', 'Sandbox') THEN o.environment::appstore.environment END, o.bundle_id,
                o.original_transaction_id, NULL, NULL, o.received_at, p_now,
                jsonb_build_object('event_id', o.event_id::text, 'notification_uuid', o.notification_uuid, 'notification_type', o.notification_type,
@@ -218,7 +220,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.notification_entries IS
-    'The entries notification.received and notification.rejected, by the outcome of the run that was told. The body is in the inbox.';
+    'The entries notification.received and notification.rejected, by the outcome of the run that was told. A notification that is received after '
+    'it was rejected has two entries, with two ids. The body is in the inbox.';
 
 CREATE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamptz[], p_now timestamptz)
 RETURNS TABLE (place bigint, entry appstore.feed)
@@ -228,8 +231,9 @@ BEGIN
     SELECT tell.place,
            ROW(NULL, appstore.feed_id(jsonb_build_array(tell.kind, tell.told_at, tell.ref)),
                CASE tell.kind WHEN 'test' THEN 'test' ELSE 'endpoint.disabled' END, NULL, NULL, NULL, NULL, NULL, tell.told_at, p_now,
-               jsonb_build_object('endpoint', tell.ref) || CASE tell.kind WHEN 'test' THEN '{}' ELSE jsonb_build_object('why', (
-                   SELECT e.why FROM appstore.endpoints AS e WHERE e.name = tell.ref)) END)::appstore.feed
+               jsonb_build_object('endpoint', split_part(tell.ref, ' ', 1))
+                   || CASE tell.kind WHEN 'test' THEN '{}'
+                           ELSE jsonb_build_object('why', substr(tell.ref, strpos(tell.ref, ' ') + 1)) END)::appstore.feed
     FROM unnest(p_kinds, p_refs, p_told_at) WITH ORDINALITY AS tell (kind, ref, told_at, place)
     WHERE tell.kind IN ('test', 'disabled');
 END

@@ -59,7 +59,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.tell_notifications IS
-    'Writes a tell for each verified notification among these outcomes, unless an earlier run of the event was told so.';
+    'Writes a tell for each verified notification among these outcomes, unless an earlier run of the event was told so. Of copies, each that '
+    'failed or was rejected is told; of all others one, since the rest are duplicates.';
 
 -- Without a SET clause, so that PostgreSQL inlines it.
 CREATE FUNCTION appstore.told_as(result appstore.result, reason text, notification_uuid uuid) RETURNS text

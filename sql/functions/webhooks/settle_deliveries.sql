@@ -87,7 +87,7 @@ BEGIN
         UPDATE appstore.endpoints AS e SET state = 'disabled', why = p_disable_because, state_since = v_now
         WHERE e.name = p_name AND e.state = 'enabled';
         IF FOUND THEN
-            INSERT INTO appstore.tells (kind, ref, told_at) SELECT 'disabled', p_name, v_now FROM appstore.feed_switch AS s WHERE s.is_on;
+            INSERT INTO appstore.tells (kind, ref, told_at) SELECT 'disabled', p_name || ' ' || p_disable_because, v_now FROM appstore.feed_switch AS s WHERE s.is_on;
             PERFORM appstore.audit_endpoint('disable_endpoint', p_name, p_disable_because);
         END IF;
     END IF;
