@@ -17,10 +17,12 @@ CREATE TABLE appstore.endpoints (
     why               text,
     state_since       timestamptz NOT NULL DEFAULT clock_timestamp(),
     position          bigint      NOT NULL,
+    open_upto         bigint      NOT NULL DEFAULT 0,
+    due_from          timestamptz NOT NULL DEFAULT '-infinity',
     secret_generation integer     NOT NULL DEFAULT 1,
     rotated_at        timestamptz,
     created_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
-    epoch             bigint      NOT NULL DEFAULT 0,
+    epoch             bigint      NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
     leased_until      timestamptz,
     failures          integer     NOT NULL DEFAULT 0,
     failing_since     timestamptz,
@@ -64,10 +66,15 @@ COMMENT ON COLUMN appstore.endpoints.why IS 'Why it is not enabled.';
 COMMENT ON COLUMN appstore.endpoints.state_since IS 'Since when it has this state.';
 COMMENT ON COLUMN appstore.endpoints.position IS
     'The cursor: each entry up to here is delivered, not wanted, or in open_deliveries. Later ones may be, too.';
+COMMENT ON COLUMN appstore.endpoints.open_upto IS 'No later entry has or had a row in open_deliveries, so that its success need not look there.';
+COMMENT ON COLUMN appstore.endpoints.due_from IS
+    'No open delivery is due earlier. Dead index entries lie before it: they must not be read ten times a second while a snapshot is held. '
+    'Each writer of open_deliveries.run_at locks the endpoint, and lowers this.';
 COMMENT ON COLUMN appstore.endpoints.secret_generation IS 'Counted up by rotate_endpoint_secret.';
 COMMENT ON COLUMN appstore.endpoints.rotated_at IS 'When that was; for 24 hours the previous secret signs, too.';
 COMMENT ON COLUMN appstore.endpoints.created_at IS 'When it was made.';
-COMMENT ON COLUMN appstore.endpoints.epoch IS 'Number of leases so far.';
+COMMENT ON COLUMN appstore.endpoints.epoch IS
+    'Counted up by each lease. It begins with the microseconds of now, so that no lease outlives an endpoint that is removed and made again.';
 COMMENT ON COLUMN appstore.endpoints.leased_until IS 'Until when a worker has it; null: none.';
 COMMENT ON COLUMN appstore.endpoints.failures IS 'How many attempts in a row failed.';
 COMMENT ON COLUMN appstore.endpoints.failing_since IS 'Since when no attempt succeeded; null while it works.';
@@ -87,7 +94,7 @@ CREATE TABLE appstore.open_deliveries (
     last_error      text,
     given_up_at     timestamptz,
     PRIMARY KEY (endpoint, position),
-    CONSTRAINT open_deliveries_failed_first_or_never CHECK ((attempts > 0) = (first_failed_at IS NOT NULL))
+    CONSTRAINT open_deliveries_failed_first CHECK (attempts = 0 OR first_failed_at IS NOT NULL)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 COMMENT ON TABLE appstore.open_deliveries IS
     'The exceptions: entries that an endpoint did not take, that wait for an earlier one of their subject, or that were given up. A row goes when '
@@ -97,9 +104,10 @@ COMMENT ON COLUMN appstore.open_deliveries.position IS 'The entry.';
 COMMENT ON COLUMN appstore.open_deliveries.subject IS 'The subject of the entry.';
 COMMENT ON COLUMN appstore.open_deliveries.run_at IS
     'When it is due. infinity: when an earlier one that waits for the same subject is delivered. Of one that was given up, as it was.';
-COMMENT ON COLUMN appstore.open_deliveries.attempts IS 'How many attempts count; 0: it waits.';
+COMMENT ON COLUMN appstore.open_deliveries.attempts IS 'How many attempts count. None does where the receiver only asked to come later.';
 COMMENT ON COLUMN appstore.open_deliveries.first_failed_at IS
-    'When the first of these failed. It holds later entries of its subject for ten minutes.';
+    'When the endpoint first did not take it; null: it only waits. It holds later entries of its subject for ten minutes. Of a redelivery that '
+    'failed, ten minutes earlier, so that it holds none.';
 COMMENT ON COLUMN appstore.open_deliveries.last_status IS 'The HTTP status of the last attempt; null where there was no answer.';
 COMMENT ON COLUMN appstore.open_deliveries.last_error IS 'The error of the last attempt; aged where the entry is gone.';
 COMMENT ON COLUMN appstore.open_deliveries.given_up_at IS 'When it was given up; redeliver takes it up again.';
@@ -110,9 +118,10 @@ CREATE INDEX open_deliveries_by_position ON appstore.open_deliveries (endpoint, 
 CREATE INDEX open_deliveries_given_up ON appstore.open_deliveries (endpoint, position) WHERE given_up_at IS NOT NULL;
 -- What holds an entry: an earlier one of its subject that waits, or that failed within ten minutes. By an expression, so that no statistics make
 -- the planner read the other deliveries of the endpoint instead.
-CREATE INDEX open_deliveries_waiting ON appstore.open_deliveries ((endpoint || ' ' || subject), position) WHERE given_up_at IS NULL AND attempts = 0;
+CREATE INDEX open_deliveries_waiting ON appstore.open_deliveries ((endpoint || ' ' || subject), position)
+    WHERE given_up_at IS NULL AND first_failed_at IS NULL;
 CREATE INDEX open_deliveries_failed ON appstore.open_deliveries ((endpoint || ' ' || subject), first_failed_at)
-    WHERE given_up_at IS NULL AND attempts > 0;
+    WHERE given_up_at IS NULL AND first_failed_at IS NOT NULL;
 
 CREATE TABLE appstore.redeliveries (
     redelivery_id bigint      NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -126,7 +135,7 @@ CREATE TABLE appstore.redeliveries (
     note          text,
     sent          bigint      NOT NULL DEFAULT 0,
     ended_at      timestamptz,
-    CONSTRAINT redeliveries_state_is_known CHECK (state IN ('open', 'done', 'stopped')),
+    CONSTRAINT redeliveries_state_is_known CHECK (state IN ('open', 'done', 'stopped', 'aged')),
     CONSTRAINT redeliveries_ended_in_the_end CHECK ((state = 'open') = (ended_at IS NULL))
 );
 COMMENT ON TABLE appstore.redeliveries IS 'Ranges of the feed that an endpoint gets again, beside what is new, one after the other.';
@@ -135,12 +144,12 @@ COMMENT ON COLUMN appstore.redeliveries.endpoint IS 'The name of the endpoint.';
 COMMENT ON COLUMN appstore.redeliveries.after IS 'Its cursor: what follows this position is sent next.';
 COMMENT ON COLUMN appstore.redeliveries.upto IS 'The last position.';
 COMMENT ON COLUMN appstore.redeliveries.types IS 'Only these types of those that the endpoint gets; null: all.';
-COMMENT ON COLUMN appstore.redeliveries.state IS 'open; done; stopped (by an operator).';
+COMMENT ON COLUMN appstore.redeliveries.state IS 'open; done; stopped (by an operator); aged (what was next is gone).';
 COMMENT ON COLUMN appstore.redeliveries.asked_at IS 'When it was asked for.';
 COMMENT ON COLUMN appstore.redeliveries.actor IS 'The login that asked for it.';
 COMMENT ON COLUMN appstore.redeliveries.note IS 'Free text of the actor, as in audit_log.';
 COMMENT ON COLUMN appstore.redeliveries.sent IS 'How many attempts it made.';
-COMMENT ON COLUMN appstore.redeliveries.ended_at IS 'When it was done or stopped.';
+COMMENT ON COLUMN appstore.redeliveries.ended_at IS 'When it was no longer open.';
 CREATE INDEX redeliveries_open ON appstore.redeliveries (endpoint, redelivery_id) WHERE state = 'open';
 
 CREATE TABLE appstore.delivery_attempts (

@@ -49,13 +49,14 @@ struct EndpointAgeingTests {
 
     @Test func `a delivery whose entry is gone is given up, and a day later it is forgotten`() async throws {
         let (scene, lease) = try await Self.make()
-        try await scene.settle(lease, upTo: 10001, [.failed(2, "b"), .held(3, "b"), .failed(10001, "b"), .held(1, "a")])
+        try await scene.settle(lease, upTo: 10001, [.failed(2, "b", wait: 0), .held(3, "b"), .failed(10001, "b", wait: 0), .held(1, "a")])
         #expect(try await Self.age(scene, days: 61) == "feed_from_1")
-        #expect(try await scene.take(lease, after: 10001).isEmpty)
+        #expect(try await scene.take(lease, after: 10001, most: 1).map(\.line) == ["due 10001"], "what is gone takes no room")
         let step = {
             try await scene.database.withConnection(user: "appstore_worker") { try await MaintenanceTask.ageDeliveries.step(on: $0)?.rows }
         }
         #expect(try await step() == 3)
+        try await scene.settle(lease, [.failed(2, "b", attempts: 2)])  // it was in flight
         #expect(try await step() == nil)
         #expect(
             try await scene.lines(
@@ -88,6 +89,33 @@ struct EndpointAgeingTests {
             ) == ["delivered 00:00:00 300", "failed 00:00:00 300", "failed 4 days 300"]
         )
         #expect(try await scene.lines("SELECT count(*)::text FROM appstore.redeliveries") == ["1"])
+    }
+
+    @Test func `no attempt is passed over, in whichever order they were reported`() async throws {
+        let scene = try await EndpointScene.make()
+        try await scene.run(
+            """
+            INSERT INTO appstore.delivery_attempts (endpoint, position, at, is_redelivery, result)
+            SELECT 'crm', 1, now() - age, false, 'delivered' FROM unnest('{4 days,2 days,4 days}'::interval[]) WITH ORDINALITY AS a (age, place)
+            ORDER BY a.place
+            """
+        )
+        for left in ["2", "0"] {
+            while try await scene.query("SELECT appstore.expire_deliveries()")[0].decode(0, as: Int64.self) > 0 {}
+            #expect(try await scene.lines("SELECT count(*)::text FROM appstore.delivery_attempts") == [left])
+            try await scene.run("UPDATE appstore.delivery_attempts SET at = at - interval '2 days'")
+        }
+    }
+
+    @Test func `a redelivery whose entries are gone says so`() async throws {
+        let (scene, lease) = try await Self.make()
+        try await scene.settle(lease, upTo: 10001, [])
+        try await scene.operate("SELECT appstore.redeliver('crm')", "SELECT appstore.pause_endpoint('crm')")
+        #expect(try await Self.age(scene, days: 31) == "feed_from_1")
+        #expect(
+            try await scene.lines("SELECT concat_ws(' ', state, after, sent, ended_at IS NOT NULL) FROM appstore.redeliveries")
+                == ["aged 0 0 t"]
+        )
     }
 
     @Test func `forgetting a user deletes what receivers answered about the user`() async throws {

@@ -64,7 +64,8 @@ struct EndpointOperationTests {
         #expect(try row.decode("url", as: String.self) == "https://example.org/")
         #expect(try row.decode("max_in_flight", as: Int32.self) == 2)
         #expect(try await scene.endpoint("concat_ws(' ', environments, timeout_seconds, types)") == "{Sandbox} 15")
-        for changes in [#"{"position": 7}"#, #"{"max_in_flight": 0}"#] {
+        let wrong = [#"{"position": 7}"#, #"{"max_in_flight": 0}"#, "[]", nil, #"{"bundle_ids": [null]}"#, #"{"environments": [null]}"#]
+        for changes in wrong {
             let refusal = await #expect(throws: PostgresError.self) {
                 try await scene.operate("SELECT appstore.change_endpoint('crm', \(changes)::text::jsonb)")
             }
@@ -95,6 +96,10 @@ struct EndpointOperationTests {
         try await scene.settle(lease, upTo: 3, [.failed(1, "a"), Report(position: 3, subject: "c", result: "given_up", attempts: 10)])
         try await scene.operate("SELECT appstore.resume_endpoint('crm', 1)")
         #expect(try await scene.open() == ["1 a 1 in 60"])
+        #expect(
+            try await scene.lines("SELECT details::text FROM appstore.audit_log WHERE action = 'resume_endpoint'")
+                == [#"{"was": "enabled", "from": 3, "endpoint": "crm", "position": 1}"#]
+        )
         let next = try #require(try await scene.lease().first)
         #expect(try await scene.take(next, after: 1).map(\.line) == ["next 2", "next 3", "through 3"])
         for after in [4, -1] as [Int64] {

@@ -46,6 +46,30 @@ struct EndpointOrderTests {
         #expect(try await scene.open() == ["1 a 1 in 60", "2 a 0 in 600"])
     }
 
+    @Test func `an entry that the receiver asks to send later holds its subject for ten minutes, too`() async throws {
+        let scene = try await EndpointScene.make()
+        try await scene.tell("a", "a", "a")
+        let lease = try #require(try await scene.lease().first)
+        try await scene.settle(lease, upTo: 2, [.later(1, "a"), .held(2, "a")])
+        #expect(try await scene.open() == ["1 a 0 in 1200", "2 a 0 in 600"])
+        try await scene.pass(minutes: 9)
+        try await scene.settle(lease, [.later(1, "a")])
+        #expect(try await scene.open() == ["1 a 0 in 1200", "2 a 0 in 60"])
+        try await scene.pass(minutes: 2)
+        #expect(try await scene.take(lease, after: 2).map(\.line) == ["due 2", "next 3", "through 3"])
+        try await scene.settle(lease, upTo: 3, [Report(position: 2, subject: "a"), Report(position: 3, subject: "a")])
+        #expect(try await scene.open() == ["1 a 0 in 1080"])
+    }
+
+    @Test func `an entry that was asked to come later, and is held then, comes in the end`() async throws {
+        let scene = try await EndpointScene.make()
+        try await scene.tell("a", "a", "a")
+        let lease = try #require(try await scene.lease().first)
+        try await scene.settle(lease, [.later(2, "a", wait: 0)])
+        try await scene.settle(lease, upTo: 3, [.failed(1, "a"), .held(2, "a"), .held(3, "a")])
+        #expect(try await scene.open() == ["1 a 1 in 60", "2 a 0 in 600", "3 a 0 in 600"])
+    }
+
     @Test func `without order nothing is held, also what was held before`() async throws {
         let scene = try await EndpointScene.make()
         try await scene.tell("a", "a", "a", "a")
@@ -82,6 +106,9 @@ struct EndpointOrderTests {
                     let isBehind = reports.contains { $0.subject == entry.subject && $0.result != "delivered" && entry.subject != nil }
                     if entry.heldMilliseconds != nil || isBehind {
                         reports.append(.held(entry.position, entry.subject ?? ""))
+                    } else if Int.random(in: 0..<8, using: &random) == 0 {
+                        receiver.failed.insert(entry.position)
+                        reports.append(.later(entry.position, entry.subject, wait: 300_000))
                     } else if Int.random(in: 0..<3, using: &random) == 0 {
                         receiver.failed.insert(entry.position)
                         reports.append(.failed(entry.position, entry.subject, attempts: Int(entry.attempts) + 1))
@@ -100,9 +127,7 @@ struct EndpointOrderTests {
                     try await scene.settle(lease, upTo: cursor, reports)
                 }
                 // Time passes.
-                try await scene.run(
-                    "UPDATE appstore.open_deliveries SET run_at = run_at - interval '4 minutes', first_failed_at = first_failed_at - interval '4 minutes'"
-                )
+                try await scene.pass(minutes: 4)
             }
             #expect(receiver.taken.count == subjects.count, "seed \(seed)")
         }

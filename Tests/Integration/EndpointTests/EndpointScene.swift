@@ -76,12 +76,7 @@ struct EndpointScene {
 
     /// Of each endpoint that still is the worker's, whether it has work.
     func poll(_ leases: [Lease], after: [Int64]) async throws -> [String: Bool] {
-        let rows = try await query(
-            Statement(
-                .webhookPoll,
-                ["names": leases.map(\.name), "epochs": leases.map(\.epoch), "after": after, "seconds": 30]
-            )
-        )
+        let rows = try await query(.polling(leases, after: after))
         return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.decode("name"), try $0.decode("has_work")) })
     }
 
@@ -93,16 +88,8 @@ struct EndpointScene {
         redelivered: Int = 4,
         bytes: Int = 1_000_000
     ) async throws -> [Taken] {
-        let rows = try await query(
-            Statement(
-                .webhookTake,
-                [
-                    "name": lease.name, "epoch": lease.epoch, "after": after, "in_flight": inFlight, "most": most,
-                    "most_redelivered": redelivered, "most_bytes": bytes,
-                ]
-            )
-        )
-        return try rows.map { row in
+        let statement = Statement.taking(lease, after: after, inFlight: inFlight, most: most, redelivered: redelivered, bytes: bytes)
+        return try await query(statement).map { row in
             Taken(
                 kind: try row.decode("kind"),
                 position: try row.decode("position"),
@@ -120,21 +107,7 @@ struct EndpointScene {
 
     @discardableResult
     func settle(_ lease: Lease, upTo position: Int64? = nil, _ reports: [Report], _ breaker: Breaker = Breaker()) async throws -> Bool {
-        let ended = breaker.redelivered
-        let statement = Statement(
-            .webhookSettle,
-            [
-                "name": lease.name, "epoch": lease.epoch, "position": position, "positions": reports.map(\.position),
-                "subjects": reports.map(\.subject), "results": reports.map(\.result), "attempts": reports.map(\.attempts),
-                "wait_ms": reports.map(\.wait), "statuses": reports.map(\.status), "milliseconds": reports.map { _ in 12 },
-                "answer_bytes": reports.map { $0.answer.map(\.utf8.count) }, "answers": reports.map(\.answer),
-                "errors": reports.map(\.error), "redeliveries": reports.map(\.redelivery), "failures": breaker.failures,
-                "is_failing": breaker.isFailing, "open_for_ms": breaker.openForMilliseconds, "probes": breaker.probes,
-                "disable_because": breaker.disableBecause, "redelivered_through": ended.map { $0.through },
-                "redelivery_ids": ended.map { $0.id },
-            ]
-        )
-        return try await query(statement)[0].decode("is_ours")
+        try await query(.settling(lease, upTo: position, reports, breaker))[0].decode("is_ours")
     }
 
     /// `position subject attempts state` of each exception, in order; times are in whole minutes.
@@ -149,9 +122,75 @@ struct EndpointScene {
         )
     }
 
+    /// Moves all times of the open deliveries back.
+    func pass(minutes: Int) async throws {
+        try await run(
+            """
+            UPDATE appstore.open_deliveries
+            SET run_at = run_at - interval '\(minutes) minutes', first_failed_at = first_failed_at - interval '\(minutes) minutes';
+            UPDATE appstore.endpoints SET due_from = due_from - interval '\(minutes) minutes';
+            """
+        )
+    }
+
+    /// How many index entries of the open deliveries these statements read, dead ones included.
+    func exceptionsRead(by statements: Statement...) async throws -> Int64 {
+        try await database.withConnection { connection in
+            try await connection.withTransaction { transaction in
+                for statement in statements { try await transaction.execute(statement) }
+                return try await transaction.query(
+                    """
+                    SELECT sum(pg_stat_get_xact_tuples_returned(i.indexrelid))::bigint FROM pg_index AS i
+                    WHERE i.indrelid = 'appstore.open_deliveries'::regclass
+                    """
+                )[0].decode(0)
+            }
+        }
+    }
+
     /// What an endpoint's row says, as text.
     func endpoint(_ column: String) async throws -> String {
         try await lines("SELECT coalesce((\(unsafeRaw: column))::text, 'null') FROM appstore.endpoints ORDER BY name LIMIT 1")[0]
+    }
+}
+
+extension Statement {
+    static func polling(_ leases: [Lease], after: [Int64]) -> Statement {
+        Statement(.webhookPoll, ["names": leases.map(\.name), "epochs": leases.map(\.epoch), "after": after, "seconds": 30])
+    }
+
+    static func taking(
+        _ lease: Lease,
+        after: Int64,
+        inFlight: [Int64] = [],
+        most: Int = 8,
+        redelivered: Int = 4,
+        bytes: Int = 1_000_000
+    ) -> Statement {
+        Statement(
+            .webhookTake,
+            [
+                "name": lease.name, "epoch": lease.epoch, "after": after, "in_flight": inFlight, "most": most,
+                "most_redelivered": redelivered, "most_bytes": bytes,
+            ]
+        )
+    }
+
+    static func settling(_ lease: Lease, upTo position: Int64?, _ reports: [Report], _ breaker: Breaker = Breaker()) -> Statement {
+        let ended = breaker.redelivered
+        return Statement(
+            .webhookSettle,
+            [
+                "name": lease.name, "epoch": lease.epoch, "position": position, "positions": reports.map(\.position),
+                "subjects": reports.map(\.subject), "results": reports.map(\.result), "attempts": reports.map(\.attempts),
+                "wait_ms": reports.map(\.wait), "statuses": reports.map(\.status), "milliseconds": reports.map { _ in 12 },
+                "answer_bytes": reports.map { $0.answer.map(\.utf8.count) }, "answers": reports.map(\.answer),
+                "errors": reports.map(\.error), "redeliveries": reports.map(\.redelivery), "failures": breaker.failures,
+                "is_failing": breaker.isFailing, "open_for_ms": breaker.openForMilliseconds, "probes": breaker.probes,
+                "disable_because": breaker.disableBecause, "redelivered_through": ended.map { $0.through },
+                "redelivery_ids": ended.map { $0.id },
+            ]
+        )
     }
 }
 
@@ -203,6 +242,11 @@ struct Report: Sendable {
             answer: "alice is unknown",
             error: "HTTP status 500"
         )
+    }
+
+    /// The receiver has asked to wait.
+    static func later(_ position: Int64, _ subject: String? = nil, wait: Int? = 1_200_000) -> Report {
+        Report(position: position, subject: subject, result: "later", attempts: 0, wait: wait, status: 503)
     }
 
     static func held(_ position: Int64, _ subject: String) -> Report {

@@ -106,6 +106,32 @@ struct EndpointSettleTests {
         #expect(try await scene.endpoint("concat_ws(' ', state, why, failures, failing_since, open_until)") == "enabled 0")
     }
 
+    @Test func `an endpoint is not locked while the worker that disables it waits for the switch of the feed`() async throws {
+        let scene = try await EndpointScene.make()
+        let lease = try #require(try await scene.lease().first)
+        try await withThrowingTaskGroup { group in
+            try await scene.database.withConnection { holder in
+                try await holder.withTransaction { transaction in
+                    try await transaction.execute("LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE")
+                    group.addTask { try await scene.settle(lease, [], Breaker(disableBecause: "answered 410")) }
+                    try await scene.database.awaitLockWaiters(1)
+                    try await transaction.execute("SELECT FROM appstore.endpoints FOR UPDATE NOWAIT")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await scene.endpoint("state") == "disabled")
+    }
+
+    @Test func `an answer to the entry that names a forgotten user is not kept`() async throws {
+        let scene = try await EndpointScene.make()
+        try await scene.tell(nil, type: "user.forgotten")
+        try await scene.tell("a")
+        let lease = try #require(try await scene.lease().first)
+        try await scene.settle(lease, upTo: 2, [.failed(1), .failed(2, "a")])
+        #expect(try await scene.lines("SELECT position::text FROM appstore.delivery_attempts WHERE answer IS NOT NULL") == ["2"])
+    }
+
     @Test func `an endpoint costs one version of its row for each report, without touching an index`() async throws {
         let scene = try await EndpointScene.make()
         try await scene.tell("a", "b", "c", "d", "e", "f", "g", "h")

@@ -133,19 +133,17 @@ struct RawEndpointTests {
         )
     }
 
-    @Test func `the first raw endpoint waits for a batch that has found none`() async throws {
+    @Test func `the first raw endpoint is refused while a batch is open that has found none`() async throws {
         let scene = EndpointScene(database: try await InboxDatabase.make())
         try await scene.operate("SELECT appstore.enable_feed()")
-        try await withThrowingTaskGroup { group in
-            try await scene.database.withConnection { writer in
-                try await writer.withTransaction { transaction in
-                    _ = try await transaction.query("SELECT is_on FROM appstore.feed_switch")
-                    group.addTask { try await scene.operate(Self.make) }
-                    try await scene.database.awaitLockWaiters(1)
-                }
+        try await scene.database.withConnection { writer in
+            try await writer.withTransaction { transaction in
+                _ = try await transaction.query("SELECT is_on FROM appstore.feed_switch")
+                let refusal = await #expect(throws: PostgresError.self) { try await scene.operate(Self.make) }
+                #expect(refusal?.sqlState?.rawValue == "55P03" && refusal?.description.contains("again") == true)
             }
-            try await group.waitForAll()
         }
+        try await scene.operate(Self.make)
         #expect(try await scene.lines("SELECT wants_raw::text FROM appstore.feed_switch") == ["true"])
     }
 }

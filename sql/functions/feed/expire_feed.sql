@@ -39,6 +39,7 @@ BEGIN
     UPDATE appstore.endpoints AS e
     SET state = 'behind', why = format('entries after position %s have aged', e.position), state_since = clock_timestamp(), leased_until = NULL
     WHERE e.position < v_to - 1 AND e.state <> 'behind';
+    UPDATE appstore.redeliveries AS r SET state = 'aged', ended_at = clock_timestamp() WHERE r.state = 'open' AND r.after < v_to - 1;
     EXECUTE format('DROP TABLE appstore.%I', v_name);
     RETURN v_name;
 END
@@ -46,7 +47,8 @@ $$;
 COMMENT ON FUNCTION appstore.expire_feed IS
     'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays, and is closed after '
     'four days, so that the next entry begins another. Needs a lock that '
-    'readers hold for moments: it fails after 100 ms (55P03) without any change. Endpoints that have not got all of it become behind.';
+    'readers hold for moments: it fails after 100 ms (55P03) without any change. Endpoints that have not got all of it become behind, '
+    'redeliveries aged.';
 
 CREATE FUNCTION appstore.is_feed_needed(p_before bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$

@@ -44,16 +44,19 @@ END
 $$;
 COMMENT ON FUNCTION appstore.make_endpoint IS
     'Makes an endpoint that gets what is told from now on, and returns the id that its secrets are derived from. Null types are all but those for '
-    'operators; null apps and environments are all. One that wants notifications themselves waits for the transactions of workers, up to 5 s.';
+    'operators; null apps and environments are all. One that wants notifications themselves waits for the transactions of workers, up to 500 ms.';
 
 CREATE FUNCTION appstore.change_endpoint(name text, changes jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
     c_known    CONSTANT text[] := '{url,types,bundle_ids,environments,with_wrong_bundle,keeps_order,max_in_flight,max_per_second,timeout_seconds}';
-    v_unknown  text := (SELECT string_agg(quote_literal(k), ', ') FROM jsonb_object_keys(changes) AS k WHERE k <> ALL (c_known));
+    v_unknown  text;
     v_endpoint appstore.endpoints;
+    v_now      timestamptz;
 BEGIN
     PERFORM appstore.demand_read_committed();
+    PERFORM appstore.check_argument(jsonb_typeof(changes) = 'object', 'changes must be a JSON object', 'Such as {"max_in_flight": 16}.');
+    v_unknown := (SELECT string_agg(quote_literal(k), ', ') FROM jsonb_object_keys(changes) AS k WHERE k <> ALL (c_known));
     PERFORM appstore.check_argument(v_unknown IS NULL, 'an endpoint has no setting ' || v_unknown,
                                     'Settings are ' || array_to_string(c_known, ', ') || '.');
     -- The switch before the endpoint, as remove_endpoint locks them.
@@ -61,13 +64,15 @@ BEGIN
     PERFORM appstore.lock_feed_switch(v_endpoint);
     v_endpoint := jsonb_populate_record(appstore.locked_endpoint(name), changes);
     PERFORM appstore.check_endpoint(v_endpoint);
+    v_now := clock_timestamp();
     UPDATE appstore.endpoints AS e
     SET url = v_endpoint.url, types = v_endpoint.types, bundle_ids = v_endpoint.bundle_ids, environments = v_endpoint.environments,
         with_wrong_bundle = v_endpoint.with_wrong_bundle, keeps_order = v_endpoint.keeps_order, max_in_flight = v_endpoint.max_in_flight,
-        max_per_second = v_endpoint.max_per_second, timeout_seconds = v_endpoint.timeout_seconds
+        max_per_second = v_endpoint.max_per_second, timeout_seconds = v_endpoint.timeout_seconds, due_from = least(e.due_from, v_now)
     WHERE e.name = change_endpoint.name;
     IF NOT v_endpoint.keeps_order THEN
-        UPDATE appstore.open_deliveries AS d SET run_at = clock_timestamp() WHERE d.endpoint = change_endpoint.name AND d.run_at = 'infinity';
+        UPDATE appstore.open_deliveries AS d SET run_at = greatest(clock_timestamp(), v_now)
+        WHERE d.endpoint = change_endpoint.name AND d.run_at = 'infinity';
     END IF;
     PERFORM appstore.set_wants_raw();
     PERFORM appstore.audit_endpoint('change_endpoint', name, NULL, changes);
@@ -117,7 +122,8 @@ BEGIN
     SET state = 'enabled', why = NULL, state_since = CASE WHEN e.state = 'enabled' THEN e.state_since ELSE clock_timestamp() END,
         position = v_position, epoch = e.epoch + 1, leased_until = NULL, failures = 0, failing_since = NULL, open_until = NULL, probes = 0
     WHERE e.name = resume_endpoint.name;
-    PERFORM appstore.audit_endpoint('resume_endpoint', name, NULL, jsonb_build_object('was', v_endpoint.state, 'position', v_position));
+    PERFORM appstore.audit_endpoint('resume_endpoint', name, NULL, jsonb_build_object(
+        'was', v_endpoint.state, 'from', v_endpoint.position, 'position', v_position));
     RETURN v_position;
 END
 $$;
@@ -176,10 +182,19 @@ COMMENT ON FUNCTION appstore.test_endpoint IS
 
 CREATE FUNCTION appstore.locked_endpoint(p_name text) RETURNS appstore.endpoints
 LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM appstore.endpoints AS e WHERE e.name = p_name FOR UPDATE;
+    RETURN appstore.endpoint_named(p_name);
+END
+$$;
+COMMENT ON FUNCTION appstore.locked_endpoint IS 'The endpoint of that name, locked until the end of the transaction. Fails with no_data_found.';
+
+CREATE FUNCTION appstore.endpoint_named(p_name text) RETURNS appstore.endpoints
+LANGUAGE plpgsql AS $$
 DECLARE
     v_endpoint appstore.endpoints;
 BEGIN
-    SELECT e.* INTO v_endpoint FROM appstore.endpoints AS e WHERE e.name = p_name FOR UPDATE;
+    SELECT e.* INTO v_endpoint FROM appstore.endpoints AS e WHERE e.name = p_name;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no endpoint %', quote_nullable(p_name) USING ERRCODE = 'no_data_found', HINT =
             coalesce((SELECT 'Endpoints are ' || string_agg(e.name, ', ' ORDER BY e.name) || '.' FROM appstore.endpoints AS e),
@@ -188,7 +203,7 @@ BEGIN
     RETURN v_endpoint;
 END
 $$;
-COMMENT ON FUNCTION appstore.locked_endpoint IS 'The endpoint of that name, locked until the end of the transaction. Fails with no_data_found.';
+COMMENT ON FUNCTION appstore.endpoint_named IS 'The endpoint of that name. Fails with no_data_found.';
 
 CREATE FUNCTION appstore.check_endpoint(e appstore.endpoints) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -207,6 +222,8 @@ BEGIN
                                     'with_wrong_bundle and keeps_order must be true or false', 'Omit them for false and true.');
     PERFORM appstore.check_argument(coalesce(cardinality(e.bundle_ids), 1) > 0 AND coalesce(cardinality(e.environments), 1) > 0,
                                     'bundle_ids and environments must not be empty', 'Omit them for all.');
+    PERFORM appstore.check_argument(array_position(e.bundle_ids, NULL) IS NULL AND array_position(e.environments, NULL) IS NULL,
+                                    'bundle_ids and environments must have no null', 'Omit them for all.');
     PERFORM appstore.check_argument(e.max_in_flight BETWEEN 1 AND 64, 'max_in_flight must be 1 to 64', 'Omit it for 8.');
     PERFORM appstore.check_argument(coalesce(e.max_per_second, 1) BETWEEN 1 AND 10000, 'max_per_second must be 1 to 10000', 'Omit it for no limit.');
     PERFORM appstore.check_argument(e.timeout_seconds BETWEEN 1 AND 60, 'timeout_seconds must be 1 to 60', 'Omit it for 15.');
@@ -221,13 +238,17 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION appstore.wants_raw IS 'Whether an endpoint gets notification.received or notification.rejected.';
 
+-- All that reads the switch queues behind its second lock, so that it waits for a moment only.
 CREATE FUNCTION appstore.lock_feed_switch(e appstore.endpoints) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET lock_timeout = '500ms' AS $$
 BEGIN
     LOCK TABLE appstore.feed_switch IN SHARE ROW EXCLUSIVE MODE; -- one at a time, so that the next lock cannot deadlock
     IF appstore.wants_raw(e) AND NOT (SELECT s.wants_raw FROM appstore.feed_switch AS s) THEN
         LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
     END IF;
+EXCEPTION WHEN lock_not_available THEN
+    RAISE EXCEPTION 'another transaction uses the switch of the feed: try again' USING ERRCODE = 'lock_not_available', HINT =
+        'Nothing was changed. pg_stat_activity shows transactions that stay open.';
 END
 $$;
 COMMENT ON FUNCTION appstore.lock_feed_switch IS

@@ -7,6 +7,7 @@ DECLARE
     v_ages   appstore.retention;
     v_first  bigint := coalesce((SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1),
                                 (SELECT h.position + 1 FROM appstore.feed_head AS h));
+    v_locked text[];
     v_aged   text[];
     v_rows   bigint;
     v_result bigint;
@@ -27,10 +28,14 @@ BEGIN
             ORDER BY d.position LIMIT 500 FOR UPDATE SKIP LOCKED) AS old));
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     v_result := v_result + v_rows;
+    v_locked := ARRAY(
+        SELECT e.name FROM appstore.endpoints AS e
+        WHERE EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = e.name AND d.given_up_at IS NULL AND d.position < v_first)
+        FOR UPDATE SKIP LOCKED);
     WITH aged AS (
         UPDATE appstore.open_deliveries AS d SET given_up_at = v_now, last_error = 'aged', last_status = NULL
         WHERE d.ctid = ANY (ARRAY(
-            SELECT old.ctid FROM appstore.endpoints AS e CROSS JOIN LATERAL (
+            SELECT old.ctid FROM unnest(v_locked) AS e (name) CROSS JOIN LATERAL (
                 SELECT d.ctid FROM appstore.open_deliveries AS d
                 WHERE d.endpoint = e.name AND d.given_up_at IS NULL AND d.position < v_first
                 ORDER BY d.position LIMIT 500 FOR UPDATE SKIP LOCKED) AS old))
@@ -39,6 +44,7 @@ BEGIN
     SELECT count(*), array_agg(DISTINCT ARRAY[aged.endpoint, aged.subject]) FILTER (WHERE aged.subject IS NOT NULL) INTO v_rows, v_aged FROM aged;
     v_result := v_result + v_rows;
     PERFORM appstore.release_subject(v_aged[n][1], v_aged[n][2], true, v_now) FROM generate_subscripts(v_aged, 1) AS n;
+    UPDATE appstore.endpoints AS e SET due_from = least(e.due_from, v_now) WHERE e.name = ANY (v_locked) AND v_aged IS NOT NULL;
     -- 3. Redeliveries that ended.
     DELETE FROM appstore.redeliveries AS r WHERE r.ended_at < v_now - interval '30 days';
     GET DIAGNOSTICS v_rows = ROW_COUNT;
@@ -57,12 +63,15 @@ DECLARE
     v_last    bigint;
     v_rows    bigint;
 BEGIN
+    -- Up to the first that is not aged: times may be out of order.
     SELECT max(next.attempt_id), count(*) INTO v_last, v_rows
-    FROM (SELECT a.attempt_id, a.at FROM appstore.delivery_attempts AS a WHERE a.attempt_id > v_after ORDER BY a.attempt_id LIMIT c_batch) AS next
-    WHERE next.at < p_before;
+    FROM (SELECT a.attempt_id, bool_and(a.at < p_before) OVER (ORDER BY a.attempt_id) AS is_aged
+          FROM (SELECT a.attempt_id, a.at FROM appstore.delivery_attempts AS a WHERE a.attempt_id > v_after ORDER BY a.attempt_id LIMIT c_batch)
+              AS a) AS next
+    WHERE next.is_aged;
     IF v_rows > 0 THEN
         DELETE FROM appstore.delivery_attempts AS a
-        WHERE a.attempt_id > v_after AND a.attempt_id <= v_last AND a.at < p_before AND (NOT p_delivered_only OR a.result = 'delivered');
+        WHERE a.attempt_id > v_after AND a.attempt_id <= v_last AND (NOT p_delivered_only OR a.result = 'delivered');
         INSERT INTO appstore.maintenance_state (task, event_id) VALUES (p_walk, v_last)
         ON CONFLICT (task) DO UPDATE SET event_id = excluded.event_id;
     END IF;

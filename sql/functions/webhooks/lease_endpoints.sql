@@ -15,7 +15,8 @@ BEGIN
         WHERE e.state = 'enabled' AND (e.leased_until < v_now OR e.leased_until IS NULL)
         ORDER BY e.leased_until NULLS FIRST, e.name LIMIT p_slots FOR UPDATE SKIP LOCKED
     ), leased AS (
-        UPDATE appstore.endpoints AS e SET epoch = e.epoch + 1, leased_until = v_now + p_seconds * interval '1 second'
+        UPDATE appstore.endpoints AS e
+        SET epoch = e.epoch + 1, leased_until = v_now + p_seconds * interval '1 second', due_from = appstore.first_due(e.name, '-infinity', v_now)
         WHERE e.name = ANY (ARRAY(SELECT free.name FROM free))
         RETURNING e.*
     )
@@ -44,7 +45,8 @@ DECLARE
         WHERE e.epoch = held.epoch AND e.state = 'enabled' AND e.leased_until < v_soon);
 BEGIN
     IF v_short <> '{}' THEN
-        UPDATE appstore.endpoints AS e SET leased_until = v_now + p_seconds * interval '1 second'
+        UPDATE appstore.endpoints AS e
+        SET leased_until = v_now + p_seconds * interval '1 second', due_from = appstore.first_due(e.name, e.due_from, v_now)
         WHERE e.name = ANY (ARRAY(SELECT e.name FROM unnest(p_names, p_epochs) AS held (name, epoch)
                                   JOIN appstore.endpoints AS e ON e.name = held.name
                                   WHERE e.name = ANY (v_short) AND e.epoch = held.epoch AND e.state = 'enabled' AND e.leased_until IS NOT NULL
@@ -53,8 +55,8 @@ BEGIN
     RETURN QUERY
     SELECT e.name,
            h.position > held.after
-           OR coalesce((SELECT d.run_at FROM appstore.open_deliveries AS d WHERE d.endpoint = e.name AND d.given_up_at IS NULL
-                        ORDER BY d.run_at LIMIT 1) <= v_now, false)
+           OR EXISTS (SELECT FROM appstore.open_deliveries AS d
+                      WHERE d.endpoint = e.name AND d.given_up_at IS NULL AND d.run_at >= e.due_from AND d.run_at <= v_now)
            OR EXISTS (SELECT FROM appstore.redeliveries AS r WHERE r.endpoint = e.name AND r.state = 'open'),
            e.url, e.keeps_order, e.max_in_flight, e.max_per_second, e.timeout_seconds, e.secret_generation,
            appstore.has_previous_secret(e, v_now), e.position
@@ -76,6 +78,18 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.release_endpoint IS 'Ends the lease of that epoch, so that another worker can have the endpoint at once.';
+
+-- VOLATILE: under the lock of the endpoint it must see what was committed before the lock was granted.
+CREATE FUNCTION appstore.first_due(p_endpoint text, p_from timestamptz, p_now timestamptz) RETURNS timestamptz
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN coalesce((SELECT d.run_at FROM appstore.open_deliveries AS d
+                     WHERE d.endpoint = p_endpoint AND d.given_up_at IS NULL AND d.run_at >= least(p_from, p_now) AND d.run_at <= p_now
+                     ORDER BY d.run_at LIMIT 1), p_now);
+END
+$$;
+COMMENT ON FUNCTION appstore.first_due IS
+    'What endpoints.due_from, which is p_from, may be set to under the lock of the endpoint: when the first open delivery is due, at most p_now.';
 
 -- Without SET clauses, so that PostgreSQL inlines them.
 CREATE FUNCTION appstore.has_previous_secret(e appstore.endpoints, p_now timestamptz) RETURNS boolean

@@ -28,24 +28,23 @@ BEGIN
     -- 1. Both of one snapshot. The lock on the feed that this read takes keeps partitions from being dropped until the commit.
     SELECT h.position, (SELECT f.position FROM appstore.feed AS f WHERE f.position > p_after ORDER BY f.position LIMIT 1)
     INTO v_head, v_first FROM appstore.feed_head AS h;
-    IF v_first > p_after + 1 OR v_first IS NULL AND p_after < v_head THEN
-        UPDATE appstore.endpoints AS e
-        SET state = 'behind', why = format('entries after position %s have aged', p_after), state_since = v_now, leased_until = NULL
-        WHERE e.name = p_name AND e.epoch = p_epoch AND e.state = 'enabled';
-        RETURN;
-    ELSIF p_after > v_head THEN
-        RETURN; -- after a failover, until the lease is lost
+    IF v_first > p_after + 1 OR v_first IS NULL AND p_after < v_head OR p_after > v_head THEN
+        RETURN; -- aged: expire_feed says so; or after a failover, until the lease is lost
     END IF;
 
-    -- 2. What is due has at most half of the room while there is more to read.
+    -- 2. What is due has half of the room while there is more to read; of an odd room, the half that chance gives it, so that neither waits for
+    --    all of the other. A row whose entry is gone is given up by expire_deliveries. NOT IN, which is hashed: there may be thousands in flight.
     v_due := ARRAY(
         SELECT d.position FROM appstore.open_deliveries AS d
-        WHERE d.endpoint = p_name AND d.given_up_at IS NULL AND d.run_at <= v_now AND d.position <> ALL (p_in_flight)
-        ORDER BY d.run_at, d.position LIMIT CASE WHEN p_after < v_head THEN (p_most + 1) / 2 ELSE p_most END);
+        WHERE d.endpoint = p_name AND d.given_up_at IS NULL AND d.run_at >= v_endpoint.due_from AND d.run_at <= v_now
+          AND d.position NOT IN (SELECT known.position FROM unnest(p_in_flight) AS known (position))
+          AND EXISTS (SELECT FROM appstore.feed AS f WHERE f.position = d.position OFFSET 0)
+        ORDER BY d.run_at, d.position LIMIT CASE WHEN p_after < v_head THEN floor(p_most / 2.0 + random())::integer ELSE p_most END);
     v_through := least(v_head, p_after + c_read);
     v_next := ARRAY(
         SELECT f.position FROM appstore.feed AS f
-        WHERE f.position > p_after AND f.position <= v_through AND appstore.endpoint_wants(v_endpoint, f) AND f.position <> ALL (p_in_flight)
+        WHERE f.position > p_after AND f.position <= v_through AND appstore.endpoint_wants(v_endpoint, f)
+          AND f.position NOT IN (SELECT known.position FROM unnest(p_in_flight) AS known (position))
           AND NOT EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = p_name AND d.position = f.position OFFSET 0)
         ORDER BY f.position LIMIT p_most - cardinality(v_due));
     IF cardinality(v_due) + cardinality(v_next) >= p_most THEN
@@ -61,7 +60,9 @@ BEGIN
             SELECT f.position FROM appstore.feed AS f
             WHERE f.position > v_again_from AND f.position <= v_again_to AND appstore.endpoint_wants(v_endpoint, f)
               AND (v_redelivery.types IS NULL OR appstore.feed_wants(f.type, NULL, NULL, v_redelivery.types, NULL, NULL))
-              AND f.position <> ALL (p_in_flight || v_due || v_next)
+              AND f.position NOT IN (SELECT known.position FROM unnest(p_in_flight) AS known (position))
+              AND NOT EXISTS (SELECT FROM appstore.open_deliveries AS d -- it comes anyway, in its order
+                              WHERE d.endpoint = p_name AND d.position = f.position AND d.given_up_at IS NULL OFFSET 0)
             ORDER BY f.position LIMIT p_most_redelivered);
         IF cardinality(v_again) = p_most_redelivered THEN
             v_again_to := v_again[p_most_redelivered];
@@ -87,7 +88,7 @@ BEGIN
         ) AS f
         LEFT JOIN LATERAL (
             SELECT d.attempts, d.first_failed_at FROM appstore.open_deliveries AS d
-            WHERE d.endpoint = p_name AND d.position = c.position OFFSET 0
+            WHERE d.endpoint = p_name AND d.position = c.position AND d.given_up_at IS NULL OFFSET 0
         ) AS d ON true
         LEFT JOIN LATERAL (
             SELECT convert_to(appstore.feed_event(f.entry, appstore.feed_generation(c.position)), 'UTF8') AS json
@@ -120,7 +121,7 @@ $$;
 COMMENT ON FUNCTION appstore.take_deliveries IS
     'What the lease holder of an endpoint sends next, without what is in flight: what is due, what follows p_after, and what an open redelivery '
     'sends again; at most p_most of the first two, and p_most_bytes, but one at least. through and redelivered_through say how far the feed was '
-    'read, at most 1,000 entries. No row when the lease is lost. An endpoint whose next entry has aged becomes behind.';
+    'read, at most 1,000 entries. No row when the lease is lost, or the next entry has aged.';
 
 -- Without a SET clause, so that PostgreSQL inlines it.
 CREATE FUNCTION appstore.endpoint_wants(e appstore.endpoints, f appstore.feed) RETURNS boolean
@@ -152,7 +153,7 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT d.first_failed_at + interval '10 minutes' FROM appstore.open_deliveries AS d
             WHERE d.endpoint || ' ' || d.subject = p_endpoint || ' ' || p_subject AND d.first_failed_at > p_now - interval '10 minutes'
-              AND d.position < p_position AND d.given_up_at IS NULL AND d.attempts > 0
+              AND d.position < p_position AND d.given_up_at IS NULL AND d.first_failed_at IS NOT NULL
             ORDER BY d.first_failed_at DESC LIMIT 1);
 END
 $$;
@@ -162,7 +163,7 @@ CREATE FUNCTION appstore.first_waiting(p_endpoint text, p_subject text) RETURNS 
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT d.position FROM appstore.open_deliveries AS d
-            WHERE d.endpoint || ' ' || d.subject = p_endpoint || ' ' || p_subject AND d.given_up_at IS NULL AND d.attempts = 0
+            WHERE d.endpoint || ' ' || d.subject = p_endpoint || ' ' || p_subject AND d.given_up_at IS NULL AND d.first_failed_at IS NULL
             ORDER BY d.position LIMIT 1);
 END
 $$;
