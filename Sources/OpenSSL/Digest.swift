@@ -1,5 +1,8 @@
 /// Hash functions over whole byte strings.
 package enum Digest {
+    /// The length of a SHA-256.
+    static let sha256ByteCount = 32
+
     /// SHA-256 (FIPS 180-4), 32 bytes.
     package static func sha256(_ bytes: ArraySlice<UInt8>) -> [UInt8] { MessageDigest.sha256.hash(bytes) }
 
