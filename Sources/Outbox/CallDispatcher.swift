@@ -1,5 +1,6 @@
 import Logging
 import Postgres
+import Reporting
 import ServiceLifecycle
 import Systemd
 

@@ -1,6 +1,7 @@
 package import Logging
 package import Metrics
 package import Postgres
+import Reporting
 import ServiceLifecycle
 package import Systemd
 

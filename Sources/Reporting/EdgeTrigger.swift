@@ -1,14 +1,16 @@
 import Synchronization
 
 /// Detects the first failure and the first success after it, so that each is logged once.
-final class EdgeTrigger: Sendable {
+package final class EdgeTrigger: Sendable {
     private let isFailing = Mutex(false)
 
+    package init() {}
+
     /// Records a failure; true for the first one.
-    func began() -> Bool { set(true) }
+    package func began() -> Bool { set(true) }
 
     /// Records a success; true for the first one after a failure.
-    func ended() -> Bool { set(false) }
+    package func ended() -> Bool { set(false) }
 
     private func set(_ value: Bool) -> Bool {
         isFailing.withLock { isFailing in
