@@ -88,8 +88,17 @@ let package = Package(
         .target(
             name: "Outbox",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "SQL", "Systemd", asyncHTTPClient, logging, metrics, nioCore,
-                nioHTTP1, nioSSL, serviceLifecycle,
+                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "Reporting", "SQL", "Systemd", asyncHTTPClient, logging, metrics,
+                nioCore, nioHTTP1, nioSSL, serviceLifecycle,
+            ]
+        ),
+
+        // Entries of the feed, sent to the endpoints of operators.
+        .target(
+            name: "Webhooks",
+            dependencies: [
+                "OpenSSL", "Postgres", "Reporting", "SQL", "Systemd", logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL,
+                serviceLifecycle,
             ]
         ),
 
@@ -420,6 +429,14 @@ let package = Package(
         ),
         .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),
+        .testTarget(
+            name: "WebhooksTests",
+            dependencies: [
+                "AppStore", "Feed", "InboxTesting", "OpenSSL", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting",
+                "Randomness", "StoreSimulator", "Webhooks", logging, nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle,
+            ],
+            path: "Tests/Integration/WebhooksTests"
+        ),
         .testTarget(
             name: "WorkerTests",
             dependencies: [

@@ -1,0 +1,101 @@
+extension EndpointDeliveries {
+    /// How many entries a probe is chosen from.
+    private static let probeChoice = 50
+    /// The pause after a read that brought something but less than it could, and after one that brought nothing.
+    private static let pauses = (some: Duration.milliseconds(20), none: Duration.milliseconds(80))
+    /// How many entries a read looks at.
+    private static let scanned: Int64 = 1000
+
+    /// Reads at most one window ahead.
+    func nextTake(at now: Instant) -> TakeRequest? {
+        guard hasWork, now >= nextTakeAt, now >= blockedUntil ?? now else { return nil }
+        let known = Set(live.known + (again?.cursor.known ?? []) + waiting.map(\.position) + inFlight.keys + reports.map(\.position))
+        if let openUntil = breaker.openUntil {
+            guard now >= openUntil, inFlight.isEmpty else { return nil }
+            return TakeRequest(
+                after: live.through,
+                known: known.sorted(),
+                most: Self.probeChoice,
+                mostRedelivered: 0,
+                mostBytes: limits.bytes
+            )
+        }
+        let ahead = waiting.count { $0.kind != .redelivery }
+        guard ahead <= settings.window / 2, bytes <= limits.bytes / 2 else { return nil }
+        return TakeRequest(
+            after: live.through,
+            known: known.sorted(),
+            most: settings.window - ahead,
+            mostRedelivered: again == nil ? max(1, settings.window / 2) : 0,
+            mostBytes: limits.bytes - bytes
+        )
+    }
+
+    mutating func took(_ taken: TakenEntries, for request: TakeRequest, at now: Instant) {
+        databaseWorks()
+        // What was given back meanwhile comes before what was read, and must be read again first.
+        guard phase == .serving, now >= blockedUntil ?? now, live.through == request.after else { return }
+        if let openUntil = breaker.openUntil {
+            if now >= openUntil, inFlight.isEmpty { tookForProbe(taken, at: now) }
+            return
+        }
+        let read = taken.through.map { $0 - request.after } ?? 0
+        let count = taken.entries.count { $0.kind != .redelivery }
+        hasWork = !taken.entries.isEmpty || read > 0 || taken.redeliveredThrough != nil
+        let isFull = count >= request.most || read >= Self.scanned
+        nextTakeAt = now + (isFull ? .zero : hasWork ? Self.pauses.some : Self.pauses.none)
+        if let (id, through) = taken.redeliveredThrough {
+            var cursor = ReadCursor(taken.entries.first { $0.kind == .redelivery }.map { $0.position - 1 } ?? through)
+            cursor.read(through: through)
+            again = (id, cursor)
+        }
+        for entry in taken.entries { admit(entry, at: now) }
+        if let through = taken.through { live.read(through: through) }
+        waiting.sort { ($0.kind == .redelivery ? 1 : 0, $0.position) < ($1.kind == .redelivery ? 1 : 0, $1.position) }
+    }
+
+    /// Queues an entry, or reports at once what becomes of it.
+    private mutating func admit(_ entry: FeedEntry, at now: Instant) {
+        switch entry.kind {
+        case .due: guard inFlight[entry.position] == nil else { return }
+        case .next: guard live.take(entry.position) else { return }
+        case .redelivery: guard again?.cursor.take(entry.position) == true else { return }
+        }
+        bytes += entry.body?.count ?? 0
+        if let hold = hold(of: entry) {
+            finish(entry)
+            report(entry.report(.held, attempts: entry.attempts, wait: hold), at: now)
+        } else if entry.body == nil {
+            finish(entry)
+            report(entry.report(.givenUp, attempts: entry.attempts, error: "the notification has aged or was forgotten"), at: now)
+        } else {
+            waiting.append(entry)
+        }
+    }
+
+    /// For how long an entry must wait for an earlier one of its subject that failed.
+    private func hold(of entry: FeedEntry) -> Duration? {
+        guard settings.keepsOrder, entry.kind != .redelivery else { return nil }
+        if let held = entry.heldFor, held > .zero { return held }
+        return entry.subject.flatMap { failing[$0] } == nil ? nil : RetrySchedule.hold
+    }
+
+    /// Chooses one entry: the first of its subject, and another one than the last time, so that a single bad entry keeps no breaker open.
+    private mutating func tookForProbe(_ taken: TakenEntries, at now: Instant) {
+        var subjects: Set<String> = []
+        let candidates = taken.entries.sorted { $0.position < $1.position }.filter { entry in
+            let isFirst = entry.subject.map { subjects.insert($0).inserted } ?? true
+            return entry.kind != .redelivery && entry.body != nil && (isFirst && hold(of: entry) == nil || !settings.keepsOrder)
+        }
+        guard let entry = candidates.first(where: { $0.position > lastProbe ?? 0 }) ?? candidates.first else {
+            // What nobody wants may be passed.
+            if taken.entries.isEmpty, let through = taken.through { live.read(through: through) }
+            breaker.postponeProbe(to: now + Breaker.firstPause)
+            return
+        }
+        // Earlier entries are not in memory, so that this one does not move the cursor.
+        guard entry.kind != .next || live.take(entry.position) else { return }
+        bytes += entry.body?.count ?? 0
+        waiting = [entry]
+    }
+}

@@ -1,0 +1,44 @@
+/// How far a feed was read, and how far all that was read is finished.
+struct ReadCursor: Hashable, Sendable {
+    /// The last position that was read.
+    private(set) var through: Int64
+    /// Read and not finished.
+    private var open: Set<Int64> = []
+    /// Finished before an earlier one.
+    private var ahead: Set<Int64> = []
+
+    init(_ position: Int64) {
+        through = position
+    }
+
+    /// Everything up to it is finished.
+    var position: Int64 { min(through, (open.min() ?? .max) - 1) }
+
+    /// Whether all that was read is finished, or was given back.
+    var isFinished: Bool { open.isEmpty }
+
+    /// Positions that a new read must not bring again.
+    var known: [Int64] { open.union(ahead).sorted() }
+
+    /// False for one that is known.
+    mutating func take(_ position: Int64) -> Bool {
+        !ahead.contains(position) && open.insert(position).inserted
+    }
+
+    mutating func read(through position: Int64) {
+        through = max(through, position)
+        ahead = ahead.filter { $0 > self.position }
+    }
+
+    mutating func finish(_ position: Int64) {
+        guard open.remove(position) != nil else { return }
+        ahead.insert(position)
+        ahead = ahead.filter { $0 > self.position }
+    }
+
+    /// Gives one back, to be read again.
+    mutating func release(_ position: Int64) {
+        guard open.remove(position) != nil else { return }
+        through = min(through, position - 1)
+    }
+}

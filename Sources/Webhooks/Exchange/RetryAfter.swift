@@ -1,0 +1,37 @@
+import Glibc
+
+/// The field `Retry-After` (RFC 9110 §10.2.3).
+enum RetryAfter {
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    /// The duration that a value asks for: a number of seconds, or a date. Negative for a date that has passed; nil for anything else.
+    ///
+    /// - Parameter now: seconds since 1970.
+    static func duration(_ value: String, now: Int64) -> Duration? {
+        let text = value.filter { $0 != " " }
+        if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            // A century is enough to be cut later.
+            return .seconds(min(Int64(text) ?? .max, 3_155_760_000))
+        }
+        return seconds(ofDate: value).map { .seconds($0 - now) }
+    }
+
+    /// Reads the three forms of RFC 9110 §5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, and
+    /// `Sun Nov  6 08:49:37 1994`.
+    private static func seconds(ofDate value: String) -> Int64? {
+        let words = value.split { " ,-:".contains($0) }
+        guard let place = words.firstIndex(where: { months.contains(String($0)) }), let month = months.firstIndex(of: String(words[place]))
+        else { return nil }
+        let isDayFirst = place == 2
+        let numbers = words.enumerated().filter { $0.offset != place }.compactMap { Int32($0.element) }
+        guard words.count == (isDayFirst ? 8 : 7), isDayFirst || place == 1, numbers.count == 5 else { return nil }
+        var year = isDayFirst ? numbers[1] : numbers[4]
+        if year < 100 { year += year < 70 ? 2000 : 1900 }
+        let time = isDayFirst ? numbers[2...4] : numbers[1...3]
+        var parts = tm()
+        (parts.tm_mday, parts.tm_mon, parts.tm_year) = (numbers[0], Int32(month), year - 1900)
+        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (time[time.startIndex], time[time.startIndex + 1], time[time.startIndex + 2])
+        guard (1...31).contains(parts.tm_mday), (1970...9999).contains(year), (0...23).contains(parts.tm_hour) else { return nil }
+        return Int64(timegm(&parts))
+    }
+}

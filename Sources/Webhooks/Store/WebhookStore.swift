@@ -1,0 +1,97 @@
+import FoundationEssentials
+import Postgres
+import SQL
+
+/// Runs the statements of the webhooks. All but the first name the lease, and change nothing when another one has begun.
+struct WebhookStore: Sendable {
+    let pool: ConnectionPool
+
+    /// Leases endpoints that no process serves.
+    func lease(atMost slots: Int, seconds: Int) async throws -> [EndpointLease] {
+        let rows = try await query(Statement(.webhookLease, ["slots": Int32(slots), "seconds": Int32(seconds)]))
+        return try rows.map(EndpointLease.init)
+    }
+
+    /// An endpoint that still is ours.
+    struct Polled: Sendable {
+        let name: String
+        let hasWork: Bool
+        let settings: EndpointSettings
+    }
+
+    /// Renews leases. Returns the endpoints that still are ours.
+    func poll(_ endpoints: [(name: String, epoch: Int64, after: Int64)], seconds: Int) async throws -> [Polled] {
+        let statement = Statement(
+            .webhookPoll,
+            [
+                "names": endpoints.map(\.name), "epochs": endpoints.map(\.epoch), "after": endpoints.map(\.after),
+                "seconds": Int32(seconds),
+            ]
+        )
+        return try await query(statement).map { row in
+            Polled(name: try row.decode("name"), hasWork: try row.decode("has_work"), settings: try EndpointSettings(row))
+        }
+    }
+
+    func take(_ request: TakeRequest, name: String, epoch: Int64) async throws -> TakenEntries {
+        let statement = Statement(
+            .webhookTake,
+            [
+                "name": name, "epoch": epoch, "after": request.after, "in_flight": request.known, "most": Int32(request.most),
+                "most_redelivered": Int32(request.mostRedelivered), "most_bytes": Int32(clamping: request.mostBytes),
+            ]
+        )
+        var taken = TakenEntries()
+        for row in try await query(statement) {
+            let position: Int64 = try row.decode("position")
+            switch try row.decode("kind", as: String.self) {
+            case "through": taken.through = position
+            case "redelivered_through": taken.redeliveredThrough = (try row.decode("redelivery_id"), position)
+            case let kind: if let kind = FeedEntry.Kind(rawValue: kind) { taken.entries.append(try FeedEntry(row, kind, at: position)) }
+            }
+        }
+        return taken
+    }
+
+    /// False when another lease has begun.
+    func settle(_ settlement: DeliverySettlement, name: String, epoch: Int64) async throws -> Bool {
+        let rows = try await query(settlement.statement(name: name, epoch: epoch))
+        return try rows.first?.decode("is_ours") ?? false
+    }
+
+    /// Ends a lease.
+    func release(name: String, epoch: Int64) async throws {
+        _ = try await query(Statement(.webhookRelease, ["name": name, "epoch": epoch]))
+    }
+
+    private func query(_ statement: Statement) async throws -> Rows {
+        try await pool.withConnection { try await $0.query(statement) }
+    }
+}
+
+extension DeliverySettlement {
+    func statement(name: String, epoch: Int64) -> Statement {
+        let waits: [Int64?] = reports.map { $0.wait?.milliseconds }
+        let statuses: [Int32?] = reports.map { $0.status.map(Int32.init) }
+        let milliseconds: [Int32] = reports.map { Int32(clamping: $0.duration.milliseconds) }
+        let attempts: [Int32] = reports.map { Int32($0.attempts) }
+        let answerBytes: [Int64] = reports.map { Int64($0.answerBytes) }
+        let (through, ids): ([Int64], [Int64]) = redeliveredThrough.map { ([$0.position], [$0.id]) } ?? ([], [])
+        return Statement(
+            .webhookSettle,
+            [
+                "name": name, "epoch": epoch, "position": position,
+                "positions": reports.map(\.position),
+                "subjects": reports.map(\.subject),
+                "results": reports.map(\.result.rawValue),
+                "attempts": attempts, "wait_ms": waits, "statuses": statuses, "milliseconds": milliseconds, "answer_bytes": answerBytes,
+                "answers": reports.map(\.answer),
+                "errors": reports.map(\.error),
+                "redeliveries": reports.map(\.redeliveryID),
+                "failures": Int32(clamping: failures), "is_failing": isFailing, "open_for_ms": openFor?.milliseconds,
+                "probes": Int32(clamping: probes), "disable_because": disableBecause,
+                "redelivered_through": through, "redelivery_ids": ids,
+            ]
+        )
+    }
+}
