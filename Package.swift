@@ -56,7 +56,7 @@ let package = Package(
             exclude: ["README.md", "schema.sql", "queries", "steps"],
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
-                "Statements+Shop.swift", "Statements+Webhooks.swift",
+                "Statements+Shop.swift", "Statements+Endpoints.swift", "Statements+Webhooks.swift",
             ],
             resources: [
                 .embedInCode("roles.sql"), .embedInCode("grants.sql"), .embedInCode("fingerprint.txt"), .embedInCode("tables"),
@@ -141,7 +141,7 @@ let package = Package(
                 "Interpretation",
                 "InboxQueue",
                 "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "SQL", "Schema", "ShopAPI", "Systemd",
-                "Worker",
+                "Webhooks", "Worker",
                 argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
                 serviceLifecycle, unixSignals,
             ]

@@ -7,14 +7,9 @@ extension StatementFile {
     package static let webhookTake = StatementFile(name: "webhook_take", bytes: PackageResources.webhook_take_sql)
     package static let webhookSettle = StatementFile(name: "webhook_settle", bytes: PackageResources.webhook_settle_sql)
     package static let webhookRelease = StatementFile(name: "webhook_release", bytes: PackageResources.webhook_release_sql)
-    package static let webhookReadStatistics = StatementFile(
-        name: "webhook_read_statistics",
-        bytes: PackageResources.webhook_read_statistics_sql
-    )
-    package static let feedReadConsumers = StatementFile(name: "feed_read_consumers", bytes: PackageResources.feed_read_consumers_sql)
 
     /// All of this file.
     package static let webhooks = [
-        webhookLease, webhookPoll, webhookTake, webhookSettle, webhookRelease, webhookReadStatistics, feedReadConsumers,
+        webhookLease, webhookPoll, webhookTake, webhookSettle, webhookRelease,
     ]
 }

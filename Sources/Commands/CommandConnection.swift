@@ -6,10 +6,17 @@ import Schema
 enum CommandConnection {
     /// Opens a connection to a database with the schema that this program knows, as the role that the command is made for.
     ///
+    /// - Parameter deadline: how long a statement may take; nil for the usual time.
     /// - Throws: ``SettingsError``, or a ``SchemaError`` that says what to do where the database cannot be used.
-    static func open(_ reader: SettingsReader, command: String, _ expected: SchemaExpectation) async throws -> Connection {
+    static func open(
+        _ reader: SettingsReader,
+        command: String,
+        _ expected: SchemaExpectation,
+        deadline: Duration? = nil
+    ) async throws -> Connection {
         try reader.requireValid(Settings.database + Settings.log)
-        let options = try ConnectionOptions(DatabaseSettings(reader), command: command, role: expected.role)
+        var options = try ConnectionOptions(DatabaseSettings(reader), command: command, role: expected.role)
+        if let deadline { options.statementDeadline = deadline }
         let connection = try await Connection.open(options, logger: try Logger.service(command, reader))
         do {
             _ = try await SchemaFinding(expected, connection)

@@ -15,7 +15,20 @@ package final class MetricRegistry: MetricsFactory {
 
     private struct State {
         var series: [String: [Labels: Cell]] = [:]
+        /// Read at each rendering: series whose labels come and go.
+        var groups: [String: @Sendable () -> [Sample]] = [:]
         var undescribed: Set<String> = []
+    }
+
+    /// The value of one series.
+    package struct Sample: Sendable {
+        package let dimensions: [(String, String)]
+        package let value: Double
+
+        package init(_ dimensions: [(String, String)], _ value: Double) {
+            self.dimensions = dimensions
+            self.value = value
+        }
     }
 
     private let descriptions: [String: MetricDescription]
@@ -36,14 +49,26 @@ package final class MetricRegistry: MetricsFactory {
         }
     }
 
+    /// Exposes a counter or a gauge whose series are those that are read at each rendering. Reading must not block.
+    package func observe(_ name: String, each read: @escaping @Sendable () -> [Sample]) {
+        switch descriptions[name]?.kind {
+        case .counter, .gauge: state.withLock { $0.groups[name] = read }
+        case .histogram, nil: refuse(name)
+        }
+    }
+
     /// All metrics in text format 0.0.4, sorted by name and labels.
     package func render() -> String {
-        let series = state.withLock(\.series)
+        let (series, groups) = state.withLock { ($0.series, $0.groups) }
         var text = ""
         for description in descriptions.values.sorted(by: { $0.name < $1.name }) {
             Exposition.append(description, to: &text)
             for (labels, cell) in (series[description.name] ?? [:]).sorted(by: { $0.key < $1.key }) {
                 append(cell, description.name, labels, to: &text)
+            }
+            let samples = (groups[description.name]?() ?? []).map { (labels: Labels($0.dimensions), value: $0.value) }
+            for sample in samples.sorted(by: { $0.labels < $1.labels }) {
+                Exposition.append(description.name, sample.labels, sample.value, to: &text)
             }
         }
         return text

@@ -53,7 +53,7 @@ extension DoctorCheck {
 
 extension Duration {
     /// In the largest unit of which there are at least two.
-    fileprivate var inWords: String {
+    var inWords: String {
         let seconds = components.seconds
         for (unit, length) in [("days", 86_400), ("hours", 3600), ("minutes", 60)] as [(String, Int64)] where seconds >= 2 * length {
             return "\(seconds / length) \(unit)"

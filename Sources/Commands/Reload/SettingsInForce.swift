@@ -15,6 +15,8 @@ struct SettingsInForce {
             for root in try reader.required(Settings.extraRoots) {
                 values[Settings.extraRoots.name, default: []].append(try Self.content(root))
             }
+            let headers = try reader.webhookHeaders().sorted { $0.key < $1.key }
+            values[Settings.webhookHeadersDirectory.name, default: []] += headers.flatMap { [$0] + $1.flatMap { [$0.name, $0.value] } }
         }
         if let found = try reader.sharedSecrets()?.secrets {
             values[Settings.sharedSecrets.name] = found.counts.keys.sorted().flatMap { [$0] + found.secrets(of: $0) }

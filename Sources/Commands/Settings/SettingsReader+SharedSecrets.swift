@@ -59,7 +59,7 @@ extension SettingsReader {
         SettingsError(["\(one) and \(other) are both set: set only one"])
     }
 
-    private static func names(in folder: String, of place: String, mayBeMissing: Bool = false) throws(SettingsError) -> [String] {
+    static func names(in folder: String, of place: String, mayBeMissing: Bool = false) throws(SettingsError) -> [String] {
         do throws(ReadableFile.Unreadable) {
             return try ReadableFile.names(in: folder)
         } catch {

@@ -110,8 +110,12 @@ struct SettingsReader: Sendable {
         Settings.databaseURL.description.name: Settings.databaseURLFile.description,
         Settings.apiDatabaseURL.description.name: Settings.apiDatabaseURLFile.description,
         Settings.sharedSecrets.description.name: Settings.sharedSecretsFile.description,
+        Settings.webhookSecret.description.name: Settings.webhookSecretFile.description,
+        Settings.outboundProxy.description.name: Settings.outboundProxyFile.description,
     ]
-    private static let mayBeAbsent = Set(secretFiles.values.map(\.name) + (Settings.api + Settings.secrets).map(\.name))
+    private static let mayBeAbsent = Set(
+        secretFiles.values.map(\.name) + (Settings.api + Settings.secrets + Settings.optionalWebhooks).map(\.name)
+    )
 
     /// The text of a setting from a flag, the environment or the configuration file, else the default.
     func plainOrigin(of setting: SettingDescription) throws(SettingsError) -> Origin? {

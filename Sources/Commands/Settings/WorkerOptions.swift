@@ -3,6 +3,7 @@ import ArgumentParser
 /// The options that only `appstore-inbox worker` has.
 struct WorkerOptions: SettingsOptions {
     @OptionGroup private var verification: VerificationOptions
+    @OptionGroup private var webhookSecret: WebhookSecretOptions
     @Option(help: Settings.workerAdminListen.description.help) private var workerAdminListen: String?
     @Option(help: Settings.concurrency.description.help) private var concurrency: String?
     @Option(help: Settings.batchSize.description.help) private var batchSize: String?
@@ -10,6 +11,10 @@ struct WorkerOptions: SettingsOptions {
     @Option(help: Settings.verifyReceiptURL.description.help) private var verifyReceiptURL: String?
     @Option(help: Settings.verifyReceiptSandboxURL.description.help) private var verifyReceiptSandboxURL: String?
     @Option(help: Settings.outboundRoots.description.help, completion: .file()) private var outboundRoots: String?
+    @Option(help: Settings.webhookHeadersDirectory.description.help, completion: .directory) private var webhookHeadersDirectory: String?
+    @Option(help: Settings.outboundNetworks.description.help) private var outboundNetworks: String?
+    @Option(help: Settings.outboundProxy.description.help) private var outboundProxy: String?
+    @Option(help: Settings.outboundProxyFile.description.help, completion: .file()) private var outboundProxyFile: String?
 
     init() {}
 
@@ -17,7 +22,8 @@ struct WorkerOptions: SettingsOptions {
         Self.collect([
             "worker-admin-listen": workerAdminListen, "concurrency": concurrency, "batch-size": batchSize, "max-attempts": maxAttempts,
             "verify-receipt-url": verifyReceiptURL, "verify-receipt-sandbox-url": verifyReceiptSandboxURL,
-            "outbound-roots": outboundRoots,
-        ]).merging(verification.flags) { $1 }
+            "outbound-roots": outboundRoots, "webhook-headers-directory": webhookHeadersDirectory,
+            "outbound-networks": outboundNetworks, "outbound-proxy": outboundProxy, "outbound-proxy-file": outboundProxyFile,
+        ]).merging(verification.flags) { $1 }.merging(webhookSecret.flags) { $1 }
     }
 }

@@ -19,6 +19,8 @@ struct WorkerSettings: Sendable {
     let verifyReceiptSandboxURL: String
     /// PEM files with certificates that are trusted in addition to the system's for outbound TLS.
     let outboundRoots: [String]
+    /// What webhooks are signed with, and the headers that they have in addition.
+    let webhooks: WebhookSettings
     let shutdownTimeout: Duration
 
     /// - Throws: ``SettingsError`` with everything that is wrong.
@@ -33,14 +35,15 @@ struct WorkerSettings: Sendable {
         verifyReceiptURL = try reader.required(Settings.verifyReceiptURL)
         verifyReceiptSandboxURL = try reader.required(Settings.verifyReceiptSandboxURL)
         outboundRoots = try reader.required(Settings.outboundRoots)
+        webhooks = try WebhookSettings(reader)
         shutdownTimeout = .seconds(try reader.required(Settings.shutdownTimeout))
     }
 
-    /// Files of outbound roots that cannot be used.
+    /// Files of outbound roots and of headers that cannot be used.
     private static func problems(_ reader: SettingsReader) -> [String] {
-        guard let roots = reader.valid(Settings.outboundRoots) else { return [] }
         let place = reader.place(of: Settings.outboundRoots)
-        return roots.compactMap { path in OutboundRoot.problem(path).map { "\(place): \($0)" } }
+        let roots = reader.valid(Settings.outboundRoots) ?? []
+        return roots.compactMap { path in OutboundRoot.problem(path).map { "\(place): \($0)" } } + WebhookSettings.problems(reader)
     }
 
     /// Warnings that are logged at each start.

@@ -1,6 +1,7 @@
 import AppStoreVerification
 import Interpretation
 import Prometheus
+import Webhooks
 import Worker
 
 /// The parts of a worker that a reload of the settings replaces.
@@ -8,25 +9,33 @@ struct ReloadableWorker: Sendable {
     /// The settings that take effect without a restart.
     static let settings: Set = [
         Settings.apps.name, Settings.environments.name, Settings.extraRoots.name, Settings.sharedSecrets.name, Settings.verifyReceipt.name,
+        Settings.webhookSecret.name, Settings.webhookHeadersDirectory.name,
     ]
 
     /// Processes events of the configured apps.
     let processor: Reloadable<EventProcessor>
     /// The secrets that are sent to verifyReceipt.
     let secrets: Reloadable<SharedSecrets>
+    /// What webhooks are signed with; nil delivers none.
+    let webhookMasters: Reloadable<WebhookMasters?>
+    let webhookHeaders: Reloadable<WebhookHeaders>
     private let metrics: VerificationMetrics
 
     /// Exposes the metrics of verification in the registry.
-    init(_ settings: VerificationSettings, registry: MetricRegistry) {
+    init(_ settings: WorkerSettings, registry: MetricRegistry) {
         metrics = VerificationMetrics(factory: registry)
-        processor = Reloadable(EventProcessor(settings.eventReader, metrics: metrics))
-        secrets = Reloadable(settings.outboundSecrets)
+        processor = Reloadable(EventProcessor(settings.verification.eventReader, metrics: metrics))
+        secrets = Reloadable(settings.verification.outboundSecrets)
+        webhookMasters = Reloadable(settings.webhooks.masters)
+        webhookHeaders = Reloadable(settings.webhooks.headers)
         registry.observe { [processor] in processor.current.reader.verifier }
     }
 
     /// Replaces the parts. A batch in flight ends with the old ones.
-    func apply(_ settings: VerificationSettings) {
-        processor.replace(with: EventProcessor(settings.eventReader, metrics: metrics))
-        secrets.replace(with: settings.outboundSecrets)
+    func apply(_ settings: WorkerSettings) {
+        processor.replace(with: EventProcessor(settings.verification.eventReader, metrics: metrics))
+        secrets.replace(with: settings.verification.outboundSecrets)
+        webhookMasters.replace(with: settings.webhooks.masters)
+        webhookHeaders.replace(with: settings.webhooks.headers)
     }
 }

@@ -45,10 +45,10 @@ struct WorkerCommand: DaemonCommand {
         let status = DaemonStatus(notifier)
         let registry = MetricRegistry(MetricCatalogue.worker)
         MetricCatalogue.exposeProcess(in: registry)
-        let parts = ReloadableWorker(settings.verification, registry: registry)
+        let parts = ReloadableWorker(settings, registry: registry)
         let reload = try await ReloadService(reader, .worker, level: level, logger: logger, read: read) { reader in
             let settings = try WorkerSettings(reader)
-            parts.apply(settings.verification)
+            parts.apply(settings)
             for warning in settings.warnings + reader.strangeSecrets { logger.warning("\(warning)") }
             status.works(settings.work)
             return ReloadableWorker.settings
@@ -72,8 +72,8 @@ struct WorkerCommand: DaemonCommand {
     }
 
     private static func pool(_ options: ConnectionOptions, _ settings: WorkerSettings, gate: SchemaGate, logger: Logger) -> ConnectionPool {
-        // One each for isolated events, for maintenance, for the statistics of inbox and outbox, and for the feed.
-        let connections = settings.concurrency + 4 + outboxConnections
+        // One each for isolated events, for maintenance, for statistics, and for the feed.
+        let connections = settings.concurrency + 4 + outboxConnections + webhookConnections
         return ConnectionPool(
             options: options,
             configuration: ConnectionPool.Configuration(maxConnections: connections).checked(by: gate),
@@ -97,11 +97,13 @@ struct WorkerCommand: DaemonCommand {
         let collector = StatisticsCollector<InboxStatistics>(pool: pool, logger: logger)
         let outboxCollector = StatisticsCollector<OutboxStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(outboxCollector, in: registry)
+        let endpointCollector = StatisticsCollector<EndpointStatistics>(pool: pool, logger: logger)
+        MetricCatalogue.expose(endpointCollector, in: registry)
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
         let loops = try loops(settings, parts, pool: pool, registry: registry, notifier: notifier, logger: logger)
-        return ([pool] + listeners + [collector, outboxCollector, maintenance] + loops, admin)
+        return ([pool] + listeners + [collector, outboxCollector, endpointCollector, maintenance] + loops, admin)
     }
 
     /// The services that process events and make calls, and the heartbeat that reports their progress to systemd.
@@ -124,6 +126,7 @@ struct WorkerCommand: DaemonCommand {
             ),
             FeedService(pool: pool, logger: logger, heartbeat: { monitor.loop() }),
             outbox(settings, secrets: { parts.secrets.current }, pool: pool, registry: registry, logger: logger, monitor: monitor),
+            webhooks(settings, parts, pool: pool, registry: registry, logger: logger, monitor: monitor),
             WorkerService(
                 queue: queue(settings, parts.processor, pool: pool, registry: registry, logger: logger),
                 configuration: WorkerService.Configuration(concurrency: settings.concurrency),

@@ -52,6 +52,11 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The port of a TCP address; 0 where the operating system chooses it, nil for a socket that has none or is inherited.
+    package var port: Int? {
+        if case .tcp(_, let port) = kind { port } else { nil }
+    }
+
     /// True when the operating system chooses the port.
     package var isAnyPort: Bool {
         if case .tcp(_, port: 0) = kind { true } else { false }

@@ -42,8 +42,8 @@ extension PlanCase {
             guard rows >= 20 else { throw WrongCount(found: rows) }
         },
         // Counts up to ten thousand rows of each kind.
-        PlanCase("endpoint_statistics", as: "appstore_worker", entries: 14_000, pages: 14_000) { pool, _ in
-            _ = try await pool.withConnection { try await $0.query(Statement(.webhookReadStatistics)) }
+        PlanCase("endpoint_read_statistics", as: "appstore_worker", entries: 14_000, pages: 14_000) { pool, _ in
+            _ = try await pool.withConnection { try await $0.query(Statement(.endpointReadStatistics)) }
         },
         .statement("the latest attempts of an endpoint", as: "appstore_viewer") { _ in
             "SELECT * FROM appstore.deliveries WHERE endpoint = 'e1' ORDER BY attempt_id DESC LIMIT 10"

@@ -51,6 +51,17 @@ import Testing
         #expect(try ExposedMetrics(registry.render()).value("shop_visits_total", ["a": "1", "b": "2"]) == 2)
     }
 
+    @Test func `series whose labels come and go are those of the moment`() throws {
+        let names = Mutex(["b", "a\"\n"])
+        registry.observe("shop_visitors", each: { names.withLock { $0 }.map { MetricRegistry.Sample([("room", $0)], 1) } })
+        #expect(registry.render().contains("shop_visitors{room=\"a\\\"\\n\"} 1\nshop_visitors{room=\"b\"} 1\n"))
+        names.withLock { $0 = [] }
+        #expect(!registry.render().contains("room"))
+        registry.observe("shop_unknown", each: { [] })
+        registry.observe("shop_visit_seconds", each: { [] })
+        #expect(registry.undescribed == ["shop_unknown", "shop_visit_seconds"])
+    }
+
     @Test func `a counter never falls`() throws {
         let counter = Counter(label: "shop_visits_total", factory: registry)
         counter.increment(by: 5)

@@ -42,6 +42,7 @@ import Testing
     /// Metrics whose series appear with the first refusal or the first request, since their labels are unknown before.
     private let lazy: Set<String> = [
         "appstore_inbox_http_refused_total", "appstore_inbox_api_answered_total", "appstore_inbox_api_answer_seconds",
+        "appstore_inbox_endpoint_attempts_total", "appstore_inbox_endpoint_seconds",
     ]
 
     @Test func `the receiver counts exactly the described metrics`() throws {
@@ -76,12 +77,14 @@ import Testing
         let settings = try WorkerSettings(SettingsReader(flags: flags, environment: [:]))
         let pool = ConnectionPool(options: try ConnectionOptions("host=/nonexistent"), logger: .quiet)
         registry.observe(pool, as: "worker")
-        let parts = ReloadableWorker(settings.verification, registry: registry)
+        let parts = ReloadableWorker(settings, registry: registry)
         _ = WorkerCommand.queue(settings, parts.processor, pool: pool, registry: registry, logger: .quiet)
         _ = MaintenanceService(pool: pool, logger: .quiet, metrics: registry)
         let collector = StatisticsCollector<InboxStatistics>(pool: pool, logger: .quiet)
         _ = WorkerCommand.outbox(settings, secrets: { parts.secrets.current }, pool: pool, registry: registry, logger: .quiet)
+        _ = WorkerCommand.webhooks(settings, parts, pool: pool, registry: registry, logger: .quiet)
         MetricCatalogue.expose(StatisticsCollector<OutboxStatistics>(pool: pool, logger: .quiet), in: registry)
+        MetricCatalogue.expose(StatisticsCollector<EndpointStatistics>(pool: pool, logger: .quiet), in: registry)
         let gate = SchemaGate(.worker, logger: .quiet)
         let admin = WorkerCommand.admin(settings, registry: registry, collector: collector, gate: gate, logger: .quiet) {}
         #expect(admin.count == 1)
@@ -89,7 +92,8 @@ import Testing
         let metrics = try ExposedMetrics(registry.render())
         #expect(metrics.value("appstore_inbox_statistics_up") == 0)
         // Statistics of the database that were never read.
-        let unread = Set(MetricCatalogue.inbox.map(\.name)).subtracting(["appstore_inbox_statistics_up"])
+        let unread = Set((MetricCatalogue.inbox + MetricCatalogue.endpoints).map(\.name)).subtracting(["appstore_inbox_statistics_up"])
+            .subtracting(lazy)
             .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])
         #expect(metrics.silent.subtracting(lazy) == unread)
         #expect(metrics.value("appstore_inbox_maintenance_rows_total", ["task": "prepare_partitions"]) == 0)

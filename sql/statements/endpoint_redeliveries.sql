@@ -1,0 +1,7 @@
+-- Reads how far redeliveries are.
+-- appstore-inbox redeliver sends it as appstore_operator.
+-- Returns a row for each of an endpoint, the newest first, or the one with a number.
+SELECT r.redelivery_id, r.state, r.after, r.upto, r.sent
+FROM appstore.redeliveries AS r
+WHERE r.endpoint = :name::text OR r.redelivery_id = :id::bigint
+ORDER BY r.redelivery_id DESC;
