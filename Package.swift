@@ -163,6 +163,11 @@ let package = Package(
             path: "Sources/Lab/StoreSimulatorServer"
         ),
         .target(
+            name: "WebhookReceiver",
+            dependencies: ["OpenSSL", nioCore, nioHTTP1, nioPosix],
+            path: "Sources/Lab/WebhookReceiver"
+        ),
+        .target(
             name: "Benchmarks",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Interpretation", "InboxQueue", "OpenSSL", "Postgres",
@@ -176,7 +181,7 @@ let package = Package(
             name: "LabCommands",
             dependencies: [
                 "AppStore", "StrictJSON", "Benchmarks", "Commands", "Postgres", "StoreSimulator", "StoreSimulatorServer",
-                "TemporaryPostgres", argumentParser,
+                "TemporaryPostgres", "WebhookReceiver", argumentParser,
             ],
             path: "Sources/Lab/LabCommands"
         ),
@@ -259,7 +264,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "AppStore", "StrictJSON", "EndToEndTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting", "Randomness",
-                "StoreSimulator", "StoreSimulatorServer",
+                "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver",
                 "appstore-inbox", "appstore-inbox-lab",
             ],
             path: "Tests/EndToEnd/EndToEndTests"
