@@ -3,6 +3,7 @@ import PackageDescription
 
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
@@ -25,6 +26,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -186,6 +188,12 @@ let package = Package(
             path: "Sources/Lab/LabCommands"
         ),
         .executableTarget(name: "appstore-inbox-lab", dependencies: ["LabCommands"]),
+        // For backends that take webhooks: see deploy/examples.
+        .executableTarget(
+            name: "webhook-receiver-example",
+            dependencies: [crypto, nioCore, nioHTTP1, nioPosix],
+            path: "deploy/examples/swift-receiver"
+        ),
 
         // Support for tests: a private cluster, databases with the schema in them, facts made by hand.
         .target(name: "PostgresTesting", dependencies: ["Postgres", "TemporaryPostgres", logging], path: "Tests/Support/PostgresTesting"),
@@ -265,7 +273,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "EndToEndTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting", "Randomness",
                 "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver",
-                "appstore-inbox", "appstore-inbox-lab",
+                "appstore-inbox", "appstore-inbox-lab", "webhook-receiver-example",
             ],
             path: "Tests/EndToEnd/EndToEndTests"
         ),

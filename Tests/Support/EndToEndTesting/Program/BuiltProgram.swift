@@ -10,6 +10,9 @@ package enum BuiltProgram {
     /// - Parameter other: the path of another build to use instead.
     package static func path(orThatOf other: String? = nil) throws -> String { try other ?? BuiltProduct.path(of: name) }
 
+    /// The path of another executable of the package.
+    package static func path(of name: String) throws -> String { try BuiltProduct.path(of: name) }
+
     /// The path of `appstore-inbox-lab`, which has `trigger`, `demo` and `bench`.
     package static func labPath() throws -> String { try BuiltProduct.path(of: "appstore-inbox-lab") }
 

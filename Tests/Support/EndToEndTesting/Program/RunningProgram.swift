@@ -12,7 +12,12 @@ package enum Ending: Hashable, Sendable {
 package struct RunningProgram: Sendable {
     private let process: ChildProcess
 
-    static func start(
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - words: its path or name, and its arguments.
+    ///   - input: a file, as are the others.
+    package static func start(
         _ words: [String],
         settings: [String: String],
         input: String = "/dev/null",
