@@ -90,8 +90,8 @@ let package = Package(
         .target(
             name: "Outbox",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "Reporting", "SQL", "Systemd", asyncHTTPClient, logging, metrics,
-                nioCore, nioHTTP1, nioSSL, serviceLifecycle,
+                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "Reporting", "SQL", "Systemd", asyncHTTPClient, logging,
+                metrics, nioCore, nioHTTP1, nioSSL, serviceLifecycle,
             ]
         ),
 

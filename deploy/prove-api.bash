@@ -38,7 +38,7 @@ run_api() (
     "$program" migrate --database-url "host=$socket user=postgres dbname=postgres" >"$work/migrate.log" 2>&1 || { cat "$work/migrate.log"; return 1; }
     key=$("$program" key create schemathesis --environment Production --environment Sandbox --verb orders:create --verb orders:read \
         --verb transactions:submit --verb receipts:submit --verb events:read --verb entitlements:read --verb subscriptions:read \
-        --verb contracts:link --verb feed:read --database-url "host=$socket user=appstore_operator dbname=postgres" 2>/dev/null)
+        --verb contracts:link --verb feed:read --verb feed:consume --database-url "host=$socket user=appstore_operator dbname=postgres" 2>/dev/null)
     port=$(shuf -i 20000-29999 -n 1)
     export APPSTORE_INBOX_APPS=com.example.shop:1234567890
     "$program" ingest --database-url "host=$socket user=appstore_ingest dbname=postgres" --listen "127.0.0.1:$((port + 1))" --admin-listen "127.0.0.1:$((port + 2))" \

@@ -18,6 +18,8 @@ package final class FeedWatch: Service {
         var isStopped = false
     }
 
+    /// The most callers that wait at once.
+    private let limit: Int
     private let tick: Duration
     private let restAfterFailure: Duration
     private let readEnd: @Sendable () async throws -> FeedEnd
@@ -25,14 +27,17 @@ package final class FeedWatch: Service {
     private let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
+    ///   - limit: the most callers that ought to wait at once: see ``isFull``.
     ///   - tick: the pause between two questions.
     ///   - restAfterFailure: the pause after a question that failed.
     ///   - readEnd: asks the database; it reports its failures itself.
     package init(
+        limit: Int = .max,
         every tick: Duration = .milliseconds(100),
         restAfterFailure: Duration = .seconds(1),
         readEnd: @escaping @Sendable () async throws -> FeedEnd
     ) {
+        self.limit = limit
         self.tick = tick
         self.restAfterFailure = restAfterFailure
         self.readEnd = readEnd
@@ -61,6 +66,9 @@ package final class FeedWatch: Service {
         }
         for waiter in waiters { waiter.continuation.resume(returning: false) }
     }
+
+    /// Whether as many wait as may: a new caller is to be refused.
+    package var isFull: Bool { state.withLock { $0.waiters.count >= limit } }
 
     /// Whether all waiters are answered at once.
     package var isStopped: Bool { state.withLock(\.isStopped) }

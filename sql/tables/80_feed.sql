@@ -111,7 +111,8 @@ COMMENT ON COLUMN appstore.feed_head.partition_since IS 'When it was made.';
 CREATE TABLE appstore.feed_generations (
     generation    integer     NOT NULL PRIMARY KEY,
     from_position bigint      NOT NULL,
-    began_at      timestamptz NOT NULL
+    began_at      timestamptz NOT NULL,
+    is_complete   boolean     NOT NULL
 );
 COMMENT ON TABLE appstore.feed_generations IS
     'Where each generation of the feed begins. Entries before from_position mean the same in the generation before: a reader of that one goes on '
@@ -119,6 +120,8 @@ COMMENT ON TABLE appstore.feed_generations IS
 COMMENT ON COLUMN appstore.feed_generations.generation IS 'feed_head.generation at that time.';
 COMMENT ON COLUMN appstore.feed_generations.from_position IS 'Its first position.';
 COMMENT ON COLUMN appstore.feed_generations.began_at IS 'When it began.';
+COMMENT ON COLUMN appstore.feed_generations.is_complete IS
+    'Whether all that changed since the generation before is told; false where the feed was off in between.';
 
 CREATE TABLE appstore.told_access (
     environment             appstore.environment NOT NULL,

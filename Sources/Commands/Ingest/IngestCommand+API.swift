@@ -49,16 +49,24 @@ extension IngestCommand {
             logger: logger
         )
         registry.observe(pool, as: "api")
+        // When the feed grows, all requests that wait read it. They wait for each other, not orders for them.
+        let feedPool = ConnectionPool(
+            options: try ConnectionOptions(api.database, command: "api", role: "appstore_api"),
+            configuration: ConnectionPool.Configuration(maxConnections: 2, acquireTimeout: .seconds(30)).checked(by: gate),
+            logger: logger
+        )
+        registry.observe(feedPool, as: "feed")
         let configuration = APIServer.Configuration(api, settings)
         let server = try APIServer(
             configuration: configuration,
             pool: pool,
+            feedPool: feedPool,
             logger: logger,
             metrics: registry,
             refusalLog: refusalLog,
             onBound: onBound
         )
-        return [pool, DatabaseWatch(pool: pool, gate: gate, logger: logger), server]
+        return [pool, feedPool, DatabaseWatch(pool: pool, gate: gate, logger: logger), server]
     }
 }
 

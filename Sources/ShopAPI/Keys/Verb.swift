@@ -9,4 +9,5 @@ package enum Verb: String, CaseIterable, Sendable {
     case readSubscriptions = "subscriptions:read"
     case linkContracts = "contracts:link"
     case readFeed = "feed:read"
+    case consumeFeed = "feed:consume"
 }

@@ -116,6 +116,14 @@ extension Problem {
         "No such consumer",
         "Make it first: PUT /v1/feed/consumers/{name} with a cursor."
     )
+    /// Status 503 while waiting requests have their half of the listener's connections.
+    static let tooManyWaiting = Problem(
+        503,
+        "too-many-waiting",
+        "Busy",
+        "Too many requests wait for the feed. Try again, or ask without wait.",
+        retryAfter: 1
+    )
     /// Status 409 while the feed is off.
     static let feedOff = Problem(
         409,

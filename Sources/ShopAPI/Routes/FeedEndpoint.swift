@@ -20,11 +20,13 @@ struct FeedEndpoint: Sendable {
         if let environment = question.environment { try request.key.check(environment) }
         var page = try await store.feed(question, key: request.key)
         guard format != .eventStream else {
+            guard !watch.isFull else { throw .tooManyWaiting }
             let stream = FeedStream(store: store, watch: watch, key: request.key)
             return Response(headers: ["content-type": format.rawValue, "cache-control": "no-store"]) { [page, question] writer in
                 await stream.write(page, to: question, writer)
             }
         }
+        guard !page.events.isEmpty || deadline <= .now || !watch.isFull else { throw .tooManyWaiting }
         while page.events.isEmpty, !page.hasMore, await watch.grows(beyond: page.end, until: deadline) {
             question = question.after(page)
             page = try await store.feed(question, key: request.key)

@@ -7,6 +7,7 @@ struct ShopRoutes: Sendable {
     private typealias Endpoint = @Sendable (AuthorizedRequest) async throws(Problem) -> Response
 
     let store: ShopStore
+    let feedStore: ShopStore
     let watch: FeedWatch
     let admission: Admission
     let maximumBytes: Int
@@ -30,13 +31,13 @@ struct ShopRoutes: Sendable {
         add(.GET, "/v1/users/{user}/entitlements", .readEntitlements, reading.entitlements, to: &routes)
         add(.GET, "/v1/subscriptions/{originalTransactionId}", .readSubscriptions, reading.subscription, to: &routes)
         add(.PUT, "/v1/contracts/{originalTransactionId}/owner", .linkContracts, owner.link, to: &routes)
-        let feed = FeedEndpoint(store: store, watch: watch)
+        let feed = FeedEndpoint(store: feedStore, watch: watch)
         add(.GET, "/v1/feed", .readFeed, feed.read, to: &routes)
         add(.GET, "/v1/feed/{position}", .readFeed, feed.entry, to: &routes)
         let consumers = ConsumersEndpoint(store: store)
         add(.GET, "/v1/feed/consumers/{name}", .readFeed, consumers.consumer, to: &routes)
-        add(.PUT, "/v1/feed/consumers/{name}", .readFeed, consumers.set, to: &routes)
-        add(.DELETE, "/v1/feed/consumers/{name}", .readFeed, consumers.remove, to: &routes)
+        add(.PUT, "/v1/feed/consumers/{name}", .consumeFeed, consumers.set, to: &routes)
+        add(.DELETE, "/v1/feed/consumers/{name}", .consumeFeed, consumers.remove, to: &routes)
         PublicEndpoints(store: store, admission: admission).add(to: &routes)
         return routes
     }

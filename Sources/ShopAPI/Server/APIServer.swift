@@ -41,17 +41,20 @@ package struct APIServer: Service {
     private let admission: Admission
     private let metrics: APIMetrics
     private let store: ShopStore
+    private let feedStore: ShopStore
 
     /// Creates a server that listens while `run()` runs.
     ///
     /// - Parameters:
     ///   - pool: connections of role `appstore_api`; it must still run when this service shuts down.
     ///   - refusalLog: where refused requests are summarised.
+    ///   - feedPool: connections for reading the feed, where these are not to delay other requests; nil for `pool`.
     ///   - onBound: called with the port, nil for a Unix socket, when the address is bound.
     /// - Throws: `ServerError` when the configuration is invalid.
     package init(
         configuration: Configuration,
         pool: ConnectionPool,
+        feedPool: ConnectionPool? = nil,
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory,
@@ -67,6 +70,7 @@ package struct APIServer: Service {
         self.onBound = onBound
         admission = Admission(configuration.pathLimits)
         store = ShopStore(pool: pool, logger: logger)
+        feedStore = ShopStore(pool: feedPool ?? pool, logger: logger)
     }
 
     /// Serves until graceful shutdown, then until the last request is answered or the grace period ends. At shutdown, requests that wait for
@@ -74,9 +78,10 @@ package struct APIServer: Service {
     ///
     /// - Throws: `ServerError` when the address cannot be bound.
     package func run() async throws {
-        let watch = FeedWatch { [store] in try await store.feedEnd() }
+        let watch = FeedWatch(limit: configuration.limits.maximumConnections / 2) { [store] in try await store.feedEnd() }
         let routes = ShopRoutes(
             store: store,
+            feedStore: feedStore,
             watch: watch,
             admission: admission,
             maximumBytes: configuration.limits.maximumBodyBytes,

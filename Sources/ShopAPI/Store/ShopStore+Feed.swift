@@ -51,7 +51,7 @@ extension ShopStore {
                 "key_hash": key.hash, "name": name, "generation": cursor.generation, "position": cursor.position, "since": cursor.since,
             ]
         )
-        try await rows(statement, for: .readFeed) { rows in
+        try await rows(statement, for: .consumeFeed) { rows in
             let row = rows[rows.startIndex]
             _ = try FeedPlace(row, state: try row.decode("state"))
         }
@@ -60,6 +60,6 @@ extension ShopStore {
     /// Removes a named consumer; false when there is none.
     func removeConsumer(_ name: String, key: KeyScope) async throws(Problem) -> Bool {
         let statement = Statement(.shopRemoveConsumer, ["key_hash": key.hash, "name": name])
-        return try await rows(statement, for: .readFeed) { try $0[$0.startIndex].decode("removed") }
+        return try await rows(statement, for: .consumeFeed) { try $0[$0.startIndex].decode("removed") }
     }
 }

@@ -27,7 +27,7 @@ enum PlanScene {
                 CREATE TABLE appstore.feed_from_1 PARTITION OF appstore.feed FOR VALUES FROM (1) TO (5000);
                 CREATE TABLE appstore.feed_from_5000 PARTITION OF appstore.feed FOR VALUES FROM (5000) TO (10000001);
                 UPDATE appstore.feed_head SET generation = 1, partition_from = 5000, partition_to = 10000001, partition_since = now(), cluster = appstore.feed_cluster();
-                INSERT INTO appstore.feed_generations VALUES (1, 1, now());
+                INSERT INTO appstore.feed_generations VALUES (1, 1, now(), true);
                 INSERT INTO appstore.endpoints (name, url, format, with_wrong_bundle, keeps_order, max_in_flight, timeout_seconds, position)
                 SELECT 'e' || n, 'https://example.com', 'event', false, true, 8, 15, 0 FROM generate_series(1, 20) AS n;
                 """
@@ -128,7 +128,7 @@ enum PlanScene {
         UPDATE appstore.feed_head SET position = (SELECT max(f.position) FROM appstore.feed AS f);
         INSERT INTO appstore.api_keys (name, key_hash, environments, verbs)
         SELECT 'k', sha256(convert_to(n::text, 'UTF8')), '{Production}',
-               '{orders:create,orders:read,transactions:submit,receipts:submit,events:read,entitlements:read,subscriptions:read,contracts:link,feed:read}'
+               '{orders:create,orders:read,transactions:submit,receipts:submit,events:read,entitlements:read,subscriptions:read,contracts:link,feed:read,feed:consume}'
         FROM customers(n);
         """.replacing(#/no\(n( \+ [0-9]+)?\)/#) { match in
             "('00000000-0000-4000-8000-' || lpad((n\(match.output.1 ?? ""))::text, 12, '0'))::uuid"

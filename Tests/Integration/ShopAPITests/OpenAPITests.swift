@@ -92,8 +92,10 @@ extension ShopRoutes {
         get throws {
             let log = CapturedLog()
             let pool = ConnectionPool(options: try ConnectionOptions("host=/nonexistent"), logger: log.logger)
+            let store = ShopStore(pool: pool, logger: log.logger)
             return ShopRoutes(
-                store: ShopStore(pool: pool, logger: log.logger),
+                store: store,
+                feedStore: store,
                 watch: FeedWatch { FeedEnd(generation: 0, position: 0) },
                 admission: Admission(memoryLimit: 1, hourlyLimit: 1),
                 maximumBytes: 1,

@@ -10,7 +10,7 @@ extension TestDatabase {
             _ = try await connection.query(
                 """
                 SELECT appstore.make_api_key(\(hash), gen_random_uuid()::text, \(apps), \(environments)::text[]::appstore.environment[],
-                                             \(verbs + ["subscriptions:read", "contracts:link", "feed:read"]))
+                                             \(verbs + ["subscriptions:read", "contracts:link", "feed:read", "feed:consume"]))
                 """
             )
         }

@@ -18,8 +18,8 @@ BEGIN
     SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now,
         turned_to = '-infinity'
     RETURNING h.generation INTO v_generation;
-    INSERT INTO appstore.feed_generations (generation, from_position, began_at)
-    SELECT v_generation, h.position + 1, v_now FROM appstore.feed_head AS h;
+    INSERT INTO appstore.feed_generations (generation, from_position, began_at, is_complete)
+    SELECT v_generation, h.position + 1, v_now, with_past FROM appstore.feed_head AS h;
     IF with_past THEN
         INSERT INTO appstore.tells (kind, environment, ref)
         SELECT 'effect', e.environment, e.effect_id::text FROM appstore.effect_log AS e ORDER BY e.occurred_at, e.event_id, e.effect_id;
@@ -51,8 +51,8 @@ COMMENT ON FUNCTION appstore.enable_feed IS
 CREATE FUNCTION appstore.disable_feed() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
-    v_dropped   bigint;
-    v_endpoints text;
+    v_dropped bigint;
+    v_readers text;
 BEGIN
     PERFORM appstore.demand_read_committed();
     LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
@@ -60,10 +60,12 @@ BEGIN
         RAISE NOTICE 'the feed is off';
         RETURN;
     END IF;
-    v_endpoints := (SELECT string_agg(e.name, ', ' ORDER BY e.name) FROM appstore.endpoints AS e);
-    IF v_endpoints IS NOT NULL THEN
-        RAISE EXCEPTION 'endpoints get the feed: %', v_endpoints USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
-            'They would miss what is not told. Remove them first: SELECT appstore.remove_endpoint(…).';
+    v_readers := (SELECT string_agg(r.name, ', ' ORDER BY r.name)
+                  FROM (SELECT 'endpoint ' || e.name FROM appstore.endpoints AS e
+                        UNION ALL SELECT 'consumer ' || c.name FROM appstore.feed_consumers AS c) AS r (name));
+    IF v_readers IS NOT NULL THEN
+        RAISE EXCEPTION 'the feed is read by %', v_readers USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
+            'They would miss what is not told. Remove them first: appstore.remove_endpoint(…), appstore.remove_consumer(…).';
     END IF;
     SELECT count(*) INTO v_dropped FROM appstore.tells;
     IF v_dropped > 0 THEN

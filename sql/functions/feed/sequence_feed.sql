@@ -46,7 +46,8 @@ BEGIN
         v_head.told_snapshot := NULL; -- of another cluster
         v_head.target_snapshot := NULL;
         v_head.turned_to := '-infinity';
-        INSERT INTO appstore.feed_generations (generation, from_position, began_at) VALUES (v_head.generation, v_head.position + 1, v_now);
+        INSERT INTO appstore.feed_generations (generation, from_position, began_at, is_complete)
+        VALUES (v_head.generation, v_head.position + 1, v_now, true);
         -- What workers know of positions may be of the other cluster: they read it again with a new lease.
         UPDATE appstore.endpoints AS e SET epoch = e.epoch + 1, leased_until = NULL, position = least(e.position, v_head.position);
     END IF;

@@ -7,6 +7,8 @@ DECLARE
     v_head   appstore.feed_head;
     v_oldest bigint; -- the position before the oldest entry
     v_later  bigint := (SELECT g.from_position FROM appstore.feed_generations AS g WHERE g.generation > p_generation ORDER BY g.generation LIMIT 1);
+    -- The position before what is told since the feed was off.
+    v_since  bigint := (SELECT max(g.from_position) - 1 FROM appstore.feed_generations AS g WHERE g.generation > p_generation AND NOT g.is_complete);
 BEGIN
     SELECT h.* INTO v_head FROM appstore.feed_head AS h;
     generation := v_head.generation;
@@ -16,6 +18,7 @@ BEGIN
         RETURN;
     END IF;
     v_oldest := coalesce((SELECT f.position - 1 FROM appstore.feed AS f ORDER BY f.position LIMIT 1), head);
+    v_oldest := greatest(v_oldest, v_since);
     IF p_since IS NOT NULL THEN
         after := appstore.feed_position_before(p_since, v_oldest, head);
         state := CASE WHEN after = v_oldest AND v_oldest > 0 THEN 'expired' ELSE 'found' END; -- older entries may have been told since then
@@ -32,7 +35,7 @@ BEGIN
         after := greatest(after, v_oldest);
     ELSE
         after := coalesce(p_position, head);
-        state := CASE WHEN after < v_oldest THEN 'expired' ELSE 'found' END;
+        state := CASE WHEN after < v_oldest OR after = v_since THEN 'expired' ELSE 'found' END;
     END IF;
     IF state = 'expired' THEN
         after := v_oldest;
@@ -42,7 +45,7 @@ $$;
 COMMENT ON FUNCTION appstore.feed_place IS
     'Where a reader goes on in the feed: after a cursor, at the first entry told at or after p_since, at the oldest one (no generation, position 0), '
     'or behind the head (null). state is found, off, changed (after the cursor positions mean something else: after lies before what changed), or '
-    'expired (entries after the cursor have aged: after lies before the oldest one).';
+    'expired (what came after the cursor has aged, or was not told while the feed was off: after lies before the oldest entry since then).';
 
 CREATE FUNCTION appstore.feed_position_before(p_since timestamptz, p_oldest bigint, p_head bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
@@ -127,7 +130,7 @@ BEGIN
            array_agg(e.type ORDER BY e.position) FILTER (WHERE e.fits), array_agg(e.position ORDER BY e.position) FILTER (WHERE e.fits)
     INTO v_wanted, events, event_types, positions
     FROM (
-        SELECT w.*, sum(octet_length(w.event)) OVER (ORDER BY w.position) - octet_length(w.event) < 4000000 AS fits
+        SELECT w.*, sum(octet_length(w.event)) OVER (ORDER BY w.position) - octet_length(w.event) < 524288 AS fits
         FROM (
             SELECT f.position, f.type,
                    CASE WHEN as_cloud_events THEN appstore.feed_cloud_event(e.event) ELSE e.event END AS event
@@ -147,7 +150,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.api_feed IS
     'The next entries after a cursor, or of a named consumer, of the apps and environments of the key; see appstore.feed_place. It reads at most '
-    '10,000 entries, and returns at most max_entries and some four megabytes. after: where to go on, with the generation of the head, also past '
+    '10,000 entries, and returns at most max_entries and some 512 KiB. after: where to go on, with the generation of the head, also past '
     'entries that are not wanted. state is found, off, changed, expired or no_consumer. Verb feed:read.';
 
 CREATE FUNCTION appstore.api_feed_entry(key_hash bytea, "position" bigint) RETURNS text
@@ -192,7 +195,7 @@ CREATE FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation 
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 BEGIN
-    PERFORM appstore.authorize(key_hash, '{feed:read}', '{}');
+    PERFORM appstore.authorize(key_hash, '{feed:consume}', '{}');
     -- The lock on the feed that this read takes keeps partitions from being dropped until the commit.
     SELECT p.state, p.after, p.generation, p.head INTO state, after, head_generation, head
     FROM appstore.feed_place(generation, "position", since) AS p;
@@ -202,13 +205,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.api_set_consumer IS
-    'Makes a named consumer of the feed, or moves it. state and after are those of appstore.feed_place. Verb feed:read.';
+    'Makes a named consumer of the feed, or moves it. state and after are those of appstore.feed_place. Verb feed:consume.';
 
 CREATE FUNCTION appstore.api_remove_consumer(key_hash bytea, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM appstore.authorize(key_hash, '{feed:read}', '{}');
+    PERFORM appstore.authorize(key_hash, '{feed:consume}', '{}');
     RETURN appstore.remove_consumer(name);
 END
 $$;
-COMMENT ON FUNCTION appstore.api_remove_consumer IS 'Removes a named consumer of the feed; false where there was none. Verb feed:read.';
+COMMENT ON FUNCTION appstore.api_remove_consumer IS 'Removes a named consumer of the feed; false where there was none. Verb feed:consume.';

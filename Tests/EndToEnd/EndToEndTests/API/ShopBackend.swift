@@ -65,7 +65,7 @@ extension Installation {
     func makeBackend(_ api: HTTPClient, _ arguments: [String] = []) async throws -> ShopBackend {
         let verbs = [
             "orders:create", "transactions:submit", "receipts:submit", "events:read", "entitlements:read", "subscriptions:read",
-            "contracts:link", "feed:read",
+            "contracts:link", "feed:read", "feed:consume",
         ]
         let made = try await key(
             ["create", "shop \(UInt32.random(in: .min ... .max))", "--json"] + verbs.flatMap { ["--verb", $0] } + arguments
