@@ -15,7 +15,7 @@ struct DeliveryAttempt: Sendable {
     let error: String?
 
     init(_ row: Row) throws {
-        at = try row.decode("at", as: PostgresTimestamp.self).timestamp
+        at = Timestamp(try row.decode("at", as: PostgresTimestamp.self))
         type = try row.decode("type")
         position = try row.decode("position")
         result = try row.decode("result")

@@ -63,7 +63,7 @@ struct Endpoint: Sendable {
         oldestUndelivered = try row.decode("oldest_undelivered")
         open = try row.decode("open")
         givenUp = try row.decode("given_up")
-        succeededAt = try row.decode("succeeded_at", as: PostgresTimestamp?.self)?.timestamp
+        succeededAt = try row.decode("succeeded_at", as: PostgresTimestamp?.self).map { Timestamp($0) }
         lastError = try row.decode("last_error")
         isProbed = try row.decode("is_probed")
         secretGeneration = try row.decode("secret_generation")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import StrictJSON
 
 /// `appstore-inbox endpoint remove`: removes an endpoint.
 struct EndpointRemove: AsyncParsableCommand {

@@ -1,4 +1,6 @@
 import ArgumentParser
+import StrictJSON
+import Webhooks
 
 /// `appstore-inbox endpoint secret`: prints an endpoint's secret.
 struct EndpointSecret: AsyncParsableCommand {
