@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Postgres
 import SQL
 
@@ -74,14 +75,14 @@ struct EndpointRegister: Sendable {
     }
 
     /// Tells a test, and returns the id of its entry.
-    func test(_ name: String) async throws -> String {
+    func test(_ name: String) async throws -> UUID {
         try await connection.query(Statement(.endpointTest, ["name": name]))[0].decode(0)
     }
 
     /// The latest attempts to deliver to an endpoint, newest first.
     ///
     /// - Parameter id: of the entry; nil for any.
-    func attempts(_ name: String, ofEntry id: String? = nil, most: Int) async throws -> [DeliveryAttempt] {
+    func attempts(_ name: String, ofEntry id: UUID? = nil, most: Int) async throws -> [DeliveryAttempt] {
         try await connection.query(Statement(.endpointAttempts, ["name": name, "id": id, "most": most])).map(DeliveryAttempt.init)
     }
 }

@@ -96,8 +96,7 @@ extension EndToEndInterfaces {
                     for role in ["appstore_viewer", "appstore_worker", "appstore_backend"] {
                         let refused = try await installation.run(["endpoint", "create", "web", url], as: role)
                         #expect((refused.ending, refused.output) == (.exit(1), ""))
-                        #expect(refused.errors.contains("permission denied"), "\(role): \(refused.errors)")
-                        #expect(refused.errors.contains("Connect as the role that --help names."), "\(role): \(refused.errors)")
+                        #expect(refused.errors.contains("connect as appstore_operator"), "\(role): \(refused.errors)")
                     }
                     let nowhere = ["APPSTORE_INBOX_DATABASE_URL": "host=127.0.0.1 port=9 user=appstore_operator password=hunter2 dbname=x"]
                     let without = try await installation.run(["endpoint", "list"], nowhere)
