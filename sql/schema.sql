@@ -133,7 +133,7 @@ COMMENT ON TABLE appstore.feed IS 'What changed, in the order of commit. Positio
 
 COMMENT ON COLUMN appstore.feed."position" IS '1, 2, 3 … without a gap, within one generation (feed_head.generation).';
 
-COMMENT ON COLUMN appstore.feed.id IS 'Identifies what changed. Equal when it is told again after a failover or restore: effect_id of an effect, else a UUID of version 8.';
+COMMENT ON COLUMN appstore.feed.id IS 'Identifies what changed. Equal when it is told again after a failover or restore: effect_id of an effect, notificationUUID of notification.received, else a UUID of version 8.';
 
 COMMENT ON COLUMN appstore.feed.type IS 'effect.granted and so on, access.changed, owner.changed, order.paid, order.refunded, user.forgotten, inbox.failed, notification.received, notification.rejected, test, endpoint.disabled.';
 
@@ -773,7 +773,7 @@ BEGIN
            array_agg(e.type ORDER BY e.position) FILTER (WHERE e.fits), array_agg(e.position ORDER BY e.position) FILTER (WHERE e.fits)
     INTO v_wanted, events, event_types, positions
     FROM (
-        SELECT w.*, sum(octet_length(w.event)) OVER (ORDER BY w.position) - octet_length(w.event) < 4000000 AS fits
+        SELECT w.*, sum(octet_length(w.event)) OVER (ORDER BY w.position) - octet_length(w.event) < 524288 AS fits
         FROM (
             SELECT f.position, f.type,
                    CASE WHEN as_cloud_events THEN appstore.feed_cloud_event(e.event) ELSE e.event END AS event
@@ -792,7 +792,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_feed(key_hash bytea, environment appstore.environment, types text[], consumer text, generation integer, from_position bigint, since timestamp with time zone, max_entries integer, as_cloud_events boolean, OUT state text, OUT events text[], OUT event_types text[], OUT positions bigint[], OUT after bigint, OUT head_generation integer, OUT head bigint) IS 'The next entries after a cursor, or of a named consumer, of the apps and environments of the key; see appstore.feed_place. It reads at most 10,000 entries, and returns at most max_entries and some four megabytes. after: where to go on, with the generation of the head, also past entries that are not wanted. state is found, off, changed, expired or no_consumer. Verb feed:read.';
+COMMENT ON FUNCTION appstore.api_feed(key_hash bytea, environment appstore.environment, types text[], consumer text, generation integer, from_position bigint, since timestamp with time zone, max_entries integer, as_cloud_events boolean, OUT state text, OUT events text[], OUT event_types text[], OUT positions bigint[], OUT after bigint, OUT head_generation integer, OUT head bigint) IS 'The next entries after a cursor, or of a named consumer, of the apps and environments of the key; see appstore.feed_place. It reads at most 10,000 entries, and returns at most max_entries and some 512 KiB. after: where to go on, with the generation of the head, also past entries that are not wanted. state is found, off, changed, expired or no_consumer. Verb feed:read.';
 
 CREATE FUNCTION appstore.api_feed_entry(key_hash bytea, "position" bigint) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -945,12 +945,12 @@ CREATE FUNCTION appstore.api_remove_consumer(key_hash bytea, name text) RETURNS 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM appstore.authorize(key_hash, '{feed:read}', '{}');
+    PERFORM appstore.authorize(key_hash, '{feed:consume}', '{}');
     RETURN appstore.remove_consumer(name);
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_remove_consumer(key_hash bytea, name text) IS 'Removes a named consumer of the feed; false where there was none. Verb feed:read.';
+COMMENT ON FUNCTION appstore.api_remove_consumer(key_hash bytea, name text) IS 'Removes a named consumer of the feed; false where there was none. Verb feed:consume.';
 
 CREATE FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamp with time zone, OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -960,7 +960,7 @@ CREATE FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation 
     SET jit TO 'off'
     AS $$
 BEGIN
-    PERFORM appstore.authorize(key_hash, '{feed:read}', '{}');
+    PERFORM appstore.authorize(key_hash, '{feed:consume}', '{}');
     -- The lock on the feed that this read takes keeps partitions from being dropped until the commit.
     SELECT p.state, p.after, p.generation, p.head INTO state, after, head_generation, head
     FROM appstore.feed_place(generation, "position", since) AS p;
@@ -970,7 +970,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamp with time zone, OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint) IS 'Makes a named consumer of the feed, or moves it. state and after are those of appstore.feed_place. Verb feed:read.';
+COMMENT ON FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamp with time zone, OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint) IS 'Makes a named consumer of the feed, or moves it. state and after are those of appstore.feed_place. Verb feed:consume.';
 
 CREATE FUNCTION appstore.api_submit_receipt(key_hash bytea, body bytea) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1287,7 +1287,7 @@ CREATE TABLE appstore.api_keys (
     CONSTRAINT api_keys_environments_not_empty CHECK (((cardinality(environments) > 0) AND (array_position(environments, NULL::appstore.environment) IS NULL))),
     CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
     CONSTRAINT api_keys_name_is_short CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100))),
-    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text, 'feed:read'::text])))
+    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text, 'feed:read'::text, 'feed:consume'::text])))
 );
 
 COMMENT ON TABLE appstore.api_keys IS 'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash would add nothing, since such a key cannot be guessed. A key is alive until it is revoked or expires.';
@@ -1373,10 +1373,13 @@ CREATE FUNCTION appstore.change_endpoint(name text, changes jsonb) RETURNS void
     AS $$
 DECLARE
     c_known    CONSTANT text[] := '{url,types,bundle_ids,environments,with_wrong_bundle,keeps_order,max_in_flight,max_per_second,timeout_seconds}';
-    v_unknown  text := (SELECT string_agg(quote_literal(k), ', ') FROM jsonb_object_keys(changes) AS k WHERE k <> ALL (c_known));
+    v_unknown  text;
     v_endpoint appstore.endpoints;
+    v_now      timestamptz;
 BEGIN
     PERFORM appstore.demand_read_committed();
+    PERFORM appstore.check_argument(jsonb_typeof(changes) = 'object', 'changes must be a JSON object', 'Such as {"max_in_flight": 16}.');
+    v_unknown := (SELECT string_agg(quote_literal(k), ', ') FROM jsonb_object_keys(changes) AS k WHERE k <> ALL (c_known));
     PERFORM appstore.check_argument(v_unknown IS NULL, 'an endpoint has no setting ' || v_unknown,
                                     'Settings are ' || array_to_string(c_known, ', ') || '.');
     -- The switch before the endpoint, as remove_endpoint locks them.
@@ -1384,13 +1387,15 @@ BEGIN
     PERFORM appstore.lock_feed_switch(v_endpoint);
     v_endpoint := jsonb_populate_record(appstore.locked_endpoint(name), changes);
     PERFORM appstore.check_endpoint(v_endpoint);
+    v_now := clock_timestamp();
     UPDATE appstore.endpoints AS e
     SET url = v_endpoint.url, types = v_endpoint.types, bundle_ids = v_endpoint.bundle_ids, environments = v_endpoint.environments,
         with_wrong_bundle = v_endpoint.with_wrong_bundle, keeps_order = v_endpoint.keeps_order, max_in_flight = v_endpoint.max_in_flight,
-        max_per_second = v_endpoint.max_per_second, timeout_seconds = v_endpoint.timeout_seconds
+        max_per_second = v_endpoint.max_per_second, timeout_seconds = v_endpoint.timeout_seconds, due_from = least(e.due_from, v_now)
     WHERE e.name = change_endpoint.name;
     IF NOT v_endpoint.keeps_order THEN
-        UPDATE appstore.open_deliveries AS d SET run_at = clock_timestamp() WHERE d.endpoint = change_endpoint.name AND d.run_at = 'infinity';
+        UPDATE appstore.open_deliveries AS d SET run_at = greatest(clock_timestamp(), v_now)
+        WHERE d.endpoint = change_endpoint.name AND d.run_at = 'infinity';
     END IF;
     PERFORM appstore.set_wants_raw();
     PERFORM appstore.audit_endpoint('change_endpoint', name, NULL, changes);
@@ -1428,10 +1433,12 @@ CREATE TABLE appstore.endpoints (
     why text,
     state_since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     "position" bigint NOT NULL,
+    open_upto bigint DEFAULT 0 NOT NULL,
+    due_from timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     secret_generation integer DEFAULT 1 NOT NULL,
     rotated_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    epoch bigint DEFAULT 0 NOT NULL,
+    epoch bigint DEFAULT ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint NOT NULL,
     leased_until timestamp with time zone,
     failures integer DEFAULT 0 NOT NULL,
     failing_since timestamp with time zone,
@@ -1487,13 +1494,17 @@ COMMENT ON COLUMN appstore.endpoints.state_since IS 'Since when it has this stat
 
 COMMENT ON COLUMN appstore.endpoints."position" IS 'The cursor: each entry up to here is delivered, not wanted, or in open_deliveries. Later ones may be, too.';
 
+COMMENT ON COLUMN appstore.endpoints.open_upto IS 'No later entry has or had a row in open_deliveries, so that its success need not look there.';
+
+COMMENT ON COLUMN appstore.endpoints.due_from IS 'No open delivery is due earlier. Dead index entries lie before it: they must not be read ten times a second while a snapshot is held. Each writer of open_deliveries.run_at locks the endpoint, and lowers this.';
+
 COMMENT ON COLUMN appstore.endpoints.secret_generation IS 'Counted up by rotate_endpoint_secret.';
 
 COMMENT ON COLUMN appstore.endpoints.rotated_at IS 'When that was; for 24 hours the previous secret signs, too.';
 
 COMMENT ON COLUMN appstore.endpoints.created_at IS 'When it was made.';
 
-COMMENT ON COLUMN appstore.endpoints.epoch IS 'Number of leases so far.';
+COMMENT ON COLUMN appstore.endpoints.epoch IS 'Counted up by each lease. It begins with the microseconds of now, so that no lease outlives an endpoint that is removed and made again.';
 
 COMMENT ON COLUMN appstore.endpoints.leased_until IS 'Until when a worker has it; null: none.';
 
@@ -1527,6 +1538,8 @@ BEGIN
                                     'with_wrong_bundle and keeps_order must be true or false', 'Omit them for false and true.');
     PERFORM appstore.check_argument(coalesce(cardinality(e.bundle_ids), 1) > 0 AND coalesce(cardinality(e.environments), 1) > 0,
                                     'bundle_ids and environments must not be empty', 'Omit them for all.');
+    PERFORM appstore.check_argument(array_position(e.bundle_ids, NULL) IS NULL AND array_position(e.environments, NULL) IS NULL,
+                                    'bundle_ids and environments must have no null', 'Omit them for all.');
     PERFORM appstore.check_argument(e.max_in_flight BETWEEN 1 AND 64, 'max_in_flight must be 1 to 64', 'Omit it for 8.');
     PERFORM appstore.check_argument(coalesce(e.max_per_second, 1) BETWEEN 1 AND 10000, 'max_per_second must be 1 to 10000', 'Omit it for no limit.');
     PERFORM appstore.check_argument(e.timeout_seconds BETWEEN 1 AND 60, 'timeout_seconds must be 1 to 60', 'Omit it for 15.');
@@ -2327,8 +2340,8 @@ CREATE FUNCTION appstore.disable_feed() RETURNS void
     SET lock_timeout TO '5s'
     AS $$
 DECLARE
-    v_dropped   bigint;
-    v_endpoints text;
+    v_dropped bigint;
+    v_readers text;
 BEGIN
     PERFORM appstore.demand_read_committed();
     LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
@@ -2336,10 +2349,12 @@ BEGIN
         RAISE NOTICE 'the feed is off';
         RETURN;
     END IF;
-    v_endpoints := (SELECT string_agg(e.name, ', ' ORDER BY e.name) FROM appstore.endpoints AS e);
-    IF v_endpoints IS NOT NULL THEN
-        RAISE EXCEPTION 'endpoints get the feed: %', v_endpoints USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
-            'They would miss what is not told. Remove them first: SELECT appstore.remove_endpoint(…).';
+    v_readers := (SELECT string_agg(r.name, ', ' ORDER BY r.name)
+                  FROM (SELECT 'endpoint ' || e.name FROM appstore.endpoints AS e
+                        UNION ALL SELECT 'consumer ' || c.name FROM appstore.feed_consumers AS c) AS r (name));
+    IF v_readers IS NOT NULL THEN
+        RAISE EXCEPTION 'the feed is read by %', v_readers USING ERRCODE = 'object_not_in_prerequisite_state', HINT =
+            'They would miss what is not told. Remove them first: appstore.remove_endpoint(…), appstore.remove_consumer(…).';
     END IF;
     SELECT count(*) INTO v_dropped FROM appstore.tells;
     IF v_dropped > 0 THEN
@@ -2653,8 +2668,8 @@ BEGIN
     SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now,
         turned_to = '-infinity'
     RETURNING h.generation INTO v_generation;
-    INSERT INTO appstore.feed_generations (generation, from_position, began_at)
-    SELECT v_generation, h.position + 1, v_now FROM appstore.feed_head AS h;
+    INSERT INTO appstore.feed_generations (generation, from_position, began_at, is_complete)
+    SELECT v_generation, h.position + 1, v_now, with_past FROM appstore.feed_head AS h;
     IF with_past THEN
         INSERT INTO appstore.tells (kind, environment, ref)
         SELECT 'effect', e.environment, e.effect_id::text FROM appstore.effect_log AS e ORDER BY e.occurred_at, e.event_id, e.effect_id;
@@ -2712,14 +2727,33 @@ BEGIN
     SELECT tell.place,
            ROW(NULL, appstore.feed_id(jsonb_build_array(tell.kind, tell.told_at, tell.ref)),
                CASE tell.kind WHEN 'test' THEN 'test' ELSE 'endpoint.disabled' END, NULL, NULL, NULL, NULL, NULL, tell.told_at, p_now,
-               jsonb_build_object('endpoint', tell.ref) || CASE tell.kind WHEN 'test' THEN '{}' ELSE jsonb_build_object('why', (
-                   SELECT e.why FROM appstore.endpoints AS e WHERE e.name = tell.ref)) END)::appstore.feed
+               jsonb_build_object('endpoint', split_part(tell.ref, ' ', 1))
+                   || CASE tell.kind WHEN 'test' THEN '{}'
+                           ELSE jsonb_build_object('why', substr(tell.ref, strpos(tell.ref, ' ') + 1)) END)::appstore.feed
     FROM unnest(p_kinds, p_refs, p_told_at) WITH ORDINALITY AS tell (kind, ref, told_at, place)
     WHERE tell.kind IN ('test', 'disabled');
 END
 $$;
 
 COMMENT ON FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamp with time zone[], p_now timestamp with time zone) IS 'The entries test, with the id that appstore.test_endpoint returned, and endpoint.disabled.';
+
+CREATE FUNCTION appstore.endpoint_named(p_name text) RETURNS appstore.endpoints
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_endpoint appstore.endpoints;
+BEGIN
+    SELECT e.* INTO v_endpoint FROM appstore.endpoints AS e WHERE e.name = p_name;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no endpoint %', quote_nullable(p_name) USING ERRCODE = 'no_data_found', HINT =
+            coalesce((SELECT 'Endpoints are ' || string_agg(e.name, ', ' ORDER BY e.name) || '.' FROM appstore.endpoints AS e),
+                     'There is none yet: SELECT appstore.make_endpoint(…).');
+    END IF;
+    RETURN v_endpoint;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.endpoint_named(p_name text) IS 'The endpoint of that name. Fails with no_data_found.';
 
 CREATE FUNCTION appstore.endpoint_statistics() RETURNS TABLE(name text, state text, lag bigint, oldest_undelivered_seconds double precision, open_deliveries bigint, given_up bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2870,12 +2904,15 @@ DECLARE
     v_last    bigint;
     v_rows    bigint;
 BEGIN
+    -- Up to the first that is not aged: times may be out of order.
     SELECT max(next.attempt_id), count(*) INTO v_last, v_rows
-    FROM (SELECT a.attempt_id, a.at FROM appstore.delivery_attempts AS a WHERE a.attempt_id > v_after ORDER BY a.attempt_id LIMIT c_batch) AS next
-    WHERE next.at < p_before;
+    FROM (SELECT a.attempt_id, bool_and(a.at < p_before) OVER (ORDER BY a.attempt_id) AS is_aged
+          FROM (SELECT a.attempt_id, a.at FROM appstore.delivery_attempts AS a WHERE a.attempt_id > v_after ORDER BY a.attempt_id LIMIT c_batch)
+              AS a) AS next
+    WHERE next.is_aged;
     IF v_rows > 0 THEN
         DELETE FROM appstore.delivery_attempts AS a
-        WHERE a.attempt_id > v_after AND a.attempt_id <= v_last AND a.at < p_before AND (NOT p_delivered_only OR a.result = 'delivered');
+        WHERE a.attempt_id > v_after AND a.attempt_id <= v_last AND (NOT p_delivered_only OR a.result = 'delivered');
         INSERT INTO appstore.maintenance_state (task, event_id) VALUES (p_walk, v_last)
         ON CONFLICT (task) DO UPDATE SET event_id = excluded.event_id;
     END IF;
@@ -2940,6 +2977,7 @@ DECLARE
     v_ages   appstore.retention;
     v_first  bigint := coalesce((SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1),
                                 (SELECT h.position + 1 FROM appstore.feed_head AS h));
+    v_locked text[];
     v_aged   text[];
     v_rows   bigint;
     v_result bigint;
@@ -2960,10 +2998,14 @@ BEGIN
             ORDER BY d.position LIMIT 500 FOR UPDATE SKIP LOCKED) AS old));
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     v_result := v_result + v_rows;
+    v_locked := ARRAY(
+        SELECT e.name FROM appstore.endpoints AS e
+        WHERE EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = e.name AND d.given_up_at IS NULL AND d.position < v_first)
+        FOR UPDATE SKIP LOCKED);
     WITH aged AS (
         UPDATE appstore.open_deliveries AS d SET given_up_at = v_now, last_error = 'aged', last_status = NULL
         WHERE d.ctid = ANY (ARRAY(
-            SELECT old.ctid FROM appstore.endpoints AS e CROSS JOIN LATERAL (
+            SELECT old.ctid FROM unnest(v_locked) AS e (name) CROSS JOIN LATERAL (
                 SELECT d.ctid FROM appstore.open_deliveries AS d
                 WHERE d.endpoint = e.name AND d.given_up_at IS NULL AND d.position < v_first
                 ORDER BY d.position LIMIT 500 FOR UPDATE SKIP LOCKED) AS old))
@@ -2972,6 +3014,7 @@ BEGIN
     SELECT count(*), array_agg(DISTINCT ARRAY[aged.endpoint, aged.subject]) FILTER (WHERE aged.subject IS NOT NULL) INTO v_rows, v_aged FROM aged;
     v_result := v_result + v_rows;
     PERFORM appstore.release_subject(v_aged[n][1], v_aged[n][2], true, v_now) FROM generate_subscripts(v_aged, 1) AS n;
+    UPDATE appstore.endpoints AS e SET due_from = least(e.due_from, v_now) WHERE e.name = ANY (v_locked) AND v_aged IS NOT NULL;
     -- 3. Redeliveries that ended.
     DELETE FROM appstore.redeliveries AS r WHERE r.ended_at < v_now - interval '30 days';
     GET DIAGNOSTICS v_rows = ROW_COUNT;
@@ -3025,12 +3068,13 @@ BEGIN
     UPDATE appstore.endpoints AS e
     SET state = 'behind', why = format('entries after position %s have aged', e.position), state_since = clock_timestamp(), leased_until = NULL
     WHERE e.position < v_to - 1 AND e.state <> 'behind';
+    UPDATE appstore.redeliveries AS r SET state = 'aged', ended_at = clock_timestamp() WHERE r.state = 'open' AND r.after < v_to - 1;
     EXECUTE format('DROP TABLE appstore.%I', v_name);
     RETURN v_name;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.expire_feed() IS 'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays, and is closed after four days, so that the next entry begins another. Needs a lock that readers hold for moments: it fails after 100 ms (55P03) without any change. Endpoints that have not got all of it become behind.';
+COMMENT ON FUNCTION appstore.expire_feed() IS 'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays, and is closed after four days, so that the next entry begins another. Needs a lock that readers hold for moments: it fails after 100 ms (55P03) without any change. Endpoints that have not got all of it become behind, redeliveries aged.';
 
 CREATE FUNCTION appstore.expire_notifications() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3383,6 +3427,8 @@ DECLARE
     v_head   appstore.feed_head;
     v_oldest bigint; -- the position before the oldest entry
     v_later  bigint := (SELECT g.from_position FROM appstore.feed_generations AS g WHERE g.generation > p_generation ORDER BY g.generation LIMIT 1);
+    -- The position before what is told since the feed was off.
+    v_since  bigint := (SELECT max(g.from_position) - 1 FROM appstore.feed_generations AS g WHERE g.generation > p_generation AND NOT g.is_complete);
 BEGIN
     SELECT h.* INTO v_head FROM appstore.feed_head AS h;
     generation := v_head.generation;
@@ -3392,6 +3438,7 @@ BEGIN
         RETURN;
     END IF;
     v_oldest := coalesce((SELECT f.position - 1 FROM appstore.feed AS f ORDER BY f.position LIMIT 1), head);
+    v_oldest := greatest(v_oldest, v_since);
     IF p_since IS NOT NULL THEN
         after := appstore.feed_position_before(p_since, v_oldest, head);
         state := CASE WHEN after = v_oldest AND v_oldest > 0 THEN 'expired' ELSE 'found' END; -- older entries may have been told since then
@@ -3408,7 +3455,7 @@ BEGIN
         after := greatest(after, v_oldest);
     ELSE
         after := coalesce(p_position, head);
-        state := CASE WHEN after < v_oldest THEN 'expired' ELSE 'found' END;
+        state := CASE WHEN after < v_oldest OR after = v_since THEN 'expired' ELSE 'found' END;
     END IF;
     IF state = 'expired' THEN
         after := v_oldest;
@@ -3416,7 +3463,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.feed_place(p_generation integer, p_position bigint, p_since timestamp with time zone, OUT state text, OUT generation integer, OUT head bigint, OUT after bigint) IS 'Where a reader goes on in the feed: after a cursor, at the first entry told at or after p_since, at the oldest one (no generation, position 0), or behind the head (null). state is found, off, changed (after the cursor positions mean something else: after lies before what changed), or expired (entries after the cursor have aged: after lies before the oldest one).';
+COMMENT ON FUNCTION appstore.feed_place(p_generation integer, p_position bigint, p_since timestamp with time zone, OUT state text, OUT generation integer, OUT head bigint, OUT after bigint) IS 'Where a reader goes on in the feed: after a cursor, at the first entry told at or after p_since, at the oldest one (no generation, position 0), or behind the head (null). state is found, off, changed (after the cursor positions mean something else: after lies before what changed), or expired (what came after the cursor has aged, or was not told while the feed was off: after lies before the oldest entry since then).';
 
 CREATE FUNCTION appstore.feed_position_at(p_at timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -3527,12 +3574,24 @@ $$;
 
 COMMENT ON FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) IS 'The events that a repair would take now, at most so many, or all when max_events is null. A discard takes only what failed, was rejected or unhandled; a requeue only what still has its body. Those that need attention come in the order of their outcomes, others by id.';
 
+CREATE FUNCTION appstore.first_due(p_endpoint text, p_from timestamp with time zone, p_now timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN coalesce((SELECT d.run_at FROM appstore.open_deliveries AS d
+                     WHERE d.endpoint = p_endpoint AND d.given_up_at IS NULL AND d.run_at >= least(p_from, p_now) AND d.run_at <= p_now
+                     ORDER BY d.run_at LIMIT 1), p_now);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.first_due(p_endpoint text, p_from timestamp with time zone, p_now timestamp with time zone) IS 'What endpoints.due_from, which is p_from, may be set to under the lock of the endpoint: when the first open delivery is due, at most p_now.';
+
 CREATE FUNCTION appstore.first_waiting(p_endpoint text, p_subject text) RETURNS bigint
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
     RETURN (SELECT d.position FROM appstore.open_deliveries AS d
-            WHERE d.endpoint || ' ' || d.subject = p_endpoint || ' ' || p_subject AND d.given_up_at IS NULL AND d.attempts = 0
+            WHERE d.endpoint || ' ' || d.subject = p_endpoint || ' ' || p_subject AND d.given_up_at IS NULL AND d.first_failed_at IS NULL
             ORDER BY d.position LIMIT 1);
 END
 $$;
@@ -3652,7 +3711,7 @@ CREATE FUNCTION appstore.held_until(p_endpoint text, p_subject text, p_position 
 BEGIN
     RETURN (SELECT d.first_failed_at + interval '10 minutes' FROM appstore.open_deliveries AS d
             WHERE d.endpoint || ' ' || d.subject = p_endpoint || ' ' || p_subject AND d.first_failed_at > p_now - interval '10 minutes'
-              AND d.position < p_position AND d.given_up_at IS NULL AND d.attempts > 0
+              AND d.position < p_position AND d.given_up_at IS NULL AND d.first_failed_at IS NOT NULL
             ORDER BY d.first_failed_at DESC LIMIT 1);
 END
 $$;
@@ -3790,7 +3849,8 @@ BEGIN
         WHERE e.state = 'enabled' AND (e.leased_until < v_now OR e.leased_until IS NULL)
         ORDER BY e.leased_until NULLS FIRST, e.name LIMIT p_slots FOR UPDATE SKIP LOCKED
     ), leased AS (
-        UPDATE appstore.endpoints AS e SET epoch = e.epoch + 1, leased_until = v_now + p_seconds * interval '1 second'
+        UPDATE appstore.endpoints AS e
+        SET epoch = e.epoch + 1, leased_until = v_now + p_seconds * interval '1 second', due_from = appstore.first_due(e.name, '-infinity', v_now)
         WHERE e.name = ANY (ARRAY(SELECT free.name FROM free))
         RETURNING e.*
     )
@@ -3869,12 +3929,16 @@ COMMENT ON FUNCTION appstore.lock_contracts(p_environment appstore.environment, 
 
 CREATE FUNCTION appstore.lock_feed_switch(e appstore.endpoints) RETURNS void
     LANGUAGE plpgsql
+    SET lock_timeout TO '500ms'
     AS $$
 BEGIN
     LOCK TABLE appstore.feed_switch IN SHARE ROW EXCLUSIVE MODE; -- one at a time, so that the next lock cannot deadlock
     IF appstore.wants_raw(e) AND NOT (SELECT s.wants_raw FROM appstore.feed_switch AS s) THEN
         LOCK TABLE appstore.feed_switch IN ACCESS EXCLUSIVE MODE;
     END IF;
+EXCEPTION WHEN lock_not_available THEN
+    RAISE EXCEPTION 'another transaction uses the switch of the feed: try again' USING ERRCODE = 'lock_not_available', HINT =
+        'Nothing was changed. pg_stat_activity shows transactions that stay open.';
 END
 $$;
 
@@ -3998,16 +4062,9 @@ COMMENT ON FUNCTION appstore.lock_orders(p_environment appstore.environment, p_t
 CREATE FUNCTION appstore.locked_endpoint(p_name text) RETURNS appstore.endpoints
     LANGUAGE plpgsql
     AS $$
-DECLARE
-    v_endpoint appstore.endpoints;
 BEGIN
-    SELECT e.* INTO v_endpoint FROM appstore.endpoints AS e WHERE e.name = p_name FOR UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'there is no endpoint %', quote_nullable(p_name) USING ERRCODE = 'no_data_found', HINT =
-            coalesce((SELECT 'Endpoints are ' || string_agg(e.name, ', ' ORDER BY e.name) || '.' FROM appstore.endpoints AS e),
-                     'There is none yet: SELECT appstore.make_endpoint(…).');
-    END IF;
-    RETURN v_endpoint;
+    PERFORM FROM appstore.endpoints AS e WHERE e.name = p_name FOR UPDATE;
+    RETURN appstore.endpoint_named(p_name);
 END
 $$;
 
@@ -4093,7 +4150,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.make_endpoint(name text, url text, format text, types text[], bundle_ids text[], environments appstore.environment[], with_wrong_bundle boolean, keeps_order boolean, max_in_flight integer, max_per_second integer, timeout_seconds integer) IS 'Makes an endpoint that gets what is told from now on, and returns the id that its secrets are derived from. Null types are all but those for operators; null apps and environments are all. One that wants notifications themselves waits for the transactions of workers, up to 5 s.';
+COMMENT ON FUNCTION appstore.make_endpoint(name text, url text, format text, types text[], bundle_ids text[], environments appstore.environment[], with_wrong_bundle boolean, keeps_order boolean, max_in_flight integer, max_per_second integer, timeout_seconds integer) IS 'Makes an endpoint that gets what is told from now on, and returns the id that its secrets are derived from. Null types are all but those for operators; null apps and environments are all. One that wants notifications themselves waits for the transactions of workers, up to 500 ms.';
 
 CREATE TABLE appstore.feed_head (
     is_only boolean DEFAULT true NOT NULL,
@@ -4249,7 +4306,9 @@ CREATE FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_n
 BEGIN
     RETURN QUERY
     SELECT tell.place,
-           ROW(NULL, o.notification_uuid, appstore.told_as(o.result, o.reason, o.notification_uuid),
+           ROW(NULL,
+               CASE o.result WHEN 'rejected' THEN appstore.feed_id(jsonb_build_array('rejected', o.notification_uuid)) ELSE o.notification_uuid END,
+               appstore.told_as(o.result, o.reason, o.notification_uuid),
                CASE WHEN o.environment IN ('Production', 'Sandbox') THEN o.environment::appstore.environment END, o.bundle_id,
                o.original_transaction_id, NULL, NULL, o.received_at, p_now,
                jsonb_build_object('event_id', o.event_id::text, 'notification_uuid', o.notification_uuid, 'notification_type', o.notification_type,
@@ -4270,7 +4329,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) IS 'The entries notification.received and notification.rejected, by the outcome of the run that was told. The body is in the inbox.';
+COMMENT ON FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) IS 'The entries notification.received and notification.rejected, by the outcome of the run that was told. A notification that is received after it was rejected has two entries, with two ids. The body is in the inbox.';
 
 CREATE FUNCTION appstore.order_entries(p_kinds text[], p_environments appstore.environment[], p_refs text[], p_now timestamp with time zone, p_enabled_at timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -4437,7 +4496,8 @@ DECLARE
         WHERE e.epoch = held.epoch AND e.state = 'enabled' AND e.leased_until < v_soon);
 BEGIN
     IF v_short <> '{}' THEN
-        UPDATE appstore.endpoints AS e SET leased_until = v_now + p_seconds * interval '1 second'
+        UPDATE appstore.endpoints AS e
+        SET leased_until = v_now + p_seconds * interval '1 second', due_from = appstore.first_due(e.name, e.due_from, v_now)
         WHERE e.name = ANY (ARRAY(SELECT e.name FROM unnest(p_names, p_epochs) AS held (name, epoch)
                                   JOIN appstore.endpoints AS e ON e.name = held.name
                                   WHERE e.name = ANY (v_short) AND e.epoch = held.epoch AND e.state = 'enabled' AND e.leased_until IS NOT NULL
@@ -4446,8 +4506,8 @@ BEGIN
     RETURN QUERY
     SELECT e.name,
            h.position > held.after
-           OR coalesce((SELECT d.run_at FROM appstore.open_deliveries AS d WHERE d.endpoint = e.name AND d.given_up_at IS NULL
-                        ORDER BY d.run_at LIMIT 1) <= v_now, false)
+           OR EXISTS (SELECT FROM appstore.open_deliveries AS d
+                      WHERE d.endpoint = e.name AND d.given_up_at IS NULL AND d.run_at >= e.due_from AND d.run_at <= v_now)
            OR EXISTS (SELECT FROM appstore.redeliveries AS r WHERE r.endpoint = e.name AND r.state = 'open'),
            e.url, e.keeps_order, e.max_in_flight, e.max_per_second, e.timeout_seconds, e.secret_generation,
            appstore.has_previous_secret(e, v_now), e.position
@@ -4759,19 +4819,22 @@ CREATE FUNCTION appstore.redeliver(endpoint text, from_position bigint DEFAULT N
 #variable_conflict use_column
 DECLARE
     v_first    bigint := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1); -- and keeps what is there
-    v_endpoint appstore.endpoints := appstore.locked_endpoint(endpoint);
+    v_endpoint appstore.endpoints := appstore.endpoint_named(endpoint); -- counting takes seconds, which it must not be locked for
     v_from     bigint := greatest(v_first, from_position, appstore.feed_position_at(since));
     v_upto     bigint := least(upto_position, appstore.feed_position_at(before) - 1, (SELECT h.position FROM appstore.feed_head AS h));
     v_entries  bigint := 0;
     v_failed   bigint[];
+    v_now      timestamptz;
 BEGIN
+    PERFORM appstore.check_argument(only_failed IS NOT NULL AND dry_run IS NOT NULL, 'only_failed and dry_run must be true or false',
+                                    'Omit them for false.');
     PERFORM appstore.check_feed_types(types);
     IF only_failed THEN
         v_failed := ARRAY(
             SELECT d.position
             FROM appstore.open_deliveries AS d
             CROSS JOIN LATERAL (SELECT f.type FROM appstore.feed AS f WHERE f.position = d.position OFFSET 0) AS f
-            WHERE d.endpoint = redeliver.endpoint AND (d.given_up_at IS NOT NULL OR d.attempts > 0)
+            WHERE d.endpoint = redeliver.endpoint AND (d.given_up_at IS NOT NULL OR d.first_failed_at IS NOT NULL)
               AND d.position BETWEEN v_from AND v_upto
               AND (redeliver.types IS NULL OR appstore.feed_wants(f.type, NULL, NULL, redeliver.types, NULL, NULL)));
         v_entries := cardinality(v_failed);
@@ -4779,13 +4842,21 @@ BEGIN
         v_upto := least(v_upto, v_endpoint.position);
         v_entries := (SELECT count(*) FROM appstore.feed AS f
                       WHERE f.position BETWEEN v_from AND v_upto AND appstore.endpoint_wants(v_endpoint, f)
-                        AND (redeliver.types IS NULL OR appstore.feed_wants(f.type, NULL, NULL, redeliver.types, NULL, NULL)));
+                        AND (redeliver.types IS NULL OR appstore.feed_wants(f.type, NULL, NULL, redeliver.types, NULL, NULL))
+                        AND NOT EXISTS (SELECT FROM appstore.open_deliveries AS d
+                                        WHERE d.endpoint = redeliver.endpoint AND d.position = f.position AND d.given_up_at IS NULL));
     END IF;
     IF dry_run OR v_entries = 0 THEN
         RETURN v_entries;
-    ELSIF only_failed THEN
-        UPDATE appstore.open_deliveries AS d SET run_at = clock_timestamp(), attempts = 0, first_failed_at = NULL, given_up_at = NULL
-        WHERE d.endpoint = redeliver.endpoint AND d.position = ANY (v_failed);
+    END IF;
+    PERFORM appstore.locked_endpoint(endpoint);
+    IF only_failed THEN
+        v_now := clock_timestamp();
+        UPDATE appstore.endpoints AS e SET due_from = least(e.due_from, v_now) WHERE e.name = redeliver.endpoint;
+        UPDATE appstore.open_deliveries AS d
+        SET run_at = greatest(clock_timestamp(), v_now), attempts = 0, first_failed_at = NULL, given_up_at = NULL
+        WHERE d.endpoint = redeliver.endpoint AND d.position = ANY (v_failed) AND (d.given_up_at IS NOT NULL OR d.first_failed_at IS NOT NULL);
+        GET DIAGNOSTICS v_entries = ROW_COUNT; -- others were delivered meanwhile
     ELSE
         INSERT INTO appstore.redeliveries (endpoint, after, upto, types, note)
         VALUES (redeliver.endpoint, v_from - 1, v_upto, redeliver.types, redeliver.note);
@@ -4797,7 +4868,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.redeliver(endpoint text, from_position bigint, upto_position bigint, since timestamp with time zone, before timestamp with time zone, types text[], only_failed boolean, dry_run boolean, note text) IS 'Sends an endpoint again what it wants of a part of the feed, with the ids of then, beside what is new, and returns how many entries. since and before are about feed.told_at. only_failed: what failed or was given up, from its first attempt on. dry_run only counts. What follows the cursor of the endpoint comes anyway and is left out.';
+COMMENT ON FUNCTION appstore.redeliver(endpoint text, from_position bigint, upto_position bigint, since timestamp with time zone, before timestamp with time zone, types text[], only_failed boolean, dry_run boolean, note text) IS 'Sends an endpoint again what it wants of a part of the feed, with the ids of then, beside what is new, and returns how many entries. since and before are about feed.told_at. only_failed: what failed or was given up, from its first attempt on. dry_run only counts. What follows the cursor of the endpoint, or is in the open deliveries, comes anyway and is left out.';
 
 CREATE FUNCTION appstore.release_endpoint(p_name text, p_epoch bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5295,7 +5366,8 @@ BEGIN
     SET state = 'enabled', why = NULL, state_since = CASE WHEN e.state = 'enabled' THEN e.state_since ELSE clock_timestamp() END,
         position = v_position, epoch = e.epoch + 1, leased_until = NULL, failures = 0, failing_since = NULL, open_until = NULL, probes = 0
     WHERE e.name = resume_endpoint.name;
-    PERFORM appstore.audit_endpoint('resume_endpoint', name, NULL, jsonb_build_object('was', v_endpoint.state, 'position', v_position));
+    PERFORM appstore.audit_endpoint('resume_endpoint', name, NULL, jsonb_build_object(
+        'was', v_endpoint.state, 'from', v_endpoint.position, 'position', v_position));
     RETURN v_position;
 END
 $$;
@@ -5489,7 +5561,8 @@ BEGIN
         v_head.told_snapshot := NULL; -- of another cluster
         v_head.target_snapshot := NULL;
         v_head.turned_to := '-infinity';
-        INSERT INTO appstore.feed_generations (generation, from_position, began_at) VALUES (v_head.generation, v_head.position + 1, v_now);
+        INSERT INTO appstore.feed_generations (generation, from_position, began_at, is_complete)
+        VALUES (v_head.generation, v_head.position + 1, v_now, true);
         -- What workers know of positions may be of the other cluster: they read it again with a new lease.
         UPDATE appstore.endpoints AS e SET epoch = e.epoch + 1, leased_until = NULL, position = least(e.position, v_head.position);
     END IF;
@@ -5632,9 +5705,19 @@ CREATE FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_positi
     AS $$
 DECLARE
     v_now   timestamptz := clock_timestamp();
+    v_is_on boolean;
+    v_first bigint;
     v_order boolean;
     v_head  bigint;
+    v_upto  bigint;
 BEGIN
+    -- 0. The switch and the feed are locked before the endpoint, as by change_endpoint and expire_feed.
+    IF p_disable_because IS NOT NULL THEN
+        v_is_on := (SELECT s.is_on FROM appstore.feed_switch AS s);
+    END IF;
+    IF EXISTS (SELECT FROM unnest(p_results, p_answers) AS r (result, answer) WHERE r.result <> 'delivered' OR r.answer IS NOT NULL) THEN
+        v_first := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1);
+    END IF;
     -- 1. The endpoint. The cursor only moves on, and never beyond the feed, as it could after a failover.
     UPDATE appstore.endpoints AS e
     SET position = greatest(e.position, least(coalesce(p_position, 0), h.position)), failures = p_failures,
@@ -5646,22 +5729,23 @@ BEGIN
                                WHERE r.result NOT IN ('delivered', 'held') ORDER BY r.place DESC LIMIT 1), e.last_error)
     FROM appstore.feed_head AS h
     WHERE e.name = p_name AND e.epoch = p_epoch
-    RETURNING e.keeps_order, h.position INTO v_order, v_head;
+    RETURNING e.keeps_order, h.position, e.open_upto INTO v_order, v_head, v_upto;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
 
-    -- 2. The log.
+    -- 2. The log. What is answered to the name of a forgotten user would stay after it was forgotten.
     INSERT INTO appstore.delivery_attempts (endpoint, position, subject, at, is_redelivery, result, status, milliseconds, answer_bytes, answer, error)
     SELECT p_name, r.position, r.subject, v_now, r.redelivery IS NOT NULL, r.result, r.status, r.milliseconds, r.answer_bytes,
-           left(r.answer, 4096), r.error
+           CASE WHEN r.answer IS NOT NULL AND NOT EXISTS (SELECT FROM appstore.feed AS f WHERE f.position = r.position AND f.type = 'user.forgotten')
+                THEN left(r.answer, 4096) END,
+           r.error
     FROM unnest(p_positions, p_subjects, p_results, p_statuses, p_milliseconds, p_answer_bytes, p_answers, p_errors, p_redeliveries)
         AS r (position, subject, result, status, milliseconds, answer_bytes, answer, error, redelivery)
     WHERE r.result <> 'held';
 
-    -- 3. The exceptions.
-    IF EXISTS (SELECT FROM unnest(p_results) AS r (result) WHERE r.result <> 'delivered')
-       OR EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = p_name) THEN
+    -- 3. The exceptions: nothing of this where all is new and delivered.
+    IF EXISTS (SELECT FROM unnest(p_positions, p_results) AS r (position, result) WHERE r.result <> 'delivered' OR r.position <= v_upto) THEN
         DELETE FROM appstore.open_deliveries AS d
         WHERE d.ctid = ANY (ARRAY(
             SELECT d.ctid FROM unnest(p_positions, p_results) AS r (position, result)
@@ -5669,28 +5753,44 @@ BEGIN
                 SELECT d.ctid FROM appstore.open_deliveries AS d WHERE d.endpoint = p_name AND d.position = r.position OFFSET 0
             ) AS d
             WHERE r.result = 'delivered'));
+        -- A redelivery holds nothing, and when it is given up it has been delivered or given up before. What has aged meanwhile stays so.
         INSERT INTO appstore.open_deliveries AS d
             (endpoint, position, subject, run_at, attempts, first_failed_at, last_status, last_error, given_up_at)
         SELECT DISTINCT ON (r.position) p_name, r.position, r.subject,
                CASE WHEN r.result = 'held' AND r.attempts = 0 AND v_order AND r.subject IS NOT NULL THEN 'infinity'
-                    ELSE v_now + coalesce(r.wait_ms, 0) * interval '1 millisecond' END,
-               r.attempts, CASE WHEN r.attempts > 0 THEN v_now END, r.status, r.error, CASE WHEN r.result = 'given_up' THEN v_now END
-        FROM unnest(p_positions, p_subjects, p_results, p_attempts, p_wait_ms, p_statuses, p_errors) WITH ORDINALITY
-            AS r (position, subject, result, attempts, wait_ms, status, error, place)
-        WHERE r.position <= v_head AND (r.result = 'given_up' OR r.result <> 'delivered' AND r.wait_ms IS NOT NULL)
+                    ELSE v_now + greatest(r.wait_ms, 0) * interval '1 millisecond' END,
+               r.attempts,
+               CASE WHEN r.redelivery IS NOT NULL THEN v_now - interval '10 minutes'
+                    WHEN r.result <> 'held' OR r.attempts > 0 THEN v_now END,
+               r.status, r.error, CASE WHEN r.result = 'given_up' THEN v_now END
+        FROM unnest(p_positions, p_subjects, p_results, p_attempts, p_wait_ms, p_statuses, p_errors, p_redeliveries) WITH ORDINALITY
+            AS r (position, subject, result, attempts, wait_ms, status, error, redelivery, place)
+        WHERE r.position BETWEEN coalesce(v_first, v_head + 1) AND v_head
+          AND CASE WHEN r.result = 'given_up' THEN
+                       r.redelivery IS NULL
+                       OR EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = p_name AND d.position = r.position OFFSET 0)
+                   ELSE r.result <> 'delivered' AND r.wait_ms IS NOT NULL END
         ORDER BY r.position, r.place DESC
         ON CONFLICT (endpoint, position) DO UPDATE
-        SET run_at = excluded.run_at, attempts = excluded.attempts,
-            first_failed_at = CASE WHEN excluded.attempts > 0 THEN coalesce(d.first_failed_at, excluded.first_failed_at) END,
+        -- What has failed is held for a time: nothing before it would release it.
+        SET run_at = CASE WHEN excluded.run_at = 'infinity' AND d.first_failed_at IS NOT NULL THEN v_now + interval '10 minutes'
+                          ELSE excluded.run_at END,
+            attempts = excluded.attempts, first_failed_at = coalesce(d.first_failed_at, excluded.first_failed_at),
             last_status = CASE WHEN num_nulls(excluded.last_status, excluded.last_error) = 2 THEN d.last_status ELSE excluded.last_status END,
             last_error = CASE WHEN num_nulls(excluded.last_status, excluded.last_error) = 2 THEN d.last_error ELSE excluded.last_error END,
             given_up_at = excluded.given_up_at;
         IF v_order THEN
             PERFORM appstore.release_subject(
-                p_name, r.subject, bool_or(r.result IN ('delivered', 'given_up') OR r.result <> 'held' AND r.attempts > 0), v_now)
-            FROM unnest(p_subjects, p_results, p_attempts) AS r (subject, result, attempts)
+                p_name, r.subject,
+                bool_or(r.result IN ('delivered', 'given_up') OR r.result <> 'held' AND r.wait_ms IS NOT NULL), v_now)
+            FROM unnest(p_subjects, p_results, p_wait_ms) AS r (subject, result, wait_ms)
             WHERE r.subject IS NOT NULL GROUP BY r.subject;
         END IF;
+        UPDATE appstore.endpoints AS e
+        SET due_from = appstore.first_due(p_name, e.due_from, v_now),
+            open_upto = greatest(e.open_upto, (SELECT max(r.position) FROM unnest(p_positions, p_results) AS r (position, result)
+                                               WHERE r.result <> 'delivered'))
+        WHERE e.name = p_name;
     END IF;
 
     -- 4. Redeliveries.
@@ -5709,7 +5809,7 @@ BEGIN
         UPDATE appstore.endpoints AS e SET state = 'disabled', why = p_disable_because, state_since = v_now
         WHERE e.name = p_name AND e.state = 'enabled';
         IF FOUND THEN
-            INSERT INTO appstore.tells (kind, ref, told_at) SELECT 'disabled', p_name, v_now FROM appstore.feed_switch AS s WHERE s.is_on;
+            INSERT INTO appstore.tells (kind, ref, told_at) SELECT 'disabled', p_name || ' ' || p_disable_because, v_now WHERE v_is_on;
             PERFORM appstore.audit_endpoint('disable_endpoint', p_name, p_disable_because);
         END IF;
     END IF;
@@ -5717,7 +5817,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) IS 'Records what became of attempts, moves the cursor, and writes the state of the breaker. The arrays from p_positions to p_redeliveries have an element for each report. p_wait_ms: when to try again; null: at no time, or as it was. held: it waits for an earlier one of its subject, and is no attempt. Returns false, without effect, when the lease of that epoch has been lost.';
+COMMENT ON FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) IS 'Records what became of attempts, moves the cursor, and writes the state of the breaker. The arrays from p_positions to p_redeliveries have an element for each report. p_wait_ms: when to try again; null: at no time, or as it was. held: it waits for an earlier one of its subject, and is no attempt. Returns false, without effect, when the lease of that epoch has been lost. One element that is wrong, such as an unknown result, fails the whole call.';
 
 CREATE FUNCTION appstore.settled_events(settled_from timestamp with time zone, after_event_id bigint DEFAULT 0, max_events integer DEFAULT 1000, only_result appstore.result DEFAULT NULL::appstore.result, only_type text DEFAULT NULL::text, only_app text DEFAULT NULL::text) RETURNS TABLE(settled_at timestamp with time zone, event_id bigint, run integer, received_at timestamp with time zone, source text, notification_type text, subtype text, environment text, bundle_id text, result appstore.result, reason text, transaction_id text, original_transaction_id text, user_id text, product_id text, entitlements text[], until timestamp with time zone)
     LANGUAGE sql STABLE
@@ -5996,24 +6096,23 @@ BEGIN
     -- 1. Both of one snapshot. The lock on the feed that this read takes keeps partitions from being dropped until the commit.
     SELECT h.position, (SELECT f.position FROM appstore.feed AS f WHERE f.position > p_after ORDER BY f.position LIMIT 1)
     INTO v_head, v_first FROM appstore.feed_head AS h;
-    IF v_first > p_after + 1 OR v_first IS NULL AND p_after < v_head THEN
-        UPDATE appstore.endpoints AS e
-        SET state = 'behind', why = format('entries after position %s have aged', p_after), state_since = v_now, leased_until = NULL
-        WHERE e.name = p_name AND e.epoch = p_epoch AND e.state = 'enabled';
-        RETURN;
-    ELSIF p_after > v_head THEN
-        RETURN; -- after a failover, until the lease is lost
+    IF v_first > p_after + 1 OR v_first IS NULL AND p_after < v_head OR p_after > v_head THEN
+        RETURN; -- aged: expire_feed says so; or after a failover, until the lease is lost
     END IF;
 
-    -- 2. What is due has at most half of the room while there is more to read.
+    -- 2. What is due has half of the room while there is more to read; of an odd room, the half that chance gives it, so that neither waits for
+    --    all of the other. A row whose entry is gone is given up by expire_deliveries. NOT IN, which is hashed: there may be thousands in flight.
     v_due := ARRAY(
         SELECT d.position FROM appstore.open_deliveries AS d
-        WHERE d.endpoint = p_name AND d.given_up_at IS NULL AND d.run_at <= v_now AND d.position <> ALL (p_in_flight)
-        ORDER BY d.run_at, d.position LIMIT CASE WHEN p_after < v_head THEN (p_most + 1) / 2 ELSE p_most END);
+        WHERE d.endpoint = p_name AND d.given_up_at IS NULL AND d.run_at >= v_endpoint.due_from AND d.run_at <= v_now
+          AND d.position NOT IN (SELECT known.position FROM unnest(p_in_flight) AS known (position))
+          AND EXISTS (SELECT FROM appstore.feed AS f WHERE f.position = d.position OFFSET 0)
+        ORDER BY d.run_at, d.position LIMIT CASE WHEN p_after < v_head THEN floor(p_most / 2.0 + random())::integer ELSE p_most END);
     v_through := least(v_head, p_after + c_read);
     v_next := ARRAY(
         SELECT f.position FROM appstore.feed AS f
-        WHERE f.position > p_after AND f.position <= v_through AND appstore.endpoint_wants(v_endpoint, f) AND f.position <> ALL (p_in_flight)
+        WHERE f.position > p_after AND f.position <= v_through AND appstore.endpoint_wants(v_endpoint, f)
+          AND f.position NOT IN (SELECT known.position FROM unnest(p_in_flight) AS known (position))
           AND NOT EXISTS (SELECT FROM appstore.open_deliveries AS d WHERE d.endpoint = p_name AND d.position = f.position OFFSET 0)
         ORDER BY f.position LIMIT p_most - cardinality(v_due));
     IF cardinality(v_due) + cardinality(v_next) >= p_most THEN
@@ -6029,7 +6128,9 @@ BEGIN
             SELECT f.position FROM appstore.feed AS f
             WHERE f.position > v_again_from AND f.position <= v_again_to AND appstore.endpoint_wants(v_endpoint, f)
               AND (v_redelivery.types IS NULL OR appstore.feed_wants(f.type, NULL, NULL, v_redelivery.types, NULL, NULL))
-              AND f.position <> ALL (p_in_flight || v_due || v_next)
+              AND f.position NOT IN (SELECT known.position FROM unnest(p_in_flight) AS known (position))
+              AND NOT EXISTS (SELECT FROM appstore.open_deliveries AS d -- it comes anyway, in its order
+                              WHERE d.endpoint = p_name AND d.position = f.position AND d.given_up_at IS NULL OFFSET 0)
             ORDER BY f.position LIMIT p_most_redelivered);
         IF cardinality(v_again) = p_most_redelivered THEN
             v_again_to := v_again[p_most_redelivered];
@@ -6055,7 +6156,7 @@ BEGIN
         ) AS f
         LEFT JOIN LATERAL (
             SELECT d.attempts, d.first_failed_at FROM appstore.open_deliveries AS d
-            WHERE d.endpoint = p_name AND d.position = c.position OFFSET 0
+            WHERE d.endpoint = p_name AND d.position = c.position AND d.given_up_at IS NULL OFFSET 0
         ) AS d ON true
         LEFT JOIN LATERAL (
             SELECT convert_to(appstore.feed_event(f.entry, appstore.feed_generation(c.position)), 'UTF8') AS json
@@ -6086,7 +6187,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.take_deliveries(p_name text, p_epoch bigint, p_after bigint, p_in_flight bigint[], p_most integer, p_most_redelivered integer, p_most_bytes integer) IS 'What the lease holder of an endpoint sends next, without what is in flight: what is due, what follows p_after, and what an open redelivery sends again; at most p_most of the first two, and p_most_bytes, but one at least. through and redelivered_through say how far the feed was read, at most 1,000 entries. No row when the lease is lost. An endpoint whose next entry has aged becomes behind.';
+COMMENT ON FUNCTION appstore.take_deliveries(p_name text, p_epoch bigint, p_after bigint, p_in_flight bigint[], p_most integer, p_most_redelivered integer, p_most_bytes integer) IS 'What the lease holder of an endpoint sends next, without what is in flight: what is due, what follows p_after, and what an open redelivery sends again; at most p_most of the first two, and p_most_bytes, but one at least. through and redelivered_through say how far the feed was read, at most 1,000 entries. No row when the lease is lost, or the next entry has aged.';
 
 CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) RETURNS record
     LANGUAGE plpgsql
@@ -6165,7 +6266,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.tell_notifications(p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[]) IS 'Writes a tell for each verified notification among these outcomes, unless an earlier run of the event was told so.';
+COMMENT ON FUNCTION appstore.tell_notifications(p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[]) IS 'Writes a tell for each verified notification among these outcomes, unless an earlier run of the event was told so. Of copies, each that failed or was rejected is told; of all others one, since the rest are duplicates.';
 
 CREATE FUNCTION appstore.tell_products() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6805,7 +6906,7 @@ CREATE TABLE appstore.open_deliveries (
     last_status integer,
     last_error text,
     given_up_at timestamp with time zone,
-    CONSTRAINT open_deliveries_failed_first_or_never CHECK (((attempts > 0) = (first_failed_at IS NOT NULL)))
+    CONSTRAINT open_deliveries_failed_first CHECK (((attempts = 0) OR (first_failed_at IS NOT NULL)))
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000');
 
@@ -6819,9 +6920,9 @@ COMMENT ON COLUMN appstore.open_deliveries.subject IS 'The subject of the entry.
 
 COMMENT ON COLUMN appstore.open_deliveries.run_at IS 'When it is due. infinity: when an earlier one that waits for the same subject is delivered. Of one that was given up, as it was.';
 
-COMMENT ON COLUMN appstore.open_deliveries.attempts IS 'How many attempts count; 0: it waits.';
+COMMENT ON COLUMN appstore.open_deliveries.attempts IS 'How many attempts count. None does where the receiver only asked to come later.';
 
-COMMENT ON COLUMN appstore.open_deliveries.first_failed_at IS 'When the first of these failed. It holds later entries of its subject for ten minutes.';
+COMMENT ON COLUMN appstore.open_deliveries.first_failed_at IS 'When the endpoint first did not take it; null: it only waits. It holds later entries of its subject for ten minutes. Of a redelivery that failed, ten minutes earlier, so that it holds none.';
 
 COMMENT ON COLUMN appstore.open_deliveries.last_status IS 'The HTTP status of the last attempt; null where there was no answer.';
 
@@ -6842,7 +6943,7 @@ CREATE TABLE appstore.redeliveries (
     sent bigint DEFAULT 0 NOT NULL,
     ended_at timestamp with time zone,
     CONSTRAINT redeliveries_ended_in_the_end CHECK (((state = 'open'::text) = (ended_at IS NULL))),
-    CONSTRAINT redeliveries_state_is_known CHECK ((state = ANY (ARRAY['open'::text, 'done'::text, 'stopped'::text])))
+    CONSTRAINT redeliveries_state_is_known CHECK ((state = ANY (ARRAY['open'::text, 'done'::text, 'stopped'::text, 'aged'::text])))
 );
 
 COMMENT ON TABLE appstore.redeliveries IS 'Ranges of the feed that an endpoint gets again, beside what is new, one after the other.';
@@ -6857,7 +6958,7 @@ COMMENT ON COLUMN appstore.redeliveries.upto IS 'The last position.';
 
 COMMENT ON COLUMN appstore.redeliveries.types IS 'Only these types of those that the endpoint gets; null: all.';
 
-COMMENT ON COLUMN appstore.redeliveries.state IS 'open; done; stopped (by an operator).';
+COMMENT ON COLUMN appstore.redeliveries.state IS 'open; done; stopped (by an operator); aged (what was next is gone).';
 
 COMMENT ON COLUMN appstore.redeliveries.asked_at IS 'When it was asked for.';
 
@@ -6867,7 +6968,7 @@ COMMENT ON COLUMN appstore.redeliveries.note IS 'Free text of the actor, as in a
 
 COMMENT ON COLUMN appstore.redeliveries.sent IS 'How many attempts it made.';
 
-COMMENT ON COLUMN appstore.redeliveries.ended_at IS 'When it was done or stopped.';
+COMMENT ON COLUMN appstore.redeliveries.ended_at IS 'When it was no longer open.';
 
 CREATE VIEW appstore.endpoint_status AS
  SELECT e.name,
@@ -7105,7 +7206,8 @@ COMMENT ON COLUMN appstore.feed_consumers.moved_at IS 'When it took something la
 CREATE TABLE appstore.feed_generations (
     generation integer NOT NULL,
     from_position bigint NOT NULL,
-    began_at timestamp with time zone NOT NULL
+    began_at timestamp with time zone NOT NULL,
+    is_complete boolean NOT NULL
 );
 
 COMMENT ON TABLE appstore.feed_generations IS 'Where each generation of the feed begins. Entries before from_position mean the same in the generation before: a reader of that one goes on from there.';
@@ -7115,6 +7217,8 @@ COMMENT ON COLUMN appstore.feed_generations.generation IS 'feed_head.generation 
 COMMENT ON COLUMN appstore.feed_generations.from_position IS 'Its first position.';
 
 COMMENT ON COLUMN appstore.feed_generations.began_at IS 'When it began.';
+
+COMMENT ON COLUMN appstore.feed_generations.is_complete IS 'Whether all that changed since the generation before is told; false where the feed was off in between.';
 
 CREATE TABLE appstore.feed_switch (
     is_only boolean DEFAULT true NOT NULL,
@@ -7847,7 +7951,7 @@ COMMENT ON COLUMN appstore.tells.kind IS 'effect, contract (its access may have 
 
 COMMENT ON COLUMN appstore.tells.environment IS 'Null for all but effect, contract and order.';
 
-COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, event_id and run (raw), or the name of the endpoint.';
+COMMENT ON COLUMN appstore.tells.ref IS 'effect_id, original_transaction_id, order_no, the name of the forgotten user, event_id, event_id and run (raw), or the name of the endpoint, with the reason where it is disabled.';
 
 COMMENT ON COLUMN appstore.tells.told_at IS 'When it was written.';
 
@@ -8285,11 +8389,11 @@ CREATE INDEX open_deliveries_by_position ON appstore.open_deliveries USING btree
 
 CREATE INDEX open_deliveries_due ON appstore.open_deliveries USING btree (endpoint, run_at, "position") WHERE (given_up_at IS NULL);
 
-CREATE INDEX open_deliveries_failed ON appstore.open_deliveries USING btree ((((endpoint || ' '::text) || subject)), first_failed_at) WHERE ((given_up_at IS NULL) AND (attempts > 0));
+CREATE INDEX open_deliveries_failed ON appstore.open_deliveries USING btree ((((endpoint || ' '::text) || subject)), first_failed_at) WHERE ((given_up_at IS NULL) AND (first_failed_at IS NOT NULL));
 
 CREATE INDEX open_deliveries_given_up ON appstore.open_deliveries USING btree (endpoint, "position") WHERE (given_up_at IS NOT NULL);
 
-CREATE INDEX open_deliveries_waiting ON appstore.open_deliveries USING btree ((((endpoint || ' '::text) || subject)), "position") WHERE ((given_up_at IS NULL) AND (attempts = 0));
+CREATE INDEX open_deliveries_waiting ON appstore.open_deliveries USING btree ((((endpoint || ' '::text) || subject)), "position") WHERE ((given_up_at IS NULL) AND (first_failed_at IS NULL));
 
 CREATE INDEX orders_by_period ON appstore.orders USING btree (period_no) WHERE (order_no <> period_no);
 

@@ -17,6 +17,9 @@ final class EndpointDispatcher: Sendable {
     private let proxyTrouble = EdgeTrigger()
 
     init(_ lease: EndpointLease, _ deliveries: EndpointDeliveries, context: WebhookContext, exchange: EndpointExchange) {
+        var context = context
+        // A statement may fail for one endpoint alone.
+        context.outage = EdgeTrigger()
         self.lease = lease
         self.context = context
         self.exchange = exchange
@@ -52,8 +55,9 @@ final class EndpointDispatcher: Sendable {
                 if Task.isCancelled { state.withLock { $0.end(by: .now) } }
                 switch state.withLock({ $0.next(at: .now) }) {
                 case .send(let entry): attempts.addTask { await self.send(entry) }
-                case .take(let request): await take(request)
-                case .settle(let settlement): await settle(settlement)
+                // Beside the attempts, which go on meanwhile.
+                case .take(let request): attempts.addTask { await self.take(request) }
+                case .settle(let settlement): attempts.addTask { await self.settle(settlement) }
                 case .wait(let instant): await wakeup.wait(until: instant)
                 case .end: return attempts.cancelAll()
                 }
@@ -66,7 +70,10 @@ final class EndpointDispatcher: Sendable {
     private func take(_ request: TakeRequest) async {
         await using {
             let taken = try await context.store.take(request, name: lease.name, epoch: lease.epoch)
-            state.withLock { $0.took(taken, for: request, at: .now) }
+            for case .gaveUp in state.withLock({ $0.took(taken, for: request, at: .now) }) {
+                metrics.count(.givenUp)
+                context.givenUp.count([LogKey.endpoint: lease.name], level: .warning)
+            }
         }
     }
 
@@ -87,6 +94,7 @@ final class EndpointDispatcher: Sendable {
 
     /// Runs a statement. After a failure, nothing is sent until one has succeeded.
     private func using(_ body: () async throws -> Void) async {
+        defer { wakeup.signal() }
         do {
             try await body()
             context.databaseWorks()

@@ -16,8 +16,10 @@ struct WebhookMetrics: Sendable {
         seconds = Timer(label: "appstore_inbox_endpoint_seconds", dimensions: [("endpoint", endpoint)], factory: factory)
     }
 
+    func count(_ result: DeliveryReport.Result) { attempts[result]?.increment() }
+
     func count(_ result: DeliveryReport.Result, after duration: Duration) {
-        attempts[result]?.increment()
+        count(result)
         seconds.record(duration: duration)
     }
 }

@@ -60,7 +60,7 @@ struct WebhookContext: Sendable {
     let logger: Logger
     let metrics: any MetricsFactory
     let heartbeat: @Sendable () -> LoopHeartbeat
-    let outage: EdgeTrigger
+    var outage: EdgeTrigger
     let givenUp: OccurrenceSummary
 
     func databaseWorks() {

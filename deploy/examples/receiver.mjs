@@ -47,10 +47,14 @@ function handle(event) {
 const server = createServer(async (request, response) => {
   const parts = [];
   let size = 0;
-  for await (const part of request) {
-    size += part.length;
-    if (size > largest) return response.writeHead(413).end();
-    parts.push(part);
+  try {
+    for await (const part of request) {
+      size += part.length;
+      if (size > largest) return response.writeHead(413).end();
+      parts.push(part);
+    }
+  } catch {
+    return response.destroy(); // the request broke off
   }
   const body = Buffer.concat(parts);
   if (!isGenuine(request.headers, body)) return response.writeHead(401).end('the signature is wrong');

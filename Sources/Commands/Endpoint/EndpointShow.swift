@@ -31,7 +31,7 @@ struct EndpointShow: AsyncParsableCommand {
         var rows = [
             ["state", endpoint.condition.onOneLineSafely],
             ["url", endpoint.url.onOneLineSafely],
-            ["gets", endpoint.scope],
+            ["gets", endpoint.scope.onOneLineSafely],
             ["how", "\(endpoint.maximumInFlight) at once\(rate), \(order), within \(endpoint.timeout) s"],
             ["position", "\(endpoint.position), \(endpoint.lag) entries behind"],
             ["undelivered", "\(endpoint.open) failed or wait, \(endpoint.givenUp) given up"],

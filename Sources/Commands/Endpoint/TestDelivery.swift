@@ -26,7 +26,7 @@ enum TestDelivery {
     static func run(_ endpoint: Endpoint, _ register: EndpointRegister, say: (String) -> Void) async throws -> Outcome {
         guard endpoint.state == "enabled" else { throw PausedEndpoint(endpoint: endpoint) }
         let id = try await register.test(endpoint.name)
-        say("test \(id.uuidString.lowercased()) to \(endpoint.url)")
+        say("test \(id.uuidString.lowercased()) to \(endpoint.url.onOneLineSafely)")
         let deadline = ContinuousClock.now + longestWait
         var found: DeliveryAttempt?
         while found == nil, ContinuousClock.now < deadline {

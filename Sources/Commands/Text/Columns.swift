@@ -30,5 +30,7 @@ extension String {
     }
 
     /// The text as one line that a terminal can print.
-    var onOneLineSafely: String { replacing("\n", with: "\\n").shownSafely }
+    ///
+    /// A CR LF is one character: only when the CR is escaped, the LF is found.
+    var onOneLineSafely: String { shownSafely.replacing("\n", with: "\\n") }
 }

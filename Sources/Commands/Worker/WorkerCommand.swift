@@ -54,9 +54,15 @@ struct WorkerCommand: DaemonCommand {
             return ReloadableWorker.settings
         }
         let gate = SchemaGate(.worker, logger: logger.naming(pool: "worker")) { status.changed("worker", $0) }
-        let pool = Self.pool(options, settings, gate: gate, logger: logger)
+        // One each for isolated events, for maintenance, for statistics, and for the feed.
+        let connections = settings.concurrency + 4 + Self.outboxConnections
+        let pool = Self.pool(options, connections: connections, gate: gate, logger: logger)
         registry.observe(pool, as: "worker")
-        let (services, admin) = try Self.services(settings, parts, gate, pool, registry: registry, notifier: notifier, logger: logger) {
+        // Of their own, so that many endpoints keep no connection from the rest.
+        let webhookPool = Self.pool(options, connections: Self.webhookConnections, gate: gate, logger: logger)
+        registry.observe(webhookPool, as: "webhooks")
+        let pools = (worker: pool, webhooks: webhookPool)
+        let (services, admin) = try Self.services(settings, parts, gate, pools, registry: registry, notifier: notifier, logger: logger) {
             status.ready(settings.work)
             logger.notice("worker is running")
         }
@@ -71,10 +77,8 @@ struct WorkerCommand: DaemonCommand {
         logger.notice("worker has ended")
     }
 
-    private static func pool(_ options: ConnectionOptions, _ settings: WorkerSettings, gate: SchemaGate, logger: Logger) -> ConnectionPool {
-        // One each for isolated events, for maintenance, for statistics, and for the feed.
-        let connections = settings.concurrency + 4 + outboxConnections + webhookConnections
-        return ConnectionPool(
+    private static func pool(_ options: ConnectionOptions, connections: Int, gate: SchemaGate, logger: Logger) -> ConnectionPool {
+        ConnectionPool(
             options: options,
             configuration: ConnectionPool.Configuration(maxConnections: connections).checked(by: gate),
             logger: logger
@@ -88,12 +92,13 @@ struct WorkerCommand: DaemonCommand {
         _ settings: WorkerSettings,
         _ parts: ReloadableWorker,
         _ gate: SchemaGate,
-        _ pool: ConnectionPool,
+        _ pools: (worker: ConnectionPool, webhooks: ConnectionPool),
         registry: MetricRegistry,
         notifier: ServiceNotifier,
         logger: Logger,
         announce: @escaping @Sendable () -> Void
     ) throws -> (all: [any Service], admin: [AdminServer]) {
+        let pool = pools.worker
         let collector = StatisticsCollector<InboxStatistics>(pool: pool, logger: logger)
         let outboxCollector = StatisticsCollector<OutboxStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(outboxCollector, in: registry)
@@ -102,19 +107,20 @@ struct WorkerCommand: DaemonCommand {
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
-        let loops = try loops(settings, parts, pool: pool, registry: registry, notifier: notifier, logger: logger)
-        return ([pool] + listeners + [collector, outboxCollector, endpointCollector, maintenance] + loops, admin)
+        let loops = try loops(settings, parts, pools, registry: registry, notifier: notifier, logger: logger)
+        return ([pool, pools.webhooks] + listeners + [collector, outboxCollector, endpointCollector, maintenance] + loops, admin)
     }
 
     /// The services that process events and make calls, and the heartbeat that reports their progress to systemd.
     private static func loops(
         _ settings: WorkerSettings,
         _ parts: ReloadableWorker,
-        pool: ConnectionPool,
+        _ pools: (worker: ConnectionPool, webhooks: ConnectionPool),
         registry: MetricRegistry,
         notifier: ServiceNotifier,
         logger: Logger
     ) throws -> [any Service] {
+        let pool = pools.worker
         // More than the longest step: a batch that runs again event by event. Waiting for the database is progress.
         let monitor = LoopMonitor(limit: .seconds(180))
         return [
@@ -126,7 +132,7 @@ struct WorkerCommand: DaemonCommand {
             ),
             FeedService(pool: pool, logger: logger, heartbeat: { monitor.loop() }),
             outbox(settings, secrets: { parts.secrets.current }, pool: pool, registry: registry, logger: logger, monitor: monitor),
-            webhooks(settings, parts, pool: pool, registry: registry, logger: logger, monitor: monitor),
+            webhooks(settings, parts, pool: pools.webhooks, registry: registry, logger: logger, monitor: monitor),
             WorkerService(
                 queue: queue(settings, parts.processor, pool: pool, registry: registry, logger: logger),
                 configuration: WorkerService.Configuration(concurrency: settings.concurrency),

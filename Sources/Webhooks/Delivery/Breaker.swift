@@ -22,6 +22,11 @@ struct Breaker: Sendable {
     /// Failed probes.
     private(set) var probes: Int
     private var buckets: [Bucket] = []
+    /// Two of the entries that failed in a row, under this lease.
+    private var failedEntries: Set<Int64> = []
+    /// Failed attempts in a row, also those whose entry alone is at fault, under this lease.
+    private var failedAttempts = 0
+    private var lastFailedAt: ContinuousClock.Instant?
 
     init(_ lease: EndpointLease, at now: ContinuousClock.Instant) {
         failures = lease.failures
@@ -32,31 +37,45 @@ struct Breaker: Sendable {
 
     var isOpen: Bool { openUntil != nil }
 
-    /// Whether there was no success for five days.
+    /// Whether there were failures, and no success, for five days.
     func isHopeless(at now: ContinuousClock.Instant) -> Bool {
-        failingSince.map { now - $0 >= RetrySchedule.patience } ?? false
+        failedAttempts >= RetrySchedule.attempts && failingSince.map { now - $0 >= RetrySchedule.patience } ?? false
     }
 
     /// A delivery succeeded; true when that closes the breaker.
     mutating func succeeded(at now: ContinuousClock.Instant) -> Bool {
-        defer { (failures, failingSince, openUntil, probes) = (0, nil, nil, 0) }
-        if isOpen { buckets = [] } else { count(at: now) { $0.successes += 1 } }
-        return isOpen
+        (failingSince, failedAttempts) = (nil, 0)
+        let wasOpen = close()
+        if !wasOpen { count(at: now) { $0.successes += 1 } }
+        return wasOpen
     }
 
     /// An entry failed, and the endpoint answers others.
     mutating func entryFailed(at now: ContinuousClock.Instant) {
+        // Days without an attempt are no days of failures.
+        if let lastFailedAt, now - lastFailedAt > RetrySchedule.silence { (failingSince, failedAttempts) = (nil, 0) }
         failingSince = failingSince ?? now
+        failedAttempts += 1
+        lastFailedAt = now
+    }
+
+    /// A probe failed by its entry: the endpoint answers again. True when that closes the breaker.
+    mutating func probeAnswered(at now: ContinuousClock.Instant) -> Bool {
+        entryFailed(at: now)
+        return close()
     }
 
     /// The endpoint failed; true when that opens the breaker.
-    mutating func endpointFailed(at now: ContinuousClock.Instant) -> Bool {
+    ///
+    /// The attempts of one entry alone do not open it: that entry would only be a probe from then on, which is never given up.
+    mutating func endpointFailed(_ position: Int64, at now: ContinuousClock.Instant) -> Bool {
         failures += 1
+        if failedEntries.count < 2 { failedEntries.insert(position) }
         entryFailed(at: now)
         count(at: now) { $0.failures += 1 }
         guard !isOpen else { return false }
         let (failed, all) = buckets.reduce((0, 0)) { ($0.0 + $1.failures, $0.1 + $1.failures + $1.successes) }
-        guard failures >= Self.failuresInARow || all >= 10 && failed * 10 >= all * 7 else { return false }
+        guard failures >= Self.failuresInARow && failedEntries.count > 1 || all >= 10 && failed * 10 >= all * 7 else { return false }
         (openUntil, probes) = (now + Self.firstPause, 0)
         return true
     }
@@ -73,6 +92,13 @@ struct Breaker: Sendable {
     /// There was nothing to probe with.
     mutating func postponeProbe(to instant: ContinuousClock.Instant) {
         openUntil = openUntil.map { max($0, instant) }
+    }
+
+    private mutating func close() -> Bool {
+        let wasOpen = isOpen
+        if wasOpen { buckets = [] }
+        (failures, openUntil, probes, failedEntries) = (0, nil, 0, [])
+        return wasOpen
     }
 
     private mutating func count(at now: ContinuousClock.Instant, _ change: (inout Bucket) -> Void) {

@@ -49,11 +49,11 @@ extension EndpointDeliveries {
         let entry = flight.entry
         let attempts = entry.attempts + 1
         // While the breaker is open an attempt says nothing about the entry, which stays where it is.
-        let isCounted = !flight.isProbe && !(breaker.isOpen && verdict.isOfEndpoint)
+        let isCounted = !verdict.isOfEndpoint || !flight.isProbe && !breaker.isOpen
         switch verdict {
         case .delivered: return entry.report(.delivered, attempts: entry.attempts)
         case .later(let wait): return entry.report(.later, attempts: entry.attempts, wait: isCounted ? wait : nil)
-        case .failed where flight.isProbe: return entry.report(.probeFailed, attempts: entry.attempts)
+        case .failed where flight.isProbe && verdict.isOfEndpoint: return entry.report(.probeFailed, attempts: entry.attempts)
         case .failed(let result, _) where !isCounted: return entry.report(result, attempts: entry.attempts)
         case .failed where attempts >= RetrySchedule.attempts: return entry.report(.givenUp, attempts: attempts)
         case .failed(let result, _):
@@ -83,14 +83,17 @@ extension EndpointDeliveries {
         using generator: inout some RandomNumberGenerator
     ) -> [Event] {
         var events: [Event] = []
+        let isDecided = disableBecause != nil
         switch verdict {
         case .delivered: if breaker.succeeded(at: now) { events.append(.breakerClosed) }
         case .failed, .later, .gone:
-            if flight.isProbe {
+            if flight.isProbe, case .failed(_, isOfEndpoint: false) = verdict {
+                if breaker.probeAnswered(at: now) { events.append(.breakerClosed) }
+            } else if flight.isProbe {
                 breaker.probeFailed(at: now, using: &generator)
             } else if !verdict.isOfEndpoint {
                 breaker.entryFailed(at: now)
-            } else if breaker.endpointFailed(at: now) {
+            } else if breaker.endpointFailed(flight.entry.position, at: now) {
                 events.append(.breakerOpened(why: report.reason))
                 releaseWaiting()
             }
@@ -99,7 +102,7 @@ extension EndpointDeliveries {
         if case .later(let wait) = verdict { block(until: now + wait) }
         if case .gone = verdict { disableBecause = "the endpoint answered 410 Gone" }
         if breaker.isHopeless(at: now) { disableBecause = disableBecause ?? "no delivery has succeeded for five days" }
-        if let disableBecause { events.append(.disabled(why: disableBecause)) }
+        if !isDecided, let disableBecause { events.append(.disabled(why: disableBecause)) }
         return events
     }
 

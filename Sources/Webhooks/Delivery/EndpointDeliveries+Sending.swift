@@ -1,7 +1,7 @@
 extension EndpointDeliveries {
     /// Puts the next entry that may be sent in flight.
     mutating func nextToSend(at now: Instant) -> FeedEntry? {
-        if let blockedUntil, now < blockedUntil { return nil }
+        guard disableBecause == nil, now >= blockedUntil ?? now else { return nil }
         if let nextAt = rate.nextAt, now < nextAt { return nil }
         guard inFlight.count < settings.window, let index = sendableIndex else { return nil }
         let entry = waiting.remove(at: index)

@@ -6,11 +6,14 @@ extension EndpointDeliveries {
 
     private var hasFinishedRedelivery: Bool { again?.cursor.isFinished ?? false }
 
+    /// Why the endpoint is disabled. That ends the deliveries, so what is in flight is reported before.
+    private var decision: String? { inFlight.isEmpty || phase != .serving ? disableBecause : nil }
+
     var hasSomethingToSettle: Bool { nextSettleAt != nil }
 
     /// When what there is to settle is settled; nil when there is nothing.
     var nextSettleAt: Instant? {
-        if disableBecause != nil || reports.count >= limits.settleCount { return lastSettledAt }
+        if decision != nil || reports.count >= limits.settleCount { return lastSettledAt }
         let soon = lastSettledAt + limits.settlePause
         if let firstReportAt { return isIdle ? soon : max(soon, firstReportAt + limits.settlePause) }
         if hasFinishedRedelivery { return soon }
@@ -28,11 +31,12 @@ extension EndpointDeliveries {
             isFailing: breaker.failingSince != nil,
             openFor: breaker.openUntil.map { max($0 - now, .zero) },
             probes: breaker.probes,
-            disableBecause: disableBecause
+            disableBecause: decision
         )
     }
 
     mutating func settled(_ settlement: DeliverySettlement, isOurs: Bool, at now: Instant) {
+        isAsking = false
         databaseWorks()
         guard isOurs, settlement.disableBecause == nil else {
             phase = .over

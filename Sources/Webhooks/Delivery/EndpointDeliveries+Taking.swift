@@ -1,14 +1,16 @@
 extension EndpointDeliveries {
     /// How many entries a probe is chosen from.
     private static let probeChoice = 50
-    /// The pause after a read that brought something but less than it could, and after one that brought nothing.
-    private static let pauses = (some: Duration.milliseconds(20), none: Duration.milliseconds(80))
+    /// The pause between reads while entries come, and after one that brought nothing although the database has work: what is in flight.
+    private static let pauses = (flowing: Duration.milliseconds(20), idle: Duration.milliseconds(50))
+    /// For how long after the last entry more are expected, without a poll that says so.
+    private static let flow: Duration = .milliseconds(100)
     /// How many entries a read looks at.
     private static let scanned: Int64 = 1000
 
     /// Reads at most one window ahead.
     func nextTake(at now: Instant) -> TakeRequest? {
-        guard hasWork, now >= nextTakeAt, now >= blockedUntil ?? now else { return nil }
+        guard hasWork, disableBecause == nil, now >= nextTakeAt, now >= blockedUntil ?? now else { return nil }
         let known = Set(live.known + (again?.cursor.known ?? []) + waiting.map(\.position) + inFlight.keys + reports.map(\.position))
         if let openUntil = breaker.openUntil {
             guard now >= openUntil, inFlight.isEmpty else { return nil }
@@ -31,27 +33,33 @@ extension EndpointDeliveries {
         )
     }
 
-    mutating func took(_ taken: TakenEntries, for request: TakeRequest, at now: Instant) {
+    /// Returns what was given up without an attempt.
+    @discardableResult
+    mutating func took(_ taken: TakenEntries, for request: TakeRequest, at now: Instant) -> [Event] {
+        isAsking = false
         databaseWorks()
         // What was given back meanwhile comes before what was read, and must be read again first.
-        guard phase == .serving, now >= blockedUntil ?? now, live.through == request.after else { return }
+        guard phase == .serving, now >= blockedUntil ?? now, live.through == request.after else { return [] }
         if let openUntil = breaker.openUntil {
             if now >= openUntil, inFlight.isEmpty { tookForProbe(taken, at: now) }
-            return
+            return []
         }
         let read = taken.through.map { $0 - request.after } ?? 0
         let count = taken.entries.count { $0.kind != .redelivery }
-        hasWork = !taken.entries.isEmpty || read > 0 || taken.redeliveredThrough != nil
+        if !taken.entries.isEmpty || read > 0 || taken.redeliveredThrough != nil { lastBroughtAt = now }
+        hasWork = now - lastBroughtAt < Self.flow
         let isFull = count >= request.most || read >= Self.scanned
-        nextTakeAt = now + (isFull ? .zero : hasWork ? Self.pauses.some : Self.pauses.none)
+        nextTakeAt = now + (isFull ? .zero : hasWork ? Self.pauses.flowing : Self.pauses.idle)
         if let (id, through) = taken.redeliveredThrough {
             var cursor = ReadCursor(taken.entries.first { $0.kind == .redelivery }.map { $0.position - 1 } ?? through)
             cursor.read(through: through)
             again = (id, cursor)
         }
+        let earlier = reports.count
         for entry in taken.entries { admit(entry, at: now) }
         if let through = taken.through { live.read(through: through) }
         waiting.sort { ($0.kind == .redelivery ? 1 : 0, $0.position) < ($1.kind == .redelivery ? 1 : 0, $1.position) }
+        return reports[earlier...].filter { $0.result == .givenUp }.map { .gaveUp(why: $0.reason) }
     }
 
     /// Queues an entry, or reports at once what becomes of it.
@@ -59,7 +67,10 @@ extension EndpointDeliveries {
         switch entry.kind {
         case .due: guard inFlight[entry.position] == nil else { return }
         case .next: guard live.take(entry.position) else { return }
-        case .redelivery: guard again?.cursor.take(entry.position) == true else { return }
+        case .redelivery:
+            // What is to be sent anyway is not sent twice at once.
+            guard inFlight[entry.position] == nil, !waiting.contains(where: { $0.position == entry.position }) else { return }
+            guard again?.cursor.take(entry.position) == true else { return }
         }
         bytes += entry.body?.count ?? 0
         if let hold = hold(of: entry) {

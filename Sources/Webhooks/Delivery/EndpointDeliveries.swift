@@ -69,6 +69,10 @@ struct EndpointDeliveries: Sendable {
     /// Whether the database may have more.
     var hasWork = true
     var nextTakeAt: Instant
+    /// When a read brought something.
+    var lastBroughtAt: Instant
+    /// Whether a statement is in flight: there is one at a time.
+    var isAsking = false
     /// The pauses after failures of the database; nothing is sent meanwhile.
     var outage: Backoff
     var databaseRetryAt: Instant?
@@ -94,7 +98,7 @@ struct EndpointDeliveries: Sendable {
         breaker = Breaker(lease, at: now)
         rate = RateLimit(lease.settings.perSecond)
         outage = limits.outage
-        (lastSettledAt, nextTakeAt, settledPosition) = (now, now, lease.position)
+        (lastSettledAt, nextTakeAt, lastBroughtAt, settledPosition) = (now, now, now, lease.position)
     }
 
     // What happens meanwhile.
@@ -104,7 +108,6 @@ struct EndpointDeliveries: Sendable {
         self.leaseEnd = max(self.leaseEnd, leaseEnd)
         self.settings = settings
         rate.change(to: settings.perSecond)
-        if reports.isEmpty { databaseWorks() }
         if hasWork { self.hasWork = true }
     }
 
@@ -119,6 +122,7 @@ struct EndpointDeliveries: Sendable {
     mutating func abandon() { phase = .over }
 
     mutating func databaseFailed(at now: Instant, using generator: inout some RandomNumberGenerator) {
+        isAsking = false
         databaseRetryAt = now + outage.next(using: &generator)
     }
 
@@ -136,15 +140,25 @@ struct EndpointDeliveries: Sendable {
         }
         if let retry = databaseRetryAt, now < retry { return wait(until: retry, at: now) }
         if case .ending(let instant) = phase {
-            if !inFlight.isEmpty, now < instant { return wait(until: instant, at: now) }
-            if hasSomethingToSettle { return .settle(settlement(at: now)) }
+            if isAsking || !inFlight.isEmpty && now < instant { return wait(until: max(instant, now + .milliseconds(100)), at: now) }
+            if hasSomethingToSettle { return settle(at: now) }
             phase = .over
             return .end
         }
-        if shouldSettle(at: now) { return .settle(settlement(at: now)) }
+        if !isAsking, shouldSettle(at: now) { return settle(at: now) }
         if databaseRetryAt == nil, let entry = nextToSend(at: now) { return .send(entry) }
-        if let request = nextTake(at: now) { return .take(request) }
+        if !isAsking, let request = nextTake(at: now) {
+            isAsking = true
+            return .take(request)
+        }
+        // Without a statement to try, none can end the pause.
+        if !isAsking, !hasSomethingToSettle, let entry = nextToSend(at: now) { return .send(entry) }
         return wait(until: wakeUp(after: now), at: now)
+    }
+
+    private mutating func settle(at now: Instant) -> Action {
+        isAsking = true
+        return .settle(settlement(at: now))
     }
 
     private func wait(until instant: Instant, at now: Instant) -> Action {

@@ -8,6 +8,8 @@ enum RetrySchedule {
     static let retryAfter = Duration.seconds(1)...Duration.seconds(3600)
     /// An endpoint without a success for so long is disabled.
     static let patience: Duration = .seconds(5 * 86_400)
+    /// An endpoint without an attempt for so long, which is more than any pause, has not failed meanwhile.
+    static let silence: Duration = .seconds(2 * 86_400)
 
     private static let pauses = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
 

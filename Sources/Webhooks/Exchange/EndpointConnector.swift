@@ -43,7 +43,12 @@ struct EndpointConnector: Sendable {
         let target = "\(url.host.contains(":") ? "[\(url.host)]" : url.host):\(url.port)"
         let initializer: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
             channel.eventLoop.makeCompletedFuture {
-                let tunnel = ProxyTunnelHandler(target: target, authorization: proxy.authorization, established: established)
+                let tunnel = ProxyTunnelHandler(
+                    target: target,
+                    authorization: proxy.authorization,
+                    deadline: deadline,
+                    established: established
+                )
                 try channel.pipeline.syncOperations.addHandler(tunnel)
             }
         }

@@ -49,9 +49,13 @@ final class EndpointExchange: Sendable {
 
     /// The addresses to connect to, in order; nil alone leaves the name to the proxy.
     private func allowedAddresses(of url: EndpointURL, before deadline: NIODeadline) async throws -> [IPAddress?] {
-        if url.address == nil, connector.proxy != nil {
-            guard url.usesTLS else { throw refused("http by name cannot be judged behind a proxy") }
-            return [nil]
+        if connector.proxy != nil {
+            if url.address == nil {
+                guard url.usesTLS else { throw refused("http by name cannot be judged behind a proxy") }
+                return [nil]
+            }
+            // The certificate would be compared with the address of the proxy.
+            guard !url.usesTLS else { throw refused("https to an address cannot be verified behind a proxy: use a name") }
         }
         let addresses: [IPAddress]
         if let address = url.address {

@@ -9,18 +9,25 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private let request: String
     private let established: EventLoopPromise<Void>
+    private let deadline: NIODeadline
+    private var timeout: Scheduled<Void>?
     private var received: [UInt8] = []
 
     /// - Parameters:
     ///   - target: host and port of the endpoint.
+    ///   - deadline: until when the proxy must have answered.
     ///   - established: succeeds when the connection leads to the endpoint.
-    init(target: String, authorization: String?, established: EventLoopPromise<Void>) {
+    init(target: String, authorization: String?, deadline: NIODeadline, established: EventLoopPromise<Void>) {
         let credentials = authorization.map { "Proxy-Authorization: \($0)\r\n" } ?? ""
         request = "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n\(credentials)\r\n"
+        self.deadline = deadline
         self.established = established
     }
 
     func channelActive(context: ChannelHandlerContext) {
+        timeout = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+            self.fail(context, .proxyFailed("the proxy does not answer in time"))
+        }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: request)), promise: nil)
     }
 
@@ -38,6 +45,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         switch status {
         // An endpoint speaks only when it is spoken to.
         case 200...299 where end.upperBound == received.count:
+            timeout?.cancel()
             context.pipeline.syncOperations.removeHandler(self).cascade(to: established)
         // The proxy could not reach the endpoint.
         case 502, 503, 504: fail(context, DeliveryFailure(kind: .failed, text: "the proxy cannot connect to it: status \(status)"))
@@ -46,6 +54,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        timeout?.cancel()
         established.fail(DeliveryFailure.proxyFailed("the proxy closed the connection"))
         context.fireChannelInactive()
     }

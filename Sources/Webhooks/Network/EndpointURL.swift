@@ -47,6 +47,9 @@ package struct EndpointURL: Hashable, Sendable {
         guard isBracketed ? authority.contains("]") && host.contains(":") && IPAddress(String(host)) != nil : isName(host) else {
             throw EndpointURLError("the URL has no valid host")
         }
+        guard IPAddress(String(host)) != nil || !endsInNumber(host) else {
+            throw EndpointURLError("the host of the URL is an address in an unusual notation: write it as four decimal numbers")
+        }
         guard !suffix.isEmpty else { return (host.lowercased(), usesTLS ? 443 : 80) }
         guard suffix.hasPrefix(":"), suffix.count <= 6, suffix.dropFirst().allSatisfy(\.isNumber), let port = Int(suffix.dropFirst()),
             (1...65535).contains(port)
@@ -54,6 +57,11 @@ package struct EndpointURL: Hashable, Sendable {
             throw EndpointURLError("the URL has no valid port")
         }
         return (host.lowercased(), port)
+    }
+
+    /// Such as `127.1` or `0xa9fea9fe`, which resolvers read as an address, and a proxy would connect to.
+    private static func endsInNumber(_ host: Substring) -> Bool {
+        host.split(separator: ".").last.map { $0.lowercased().hasPrefix("0x") || $0.allSatisfy(\.isNumber) } ?? false
     }
 
     private static func isName(_ host: Substring) -> Bool {

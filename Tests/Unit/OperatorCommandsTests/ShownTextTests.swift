@@ -13,6 +13,10 @@ struct ShownTextTests {
         #expect(text.shownSafely == shown)
     }
 
+    @Test func `what a receiver answers stays on one line, whatever ends its lines`() {
+        #expect("a\r\nb\nc\rd\u{B}\u{85}".onOneLineSafely == "a\\u000d\\nb\\nc\\u000dd\\u000b\\u0085")
+    }
+
     @Test func `escaped JSON has the same value`() throws {
         let value: JSONObject = ["a\u{9B}": "\u{1B}\u{202E}\u{E0041}\n\"\\", "b": [1, true, .null]]
         let shown = String(decoding: JSONSerializer.serialize(value), as: UTF8.self).shownSafely

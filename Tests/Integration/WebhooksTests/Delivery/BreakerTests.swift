@@ -12,7 +12,9 @@ struct BreakerTests {
         scene.run(for: .seconds(3600)) { _, _, _ in Self.down }
         // 5 s, 10 s … then every five minutes.
         #expect(scene.sent.count < 8 + 30, "\(scene.sent.count)")
-        #expect(scene.feed.reports.count { $0.attempts > 0 } <= 5 && scene.feed.reports.allSatisfy { $0.attempts <= 1 })
+        #expect(
+            scene.feed.reports.count { $0.result == .failed && $0.wait != nil } <= 5 && scene.feed.reports.allSatisfy { $0.attempts <= 1 }
+        )
         #expect(scene.feed.position <= 8, "the cursor stands still")
         #expect(scene.deliveries.bytes == 0, "no body waits for the next probe")
         scene.run(for: .seconds(1200)) { _, _, _ in .status(200) }
@@ -29,8 +31,33 @@ struct BreakerTests {
             elapsed < .seconds(60) || poison.contains(position) ? .status(500) : .status(200)
         }
         let probes = scene.feed.reports.filter { $0.result == .probeFailed }.map(\.position)
-        #expect(zip(probes, probes.dropFirst()).allSatisfy { $0 != $1 } && probes.count > 2)
+        #expect(probes.count >= 5 && Set(probes.prefix(5)).count == 5)
         #expect(Set(8...20).isSubset(of: scene.feed.reports.filter { $0.result == .delivered }.map(\.position)))
+    }
+
+    @Test func `a probe that is answered 4xx closes the breaker, so that many bad entries do not keep the others back`() {
+        var scene = EndpointScene((0..<60).map { "\($0)" }, window: 8)
+        scene.run(for: .seconds(3600)) { position, _, elapsed in
+            .status(elapsed < .seconds(10) ? 503 : position <= 55 ? 422 : 200)
+        }
+        let delivered = scene.feed.reports.filter { $0.result == .delivered }.map(\.position)
+        #expect(delivered.sorted() == Array(56...60) && scene.feed.position == 60)
+        let refused = scene.feed.reports.filter { $0.status == 422 }
+        #expect(refused.allSatisfy { $0.result == .failed && $0.attempts > 0 && $0.wait != nil })
+        #expect(Set(refused.map(\.position)).count == 55)
+        #expect(scene.events.filter { $0 == .breakerClosed }.count == 1 && !scene.deliveries.breaker.isOpen)
+    }
+
+    @Test func `one poisoned entry alone does not open it, and is given up after its last attempt`() {
+        var scene = EndpointScene(["a"])
+        scene.run(for: .seconds(6 * 86_400)) { _, _, _ in .status(500) }
+        #expect(scene.order.count == 10 && scene.feed.open[1]?.isGivenUp == true && scene.feed.position == 1)
+        #expect(scene.deliveries.phase == .serving)
+        #expect(!scene.events.contains { if case .breakerOpened = $0 { true } else { false } })
+        // A second one is enough.
+        scene.feed.subjects += ["b"]
+        scene.run(for: .seconds(700)) { _, _, _ in .status(500) }
+        #expect(scene.events.contains(.breakerOpened(why: "HTTP status 500")))
     }
 
     @Test func `a probe is the first of its subject`() {
@@ -79,10 +106,28 @@ struct BreakerTests {
         #expect(scene.feed.settlements.last?.disableBecause == "no delivery has succeeded for five days")
     }
 
+    @Test(arguments: [404, 500])
+    func `days without an attempt are no days of failures`(status: Int) {
+        var scene = EndpointScene(["a"])
+        scene.run(for: .seconds(9 * 86_400)) { _, _, _ in .status(status) }
+        #expect(scene.feed.open[1]?.isGivenUp == true && scene.deliveries.phase == .serving)
+        scene.feed.subjects += (0..<20).map { "\($0)" }
+        let again = scene.elapsed
+        scene.run(for: .seconds(3 * 86_400)) { _, _, _ in .status(status) }
+        #expect(scene.deliveries.phase == .serving)
+        scene.feed.subjects += (20..<30).map { "\($0)" }
+        scene.run(for: .seconds(3 * 86_400)) { _, _, _ in .status(status) }
+        #expect(scene.deliveries.phase == .over && scene.elapsed - again >= .seconds(5 * 86_400))
+    }
+
     @Test func `the days are counted over leases`() {
-        var scene = EndpointScene([nil, nil], failingFor: .seconds(5 * 86_400))
-        scene.run(for: .seconds(1)) { _, _, _ in .status(500) }
+        var scene = EndpointScene((0..<20).map { _ in nil }, failingFor: .seconds(5 * 86_400))
+        scene.run(for: .seconds(3600)) { _, _, _ in .status(500) }
         #expect(scene.deliveries.phase == .over)
+        // Two failures are no days of failures.
+        scene = EndpointScene([nil, nil], failingFor: .seconds(5 * 86_400))
+        scene.run(for: .seconds(1)) { _, _, _ in .status(500) }
+        #expect(scene.deliveries.phase == .serving)
         scene = EndpointScene([nil, nil], failingFor: .seconds(5 * 86_400))
         scene.run(for: .seconds(1)) { _, _, _ in .status(200) }
         #expect(scene.deliveries.phase == .serving)

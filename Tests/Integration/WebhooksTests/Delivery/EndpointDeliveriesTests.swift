@@ -80,6 +80,7 @@ struct EndpointDeliveriesTests {
         var scene = EndpointScene([nil, nil]) { $0.missingBodies = [1] }
         scene.run(for: .seconds(1)) { _, _, _ in .status(200) }
         #expect(scene.order == [2] && scene.feed.open[1]?.isGivenUp == true && scene.feed.position == 2)
+        #expect(scene.events.contains(.gaveUp(why: "the notification has aged or was forgotten")))
     }
 
     @Test(arguments: [(429, 7), (503, 7), (429, 0), (503, -50), (429, 100_000)])
@@ -110,6 +111,15 @@ struct EndpointDeliveriesTests {
         let last = try #require(scene.feed.settlements.last)
         #expect(last.disableBecause == "the endpoint answered 410 Gone" && last.position == 2)
         #expect(last.reports.last?.result == .failed && scene.feed.open.isEmpty, "it is sent again when the endpoint is resumed")
+    }
+
+    @Test func `what is in flight when an endpoint is disabled is reported, and the decision is told once`() throws {
+        var scene = EndpointScene((0..<20).map { _ in nil }, window: 8, perSecond: 1)
+        scene.run(for: .seconds(60), latency: .milliseconds(3500)) { position, _, _ in .status(position <= 2 ? 410 : 200) }
+        #expect(scene.order == [1, 2, 3, 4] && scene.deliveries.phase == .over)
+        #expect(scene.events.filter { $0 == .disabled(why: "the endpoint answered 410 Gone") }.count == 1)
+        #expect(scene.feed.reports.map(\.result) == [.failed, .failed, .delivered, .delivered])
+        #expect(scene.feed.settlements.map { $0.disableBecause != nil }.firstIndex(of: true) == scene.feed.settlements.count - 1)
     }
 
     @Test func `at most so many are sent in any second`() {
@@ -147,6 +157,16 @@ struct EndpointDeliveriesTests {
         for sent in again { #expect(again.count { $0.at <= sent.at && $0.at > sent.at - .milliseconds(100) } <= 2) }
     }
 
+    @Test func `a redelivery of entries that are sent anyway does not send them twice at once`() {
+        var scene = EndpointScene((0..<20).map { _ in nil }, window: 8) { $0.redelivery = (1, 0, 20) }
+        scene.run(for: .seconds(30), latency: .milliseconds(100)) { _, _, _ in .status(200) }
+        for times in Dictionary(grouping: scene.sent, by: \.position).values.map({ $0.map(\.at) }) {
+            #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= .milliseconds(100) })
+        }
+        #expect(Set(scene.order) == Set(1...20) && scene.feed.position == 20 && scene.feed.redelivery == nil)
+        #expect(scene.deliveries.bytes == 0)
+    }
+
     @Test func `proxy faults cost no attempt, and are tried again with growing pauses`() {
         var scene = EndpointScene(["a", "a", nil], window: 4)
         scene.run(for: .seconds(600)) { _, _, elapsed in elapsed < .seconds(300) ? .proxyFailed("status 407") : .status(200) }
@@ -160,7 +180,12 @@ struct EndpointDeliveriesTests {
         scene.run(for: .milliseconds(30)) { _, _, _ in .status(200) }
         scene.deliveries.databaseFailed(at: scene.now, using: &scene.random)
         let before = scene.sent.count
-        if case .send = scene.deliveries.next(at: scene.now) { Issue.record("it sends") }
+        // The statement that polls for all endpoints works, and that of this one does not.
+        scene.deliveries.polled(scene.deliveries.settings, hasWork: true, leaseEnd: scene.deliveries.leaseEnd)
+        guard case .wait = scene.deliveries.next(at: scene.now) else {
+            Issue.record("it goes on")
+            return
+        }
         #expect(scene.sent.count == before)
         scene.run(for: .seconds(10)) { _, _, _ in .status(200) }
         #expect(Set(scene.order) == Set(1...40) && scene.feed.position == 40)

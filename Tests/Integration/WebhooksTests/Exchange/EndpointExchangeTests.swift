@@ -52,16 +52,18 @@ struct EndpointExchangeTests {
 
     @Test func `a connection is used again, and closed when it is idle`() async throws {
         let receiver = try await Receiver.start()
-        var configuration = WebhookService.Configuration()
-        configuration.idleLifetime = .milliseconds(100)
-        let exchange = try EndpointExchange(configuration)
         let request = DeliveryRequest(url: try EndpointURL(receiver.url), headers: [], body: [1], timeout: .seconds(10))
-        for _ in 0..<20 { #expect(await exchange.send(request).answer?.status == 204) }
-        #expect(receiver.connections == 1)
-        try await pause(.milliseconds(300))
-        #expect(await exchange.send(request).answer?.status == 204)
-        #expect(receiver.connections == 2)
-        exchange.close()
+        var configuration = WebhookService.Configuration()
+        for (lifetime, rest, connections) in [(Duration.seconds(60), Duration.zero, 1), (.milliseconds(50), .milliseconds(500), 3)] {
+            configuration.idleLifetime = lifetime
+            let exchange = try EndpointExchange(configuration)
+            for _ in 0..<(rest == .zero ? 20 : 2) {
+                #expect(await exchange.send(request).answer?.status == 204)
+                try await pause(rest)
+            }
+            #expect(receiver.connections == connections)
+            exchange.close()
+        }
         await receiver.stop()
     }
 
@@ -201,16 +203,13 @@ struct EndpointExchangeTests {
         #expect(try await send(to: "http://hooks.invalid/").text.hasPrefix("failed: the name cannot be resolved"))
     }
 
-    @Test func `the system's resolver finds localhost, and reads unusual notations as addresses that are judged`() async throws {
+    @Test func `the system's resolver finds localhost`() async throws {
         let receiver = try await Receiver.start()
         #expect(try await send(to: "http://localhost:\(receiver.port)/").answer?.status == 204)
-        #expect(try await send(to: "http://127.1:\(receiver.port)/").answer?.status == 204)
-        #expect(try await send(to: "http://0xa9.0xfe.0xa9fe/").text.hasPrefix("refused: 169.254.169.254"))
-        #expect(try await send(to: "http://2852039166/").text.hasPrefix("refused: 169.254.169.254"))
         await receiver.stop()
     }
 
-    @Test(arguments: ["http://169.254.169.254/", "https://[fd00:ec2::254]/", "https://[::ffff:169.254.169.254]/", "http://0.0.0.0/"])
+    @Test(arguments: ["https://169.254.169.254/", "https://[fd00:ec2::254]/", "https://[::ffff:169.254.169.254]/", "https://0.0.0.0/"])
     func `a refused address is not connected to`(url: String) async throws {
         #expect(try await send(to: url).text.hasPrefix("refused: "))
     }
@@ -324,6 +323,16 @@ struct EndpointExchangeTests {
         #expect(try await through(.hangUp, to: "https://hooks.example/").0.text.hasPrefix("proxy: "))
     }
 
+    @Test func `a proxy that never answers is at fault, and its connection is closed`() async throws {
+        let proxy = try await TestProxy.start(.silence)
+        let outcome = try await send(to: "https://hooks.example/", within: .milliseconds(300)) {
+            $0.proxy = ProxyAddress("http://127.0.0.1:\(proxy.port)")
+        }
+        #expect(outcome.text == "proxy: the proxy does not answer in time" && proxy.asked.count == 1)
+        try await eventually("its connection is closed") { proxy.connections == 0 }
+        try await proxy.stop()
+    }
+
     @Test func `what goes wrong behind the proxy is the endpoint's`() async throws {
         let plain = try await Receiver.start { _ in .breakOff() }
         #expect(try await through(.connect(port: plain.port), to: "http://127.0.0.1:1/").0.text.hasPrefix("failed: "))
@@ -332,7 +341,8 @@ struct EndpointExchangeTests {
     }
 
     @Test func `behind a proxy, literal addresses are still judged, and http needs one`() async throws {
-        for url in ["http://169.254.169.254/", "http://hooks.example/"] {
+        // The certificate of an address cannot be verified there.
+        for url in ["http://169.254.169.254/", "http://hooks.example/", "https://127.0.0.1/"] {
             let (outcome, asked) = try await through(.answer("200 OK"), to: url)
             #expect(outcome.text.hasPrefix("refused: ") && asked.isEmpty)
         }

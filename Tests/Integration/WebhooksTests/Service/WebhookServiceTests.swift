@@ -32,7 +32,7 @@ struct WebhookServiceTests {
         #expect(try await scene.state("state, leased_until IS NULL, failures, succeeded_at IS NOT NULL") == "enabled t 0 t")
         let metrics = try ExposedMetrics(scene.registry.render())
         #expect(metrics.value("appstore_inbox_endpoint_attempts_total", ["endpoint": "crm", "result": "delivered"]) == 3)
-        #expect(metrics.value("appstore_inbox_endpoint_seconds_count", ["endpoint": "crm"]) == 3)
+        #expect(metrics.count("appstore_inbox_endpoint_seconds", ["endpoint": "crm"]) == 3)
         await receiver.stop()
     }
 

@@ -216,7 +216,7 @@ struct EndpointScene {
                 flying.append((entry, now + latency))
             case .take(let request):
                 takes.append(request)
-                deliveries.took(feed.take(request, keepsOrder: keepsOrder, at: now), for: request, at: now)
+                events += deliveries.took(feed.take(request, keepsOrder: keepsOrder, at: now), for: request, at: now)
             case .settle(let settlement):
                 feed.settle(settlement, keepsOrder: keepsOrder, at: now)
                 deliveries.settled(settlement, isOurs: true, at: now)

@@ -9,9 +9,12 @@ final class TestProxy: Sendable {
         /// Connects to that port, whatever the client has asked for.
         case connect(port: Int)
         case hangUp
+        /// Takes the request, and says nothing.
+        case silence
     }
 
     private let heads = Mutex<[String]>([])
+    private let open = Mutex(0)
     private let listener = Mutex<(any Channel)?>(nil)
 
     static func start(_ manner: Manner) async throws -> TestProxy {
@@ -19,7 +22,12 @@ final class TestProxy: Sendable {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Handler(manner) { head in proxy.heads.withLock { $0.append(head) } })
+                    let handler = Handler(manner) { change in
+                        proxy.open.withLock { $0 += change }
+                    } _: { head in
+                        proxy.heads.withLock { $0.append(head) }
+                    }
+                    try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -31,6 +39,9 @@ final class TestProxy: Sendable {
     /// What clients have sent.
     var asked: [String] { heads.withLock(\.self) }
 
+    /// Connections of clients.
+    var connections: Int { open.withLock(\.self) }
+
     func stop() async throws { try await listener.withLock(\.self)?.close() }
 
     private final class Handler: ChannelInboundHandler {
@@ -38,14 +49,18 @@ final class TestProxy: Sendable {
         typealias OutboundOut = ByteBuffer
 
         private let manner: Manner
+        private let count: @Sendable (Int) -> Void
         private let record: @Sendable (String) -> Void
         private var head = ""
         private var peer: (any Channel)?
         private var isRelaying = false
 
-        init(_ manner: Manner, _ record: @escaping @Sendable (String) -> Void) {
-            (self.manner, self.record) = (manner, record)
+        init(_ manner: Manner, _ count: @escaping @Sendable (Int) -> Void, _ record: @escaping @Sendable (String) -> Void) {
+            (self.manner, self.count, self.record) = (manner, count, record)
         }
+
+        func channelActive(context: ChannelHandlerContext) { count(1) }
+        func channelInactive(context: ChannelHandlerContext) { count(-1) }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let buffer = unwrapInboundIn(data)
@@ -56,6 +71,7 @@ final class TestProxy: Sendable {
             let channel = context.channel
             switch manner {
             case .hangUp: context.close(promise: nil)
+            case .silence: break
             case .answer(let line):
                 channel.writeAndFlush(ByteBuffer(string: "HTTP/1.1 \(line)\r\ncontent-length: 0\r\n\r\n"), promise: nil)
             case .connect(let port):
