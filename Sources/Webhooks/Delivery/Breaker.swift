@@ -39,7 +39,7 @@ struct Breaker: Sendable {
 
     /// Whether there were failures, and no success, for five days.
     func isHopeless(at now: ContinuousClock.Instant) -> Bool {
-        failedAttempts >= RetrySchedule.attempts && failingSince.map { now - $0 >= RetrySchedule.patience } ?? false
+        failedAttempts >= RetrySchedule.attempts && failingSince.map { now - $0 >= RetrySchedule.disableAfter } ?? false
     }
 
     /// A delivery succeeded; true when that closes the breaker.

@@ -7,7 +7,7 @@ enum RetrySchedule {
     /// The bounds of what an endpoint may ask for.
     static let retryAfter = Duration.seconds(1)...Duration.seconds(3600)
     /// An endpoint without a success for so long is disabled.
-    static let patience: Duration = .seconds(5 * 86_400)
+    static let disableAfter: Duration = .seconds(5 * 86_400)
     /// An endpoint without an attempt for so long, which is more than any pause, has not failed meanwhile.
     static let silence: Duration = .seconds(2 * 86_400)
 

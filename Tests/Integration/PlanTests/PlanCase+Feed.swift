@@ -28,7 +28,7 @@ extension PlanCase {
         reading("api_feed after a cursor") { customer in
             """
             SELECT cardinality(events) AS events
-            FROM appstore.api_feed(\(keyHash(customer)), NULL, '{access.changed}', NULL, 1, \(Int64(max(0, customer - 50))), NULL, 10, false)
+            FROM appstore.api_feed(\(keyHash(customer)), NULL, '{access.changed,effect.*}', NULL, 1, \(Int64(max(0, customer - 50))), NULL, 10, false)
             """
         },
         reading("api_feed from an instant") { customer in

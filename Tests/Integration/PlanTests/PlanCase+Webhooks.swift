@@ -45,8 +45,13 @@ extension PlanCase {
         PlanCase("endpoint_read_statistics", as: "appstore_worker", entries: 14_000, pages: 14_000) { pool, _ in
             _ = try await pool.withConnection { try await $0.query(Statement(.endpointReadStatistics)) }
         },
-        .statement("the latest attempts of an endpoint", as: "appstore_viewer") { _ in
-            "SELECT * FROM appstore.deliveries WHERE endpoint = 'e1' ORDER BY attempt_id DESC LIMIT 10"
+        // Planned each time, and only with statistics by the indexes.
+        PlanCase("the latest attempts of an endpoint", as: "appstore_viewer", before: "ANALYZE appstore.delivery_attempts, appstore.feed") {
+            pool,
+            _ in
+            _ = try await pool.withConnection {
+                try await $0.query("SELECT * FROM appstore.deliveries WHERE endpoint = 'e1' ORDER BY attempt_id DESC LIMIT 10")
+            }
         },
     ]
 

@@ -86,11 +86,11 @@ struct FeedReadTests {
         }
     }
 
-    @Test func `an answer has some four megabytes at most, and one entry at least`() async throws {
+    @Test func `an answer has some 512 KiB at most, and one entry at least`() async throws {
         try await RunningAPI.runWithFeed { api, key in
             try await api.tell(["a", "b", "c", "d"])
             try await api.database.change(
-                "UPDATE appstore.feed SET data = jsonb_build_object('x', repeat('x', CASE position WHEN 3 THEN 4500000 ELSE 2100000 END))"
+                "UPDATE appstore.feed SET data = jsonb_build_object('x', repeat('x', CASE position WHEN 3 THEN 600000 ELSE 270000 END))"
             )
             #expect(try await api.feed(key: key) == FeedAnswer(users: ["a", "b"], next: "1.2", head: "1.4", hasMore: true))
             #expect(try await api.feed("?after=1.2", key: key) == FeedAnswer(users: ["c"], next: "1.3", head: "1.4", hasMore: true))

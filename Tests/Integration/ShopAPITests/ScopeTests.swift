@@ -38,9 +38,9 @@ struct ScopeTests {
         Operation(verb: .linkContracts, method: "PUT", path: "/v1/contracts/70/owner", json: #"{"user":"ann"}"#, statuses: [200]),
         Operation(verb: .readFeed, method: "GET", path: "/v1/feed", statuses: [409]),
         Operation(verb: .readFeed, method: "GET", path: "/v1/feed/1", statuses: [404]),
-        Operation(verb: .readFeed, method: "PUT", path: "/v1/feed/consumers/mailer", json: #"{"cursor":"now"}"#, statuses: [409]),
+        Operation(verb: .consumeFeed, method: "PUT", path: "/v1/feed/consumers/mailer", json: #"{"cursor":"now"}"#, statuses: [409]),
         Operation(verb: .readFeed, method: "GET", path: "/v1/feed/consumers/mailer", statuses: [404]),
-        Operation(verb: .readFeed, method: "DELETE", path: "/v1/feed/consumers/mailer", statuses: [404]),
+        Operation(verb: .consumeFeed, method: "DELETE", path: "/v1/feed/consumers/mailer", statuses: [404]),
     ]
 
     @Test func `each verb covers only its own operation`() async throws {
@@ -94,7 +94,7 @@ struct ScopeTests {
         }
     }
 
-    @Test(arguments: operations.filter { ![.readEvents, .createOrders, .readFeed].contains($0.verb) })
+    @Test(arguments: operations.filter { ![.readEvents, .createOrders, .readFeed, .consumeFeed].contains($0.verb) })
     func `a key covers only its environments, and Production is the default`(operation: Operation) async throws {
         try await RunningAPI.run { api in
             try await api.database.addCharge("70")

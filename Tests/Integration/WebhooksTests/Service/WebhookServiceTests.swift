@@ -128,7 +128,7 @@ struct WebhookServiceTests {
             }
         }
         #expect(try await scene.state("open_until IS NULL, failures, failing_since IS NULL") == "t 0 t")
-        #expect(receiver.requests.count <= 40 + 8 + 3 && scene.log.text.contains("endpoint works again"))
+        #expect(receiver.requests.count <= 2 * 40 + 8 + 3 && scene.log.text.contains("endpoint works again"))
         await receiver.stop()
     }
 
@@ -186,6 +186,7 @@ struct WebhookServiceTests {
         let scene = try await make(receiver)
         try await scene.tell(["a"])
         let masters = Mutex<WebhookMasters?>(nil)
+        let epoch = try await scene.state("epoch")
         let pool = try scene.database.pool(user: "appstore_worker", connections: 2)
         let service = WebhookService(
             pool: pool,
@@ -196,7 +197,7 @@ struct WebhookServiceTests {
         )
         try await scene.running([service]) {
             try await eventually("it is reported") { scene.log.text.contains("there is no secret to sign them with") }
-            #expect(try await scene.state("epoch") == "0")
+            #expect(try await scene.state("epoch") == epoch)
             let found = try WebhookMasters(WebhookScene.master)
             masters.withLock { $0 = found }
             try await scene.awaitDelivery()

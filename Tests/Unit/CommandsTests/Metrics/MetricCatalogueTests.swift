@@ -67,7 +67,7 @@ import Testing
         let metrics = try ExposedMetrics(registry.render())
         #expect(metrics.value("appstore_inbox_ingest_reserved_bytes") == 0)
         #expect(metrics.silent.subtracting(lazy) == [])
-        #expect(metrics.pools == ["ingest", "api"])
+        #expect(metrics.pools == ["ingest", "api", "feed"])
     }
 
     @Test func `a worker counts exactly the described metrics`() throws {
