@@ -5005,17 +5005,14 @@ BEGIN
     -- What receivers answered about the user, also to what was forwarded as it came.
     UPDATE appstore.delivery_attempts AS a SET answer = NULL
     WHERE a.ctid = ANY (ARRAY(
-        SELECT a.ctid FROM unnest(v_contracts) AS c (environment, id)
+        SELECT a.ctid
+        FROM (SELECT c.id FROM unnest(v_contracts) AS c (environment, id)
+              UNION
+              SELECT f.subject FROM appstore.feed AS f WHERE f.user_id = v_user
+              UNION
+              SELECT f.subject FROM appstore.feed AS f WHERE f.from_user_id = v_user) AS c (id)
         CROSS JOIN LATERAL (
             SELECT a.ctid FROM appstore.delivery_attempts AS a WHERE a.subject = c.id AND a.answer IS NOT NULL OFFSET 0
-        ) AS a
-        UNION ALL
-        SELECT a.ctid
-        FROM (SELECT f.position FROM appstore.feed AS f WHERE f.user_id = v_user
-              UNION ALL
-              SELECT f.position FROM appstore.feed AS f WHERE f.from_user_id = v_user) AS f
-        CROSS JOIN LATERAL (
-            SELECT a.ctid FROM appstore.delivery_attempts AS a WHERE a.position = f.position AND a.answer IS NOT NULL OFFSET 0
         ) AS a));
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
@@ -8356,8 +8353,6 @@ CREATE INDEX consumption_obligations_open ON appstore.consumption_obligations US
 CREATE INDEX contracts_by_user ON appstore.contracts USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 CREATE INDEX delivery_attempts_about ON appstore.delivery_attempts USING btree (subject) WHERE ((answer IS NOT NULL) AND (subject IS NOT NULL));
-
-CREATE INDEX delivery_attempts_answered ON appstore.delivery_attempts USING btree ("position") WHERE (answer IS NOT NULL);
 
 CREATE INDEX delivery_attempts_by_endpoint ON appstore.delivery_attempts USING btree (endpoint, attempt_id);
 

@@ -189,5 +189,4 @@ COMMENT ON COLUMN appstore.delivery_attempts.error IS 'What failed.';
 -- The latest attempts of an endpoint.
 CREATE INDEX delivery_attempts_by_endpoint ON appstore.delivery_attempts (endpoint, attempt_id);
 -- appstore.forget
-CREATE INDEX delivery_attempts_answered ON appstore.delivery_attempts (position) WHERE answer IS NOT NULL;
 CREATE INDEX delivery_attempts_about ON appstore.delivery_attempts (subject) WHERE answer IS NOT NULL AND subject IS NOT NULL;

@@ -99,7 +99,7 @@ extension EndpointDeliveries {
             return entry.kind != .redelivery && entry.body != nil && (isFirst && hold(of: entry) == nil || !settings.keepsOrder)
         }
         guard let entry = candidates.first(where: { $0.position > lastProbe ?? 0 }) ?? candidates.first else {
-            // What nobody wants may be passed.
+            // What the endpoint does not want may be passed.
             if taken.entries.isEmpty, let through = taken.through { live.read(through: through) }
             breaker.postponeProbe(to: now + Breaker.firstPause)
             return

@@ -68,17 +68,14 @@ BEGIN
     -- What receivers answered about the user, also to what was forwarded as it came.
     UPDATE appstore.delivery_attempts AS a SET answer = NULL
     WHERE a.ctid = ANY (ARRAY(
-        SELECT a.ctid FROM unnest(v_contracts) AS c (environment, id)
+        SELECT a.ctid
+        FROM (SELECT c.id FROM unnest(v_contracts) AS c (environment, id)
+              UNION
+              SELECT f.subject FROM appstore.feed AS f WHERE f.user_id = v_user
+              UNION
+              SELECT f.subject FROM appstore.feed AS f WHERE f.from_user_id = v_user) AS c (id)
         CROSS JOIN LATERAL (
             SELECT a.ctid FROM appstore.delivery_attempts AS a WHERE a.subject = c.id AND a.answer IS NOT NULL OFFSET 0
-        ) AS a
-        UNION ALL
-        SELECT a.ctid
-        FROM (SELECT f.position FROM appstore.feed AS f WHERE f.user_id = v_user
-              UNION ALL
-              SELECT f.position FROM appstore.feed AS f WHERE f.from_user_id = v_user) AS f
-        CROSS JOIN LATERAL (
-            SELECT a.ctid FROM appstore.delivery_attempts AS a WHERE a.position = f.position AND a.answer IS NOT NULL OFFSET 0
         ) AS a));
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;

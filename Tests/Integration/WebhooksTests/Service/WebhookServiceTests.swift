@@ -172,7 +172,7 @@ struct WebhookServiceTests {
         await receiver.stop()
     }
 
-    @Test func `what nobody wants moves the cursor`() async throws {
+    @Test func `what the endpoint does not want moves the cursor`() async throws {
         let receiver = try await Receiver.start()
         let scene = try await make(receiver, ", types => '{order.paid}'")
         try await scene.tell((0..<2500).map { _ in "a" })
