@@ -120,7 +120,8 @@ struct EndpointAgeingTests {
 
     @Test func `forgetting a user deletes what receivers answered about the user`() async throws {
         let scene = try await EndpointScene.make()
-        try await scene.tell("1000", "1000", "2000", nil)
+        try await scene.tell("1000", "1000", "2000", "3000")
+        // The contract 3000 was told as of the user once.
         try await scene.run(
             """
             INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor)
@@ -129,7 +130,7 @@ struct EndpointAgeingTests {
             """
         )
         let lease = try #require(try await scene.lease().first)
-        try await scene.settle(lease, upTo: 4, [.failed(1, "1000"), .failed(2, "1000"), .failed(3, "2000"), .failed(4)])
+        try await scene.settle(lease, upTo: 4, [.failed(1, "1000"), .failed(2, "1000"), .failed(3, "2000"), .failed(4, "3000")])
         try await scene.operate("SELECT appstore.forget('alice')")
         #expect(
             try await scene.lines("SELECT position::text FROM appstore.delivery_attempts WHERE answer IS NOT NULL") == ["3"]
