@@ -31,7 +31,7 @@ struct EndpointConnector: Sendable {
     ) throws -> EventLoopFuture<any Channel> {
         let tls = tls
         let bootstrap = ClientBootstrap(group: loop).connectTimeout(max(.zero, min(TimeAmount(timeout), deadline - .now())))
-            .channelOption(.socketOption(.tcp_nodelay), value: 1)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
         guard let proxy else {
             let target = try SocketAddress(ipAddress: address?.description ?? url.host, port: url.port)
             return
