@@ -262,8 +262,8 @@ let package = Package(
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "HTTPServing", "GroupCommit", "InboxQueue", "Ingest",
-                "Outbox", "Postgres", "Prometheus",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "InboxQueue",
+                "Ingest", "Outbox", "Postgres", "Prometheus",
                 "PrometheusTesting", "Schema", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser, logging, metrics,
             ],
             path: "Tests/Unit/CommandsTests"

@@ -1,5 +1,6 @@
 import AppStore
 import ArgumentParser
+import Feed
 import StrictJSON
 import Webhooks
 
@@ -13,7 +14,7 @@ struct EndpointCreate: AsyncParsableCommand {
             object has everything. `endpoint secret` prints the secret again. The test waits up to 30 seconds for a worker. The receiver \
             needs the secret first where it verifies signatures: then use --no-test, and `endpoint test` later.
 
-            Types: \(FeedTypes.all.joined(separator: ", ")). effect.* stands for all that begin so. Without --type it gets all but test, \
+            Types: \(FeedType.all.joined(separator: ", ")). effect.* stands for all that begin so. Without --type it gets all but test, \
             endpoint.disabled, inbox.failed and those of notifications.
 
             Exit codes: 0 created, and the test was delivered, 1 refused, or the test was not delivered to the endpoint, which is there, \
@@ -28,7 +29,7 @@ struct EndpointCreate: AsyncParsableCommand {
     @Option(
         name: .customLong("type"),
         help: "A type that it gets, or a pattern such as effect.*; may be given several times (default: the usual ones).",
-        completion: .list(FeedTypes.words)
+        completion: .list(FeedType.words)
     )
     var types: [String] = []
     @Option(name: .customLong("app"), help: "An app's bundle id; may be given several times (default: any app).") var apps: [String] = []
@@ -52,7 +53,7 @@ struct EndpointCreate: AsyncParsableCommand {
             throw ValidationError("a name has 1 to 63 lower-case letters, digits and . _ -, first a letter, not \(name.quotedUnlessSecret)")
         }
         do { _ = try EndpointURL(url) } catch { throw ValidationError("\(error)") }
-        for type in types { try FeedTypes.option.check(type) }
+        for type in types { try KnownWords.feedTypes.check(type) }
         for environment in environments { try KnownWords(option: "--environment", words: ["Production", "Sandbox"]).check(environment) }
         for app in apps where !SettingValue.isBundleID(app) {
             throw ValidationError("--app must be a bundle id, not \(app.quotedUnlessSecret)")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Feed
 import StrictJSON
 
 /// `appstore-inbox redeliver`: delivers entries to an endpoint again.
@@ -27,7 +28,7 @@ struct RedeliverCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("type"),
         help: "Only entries of this type, or a pattern such as effect.*; may be given several times.",
-        completion: .list(FeedTypes.words)
+        completion: .list(FeedType.words)
     )
     var types: [String] = []
     @Flag(help: "Only deliveries that failed or were given up.") var onlyFailed = false
@@ -47,7 +48,7 @@ struct RedeliverCommand: AsyncParsableCommand {
         if let fromPosition, let uptoPosition, fromPosition > uptoPosition {
             throw ValidationError("--from-position \(fromPosition) is after --upto-position \(uptoPosition)")
         }
-        for type in types { try FeedTypes.option.check(type) }
+        for type in types { try KnownWords.feedTypes.check(type) }
         if wait && onlyFailed { throw ValidationError("--wait needs a range: failed deliveries are due at once, see endpoint show") }
         if wait && dryRun { throw ValidationError("--wait and --dry-run exclude each other") }
     }

@@ -1,10 +1,14 @@
 import ArgumentParser
+import Feed
 
 /// The values that an option accepts.
 struct KnownWords {
     /// The option, such as `--outcome`.
     let option: String
     let words: [String]
+
+    /// The types of the feed's entries.
+    static let feedTypes = KnownWords(option: "--type", words: FeedType.words)
 
     /// - Throws: a usage error that names the most similar word, else all words where they are few.
     func check(_ text: String) throws(ValidationError) {

@@ -1,3 +1,4 @@
+import Feed
 import HTTPServing
 
 /// The parameters of the feed.
@@ -33,7 +34,7 @@ extension RequestQuery {
     private func feedTypes() throws(Problem) -> [String]? {
         guard let text = values["types"] else { return nil }
         let types = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        guard types.allSatisfy(FeedType.known.contains) else {
+        guard types.allSatisfy(FeedType.words.contains) else {
             throw .invalidParameter(
                 "types",
                 "types must be types of entries with commas between them, such as access.changed,effect.*: \(FeedType.all.joined(separator: ", "))."

@@ -1,4 +1,5 @@
 import AppStore
+import Feed
 import HTTPServingTesting
 import InboxTesting
 import Postgres

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Feed
 import Testing
 
 @testable import Commands
@@ -48,9 +49,9 @@ import Testing
     }
 
     @Test func `a receiver can ask for each type and for each group of types`() {
-        #expect(FeedTypes.words.count == Set(FeedTypes.words).count)
+        #expect(FeedType.words.count == Set(FeedType.words).count)
         #expect(
-            FeedTypes.words.filter { $0.hasSuffix("*") } == [
+            FeedType.words.filter { $0.hasSuffix("*") } == [
                 "access.*", "effect.*", "endpoint.*", "inbox.*", "notification.*", "order.*", "owner.*", "user.*",
             ]
         )
