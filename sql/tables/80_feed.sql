@@ -97,7 +97,8 @@ COMMENT ON TABLE appstore.feed_head IS 'One row: the end of the feed. Its lock i
 COMMENT ON COLUMN appstore.feed_head.is_only IS 'Always true: the key of the only row.';
 COMMENT ON COLUMN appstore.feed_head.position IS 'The latest position; 0 before the first.';
 COMMENT ON COLUMN appstore.feed_head.generation IS
-    'Raised when positions may come to mean something else: after a failover or restore, and when the feed is enabled again.';
+    'Raised when positions may come to mean something else: after a failover or restore, and when the feed is enabled again. 1, then the seconds '
+    'since the begin of 2026.';
 COMMENT ON COLUMN appstore.feed_head.cluster IS
     'Where told_snapshot is from: system identifier, timeline, database and this table. Another value means a failover or a restore.';
 COMMENT ON COLUMN appstore.feed_head.told_snapshot IS 'Everything that this snapshot sees is told; null: unknown, so that all tells are read.';

@@ -32,6 +32,16 @@ struct ConsumerTests {
         }
     }
 
+    @Test func `the feed is not turned off while a consumer reads it`() async throws {
+        let database = try await Self.make()
+        try await database.withConnection(user: "appstore_operator") { connection in
+            let refusal = await #expect(throws: PostgresError.self) { try await connection.query("SELECT appstore.disable_feed()") }
+            #expect(refusal?.message.contains("consumer mailer") == true)
+            _ = try await connection.query("SELECT appstore.remove_consumer('mailer')")
+            _ = try await connection.query("SELECT appstore.disable_feed()")
+        }
+    }
+
     @Test func `a partition is dropped when all of it has aged, later for a consumer that is behind, which then learns of it`() async throws
     {
         let database = try await Self.make()

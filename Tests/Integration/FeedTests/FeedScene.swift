@@ -27,6 +27,13 @@ enum FeedScene {
         }
     }
 
+    /// `number position` of each generation, counted from 1, with its first position.
+    static func generations(in database: TestDatabase) async throws -> [String] {
+        try await database.lines(
+            "SELECT row_number() OVER (ORDER BY generation) || ' ' || from_position FROM appstore.feed_generations ORDER BY generation"
+        )
+    }
+
     /// `position name` of each entry.
     static func entries(in database: TestDatabase) async throws -> [String] {
         try await database.lines("SELECT position || ' ' || user_id FROM appstore.feed ORDER BY position")

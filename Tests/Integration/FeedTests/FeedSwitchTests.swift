@@ -66,7 +66,7 @@ struct FeedSwitchTests {
         try await FeedScene.run(FeedScene.tell("b"), in: database)
         try await FeedScene.sequence(in: database)
         #expect(try await FeedScene.entries(in: database) == ["1 a", "2 b"])
-        #expect(try await database.lines("SELECT generation::text FROM appstore.feed_head") == ["2"])
+        #expect(try await database.lines("SELECT (generation > 20000000)::text FROM appstore.feed_head") == ["true"])
         #expect(
             try await database.lines("SELECT action FROM appstore.audit_log ORDER BY audit_id")
                 == ["enable_feed", "disable_feed", "enable_feed"]

@@ -59,7 +59,9 @@ struct ConsumerTests {
             #expect(try await api.exchange("PUT", Self.path, key: key, json: #"{"cursor":"1.1"}"#).status == 200)
             try await api.database.change("UPDATE appstore.feed_head SET cluster = 'of another one'")
             try await api.tell(["c"])
-            #expect(try await api.feed("?consumer=mailer", key: key) == FeedAnswer(users: ["b", "c"], next: "2.3", head: "2.3"))
+            let second = try await api.generations()[1]
+            let answer = try await api.feed("?consumer=mailer", key: key)
+            #expect(answer == FeedAnswer(users: ["b", "c"], next: "\(second).3", head: "\(second).3"))
         }
     }
 }

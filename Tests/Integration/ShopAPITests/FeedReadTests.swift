@@ -132,9 +132,16 @@ struct FeedReadTests {
                 try await api.database.change("UPDATE appstore.feed_head SET cluster = 'of another one'")
                 try await api.tell([name])
             }
-            #expect(try await api.feed("?after=1.1", key: key) == FeedAnswer(users: ["b", "c", "d"], next: "3.4", head: "3.4"))
-            #expect(try await api.feed("?after=2.3", key: key) == FeedAnswer(users: ["d"], next: "3.4", head: "3.4"))
-            for (cursor, next) in [("1.3", "3.2"), ("1.4", "3.2"), ("2.4", "3.3"), ("3.5", "3.3"), ("4.1", "3.3")] {
+            let generations = try await api.generations()
+            let (second, third) = (generations[1], generations[2])
+            #expect(
+                try await api.feed("?after=1.1", key: key) == FeedAnswer(users: ["b", "c", "d"], next: "\(third).4", head: "\(third).4")
+            )
+            #expect(try await api.feed("?after=\(second).3", key: key) == FeedAnswer(users: ["d"], next: "\(third).4", head: "\(third).4"))
+            for (cursor, next) in [
+                ("1.3", "\(third).2"), ("1.4", "\(third).2"), ("\(second).4", "\(third).3"), ("\(third).5", "\(third).3"),
+                ("\(third + 1).1", "\(third).3"),
+            ] {
                 let answer = try await api.feed("?after=\(cursor)", key: key)
                 #expect((answer.status, answer.problem, answer.next) == (409, "history-changed", next), "\(cursor)")
                 #expect(try await api.feed("?after=\(next)", key: key).status == 200)
@@ -149,7 +156,24 @@ struct FeedReadTests {
             let answer = try await api.feed("?after=1.7", key: key)
             #expect((answer.problem, answer.next) == ("history-changed", "1.2"))
             try await api.tell(["c"])
-            #expect(try await api.feed("?after=1.2", key: key) == FeedAnswer(users: ["c"], next: "2.3", head: "2.3"))
+            let second = try await api.generations()[1]
+            #expect(try await api.feed("?after=1.2", key: key) == FeedAnswer(users: ["c"], next: "\(second).3", head: "\(second).3"))
+        }
+    }
+
+    @Test func `a cursor from before the feed was off is gone: what happened meanwhile is not told`() async throws {
+        try await RunningAPI.runWithFeed { api, key in
+            try await api.tell(["a", "b"])
+            try await api.database.change("SELECT appstore.disable_feed()")
+            try await api.database.change("SELECT appstore.enable_feed()")
+            let second = try await api.generations()[1]
+            for cursor in ["1.1", "1.2"] {
+                let answer = try await api.feed("?after=\(cursor)", key: key)
+                #expect((answer.status, answer.problem, answer.next) == (410, "cursor-expired", "\(second).2"), "\(cursor)")
+            }
+            try await api.tell(["c"])
+            #expect(try await api.feed("?after=\(second).2", key: key).users == ["c"])
+            #expect(try await api.feed("?after=begin", key: key).users == ["a", "b", "c"])
         }
     }
 

@@ -44,6 +44,21 @@ struct FeedWaitTests {
         }
     }
 
+    @Test func `requests that wait may have half of the connections`() async throws {
+        try await RunningAPI.runWithFeed(limits: { $0.maximumConnections = 4 }) { api, key in
+            async let first = api.feed("?after=now&wait=30", key: key)
+            try await api.awaitWaiters()
+            let stream = try await api.stream("?after=now", key: key)
+            try await eventually("a request is refused") {
+                try await api.feed("?after=now&wait=1", key: key).problem == "too-many-waiting"
+            }
+            #expect(try await api.feed("?after=now", key: key).status == 200, "one that does not wait")
+            try await api.tell(["a"])
+            #expect(try await first.users == ["a"])
+            stream.close()
+        }
+    }
+
     @Test func `a shutdown answers requests that wait`() async throws {
         try await RunningAPI.runWithFeed { api, key in
             async let waiting = api.feed("?after=now&wait=30", key: key)

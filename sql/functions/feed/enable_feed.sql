@@ -15,7 +15,7 @@ BEGIN
     END IF;
     UPDATE appstore.feed_switch SET is_on = true;
     UPDATE appstore.feed_head AS h
-    SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now,
+    SET generation = appstore.next_generation(h.generation), cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now,
         turned_to = '-infinity'
     RETURNING h.generation INTO v_generation;
     INSERT INTO appstore.feed_generations (generation, from_position, began_at, is_complete)
@@ -79,6 +79,15 @@ $$;
 COMMENT ON FUNCTION appstore.disable_feed IS
     'Turns the feed off. What is in it stays until it ages; what was not numbered yet is dropped. enable_feed starts a new generation. Fails while '
     'there are endpoints.';
+
+-- Of two standbys that are promoted one after the other, the second may not know of the first: the clock keeps their generations apart.
+CREATE FUNCTION appstore.next_generation(p_generation integer) RETURNS integer
+LANGUAGE sql VOLATILE AS $$
+    SELECT CASE p_generation WHEN 0 THEN 1
+                             ELSE greatest(p_generation + 1, extract(epoch FROM clock_timestamp() - timestamptz '2026-01-01 00:00Z')::integer) END
+$$;
+COMMENT ON FUNCTION appstore.next_generation IS
+    'The generation after this one: 1 for the first, then the seconds since the begin of 2026, so that no two histories share one.';
 
 CREATE FUNCTION appstore.feed_cluster() RETURNS text
 LANGUAGE sql STABLE AS $$

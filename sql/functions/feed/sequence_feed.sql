@@ -42,7 +42,7 @@ BEGIN
     v_now := clock_timestamp();
     IF v_head.cluster <> v_cluster THEN
         v_head.cluster := v_cluster;
-        v_head.generation := v_head.generation + 1;
+        v_head.generation := appstore.next_generation(v_head.generation);
         v_head.told_snapshot := NULL; -- of another cluster
         v_head.target_snapshot := NULL;
         v_head.turned_to := '-infinity';

@@ -36,10 +36,7 @@ struct FeedRestoreTests {
         try await restored.sequenceFeed()
         #expect(try await restored.feedViolations() == [])
         #expect(try await restored.lines("SELECT count(*)::text FROM appstore.tells") == ["0"])
-        #expect(
-            try await restored.lines("SELECT generation || ' ' || from_position FROM appstore.feed_generations ORDER BY generation")
-                == ["1 1", "2 4"]
-        )
+        #expect(try await FeedScene.generations(in: restored) == ["1 1", "2 4"])
         // The original goes on, too, and tells the same under the same ids.
         try await FeedLedger.merge(FeedLedger.refund(2), FeedLedger.purchase(4), in: database)
         try await database.sequenceFeed()
@@ -60,7 +57,7 @@ struct FeedRestoreTests {
         try await FeedScene.sequence(in: database)
         try await FeedScene.run(FeedScene.tell("b"), in: database)
         try await FeedScene.sequence(in: database)
-        #expect(try await database.lines("SELECT generation::text FROM appstore.feed_head") == ["2"])
+        #expect(try await database.lines("SELECT (generation > 20000000)::text FROM appstore.feed_head") == ["true"])
         #expect(try await FeedScene.entries(in: database) == ["1 a", "2 b"])
     }
 

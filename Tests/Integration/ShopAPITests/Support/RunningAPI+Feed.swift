@@ -18,6 +18,11 @@ extension RunningAPI {
         }
     }
 
+    /// The generations of the feed so far.
+    func generations() async throws -> [Int] {
+        try await database.lines("SELECT generation::text FROM appstore.feed_generations ORDER BY generation").compactMap { Int($0) }
+    }
+
     /// Tells of these users, and numbers the entries.
     func tell(_ names: [String]) async throws {
         try await database.change("INSERT INTO appstore.tells (kind, ref) SELECT 'forgotten', unnest(\(names))")
