@@ -11,8 +11,7 @@ extension DeliveryFailure {
             case let error as DeliveryFailure: error
             case let error as IOError: .failed(String(cString: strerror(error.errnoCode)))
             case ChannelError.connectTimeout: .failed("no connection in time")
-            case ChannelError.ioOnClosedChannel, ChannelError.alreadyClosed:
-                DeliveryFailure(kind: .idleConnectionClosed, text: "the connection was closed")
+            case ChannelError.ioOnClosedChannel, ChannelError.alreadyClosed: .reusedConnectionClosed
             case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
                 DeliveryFailure(kind: .refused, text: "TLS: \(String("\(error)".prefix(200)))")
             case is HTTPParserError: .failed("the answer is not HTTP: \(error)")

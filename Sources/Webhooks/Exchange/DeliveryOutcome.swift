@@ -37,19 +37,21 @@ extension DeliveryAnswer: CustomStringConvertible, CustomReflectable {
 struct DeliveryFailure: Error, Sendable {
     enum Kind: Sendable {
         case failed, refused, proxyFailed, cancelled
-        /// The connection was closed while it was idle: nothing was sent on it.
-        case idleConnectionClosed
+        /// The receiver closed a connection that had carried another exchange, while it was idle or as the request was on its way. A new
+        /// connection may send it again: deliveries may repeat, and keep their id.
+        case reusedConnectionClosed
     }
 
     let kind: Kind
     let text: String
 
     static let timedOut = DeliveryFailure(kind: .failed, text: "timed out")
+    static let reusedConnectionClosed = DeliveryFailure(kind: .reusedConnectionClosed, text: "the connection was closed")
     static let cancelled = DeliveryFailure(kind: .cancelled, text: "cancelled")
 
     var outcome: DeliveryOutcome {
         switch kind {
-        case .failed, .idleConnectionClosed: .failed(text)
+        case .failed, .reusedConnectionClosed: .failed(text)
         case .refused: .refused(text)
         case .proxyFailed: .proxyFailed(text)
         case .cancelled: .cancelled

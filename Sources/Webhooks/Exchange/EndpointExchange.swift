@@ -81,8 +81,10 @@ final class EndpointExchange: Sendable {
         for address in addresses {
             while let channel = idle.take(IdleConnections.Key(request.url, at: address)) {
                 do {
-                    return try await exchange(request, at: address, over: channel.eventLoop.makeSucceededFuture(channel), deadline)
-                } catch let failure as DeliveryFailure where failure.kind == .idleConnectionClosed {
+                    return try await exchange(request, at: address, on: channel.eventLoop, before: deadline) {
+                        channel.eventLoop.makeSucceededFuture(channel)
+                    }
+                } catch let failure as DeliveryFailure where failure.kind == .reusedConnectionClosed {
                     continue
                 }
             }
@@ -90,8 +92,10 @@ final class EndpointExchange: Sendable {
         var failure: any Error = DeliveryFailure.timedOut
         for address in addresses.prefix(3) {
             do {
-                let connecting = try connector.connect(to: request.url, at: address, before: deadline, on: group.next())
-                return try await exchange(request, at: address, over: connecting, deadline)
+                let loop = group.next()
+                return try await exchange(request, at: address, on: loop, before: deadline) { [connector] in
+                    try connector.connect(to: request.url, at: address, before: deadline, on: loop)
+                }
             } catch let error as NotConnected {
                 failure = error.cause
             }
@@ -107,16 +111,27 @@ final class EndpointExchange: Sendable {
     private func exchange(
         _ request: DeliveryRequest,
         at address: IPAddress?,
-        over connecting: EventLoopFuture<any Channel>,
-        _ deadline: NIODeadline
+        on loop: any EventLoop,
+        before deadline: NIODeadline,
+        over connect: @escaping @Sendable () throws -> EventLoopFuture<any Channel>
     ) async throws -> ReceivedAnswer {
         let key = IdleConnections.Key(request.url, at: address)
-        let answer = connecting.eventLoop.makePromise(of: ReceivedAnswer.self)
+        let answer = loop.makePromise(of: ReceivedAnswer.self)
         let pending = PendingExchange(head: request.head, body: request.body, deadline: deadline, answer: answer)
-        let result = connecting.flatMapErrorThrowing { throw NotConnected(cause: $0) }.flatMap { channel in
-            // At once, so that the channel's handler knows of the request before anything can happen to the connection.
-            channel.writeAndFlush(pending).whenFailure { answer.fail(DeliveryFailure($0)) }
-            return answer.futureResult.map { received in
+        // On the channel's loop, so that its handler knows of the request before anything can happen to the connection.
+        let connecting = loop.flatSubmit {
+            do {
+                return try connect().flatMapErrorThrowing { throw NotConnected(cause: $0) }
+                    .map { channel in
+                        channel.writeAndFlush(pending).whenFailure { answer.fail(DeliveryFailure($0)) }
+                        return channel
+                    }
+            } catch {
+                return loop.makeFailedFuture(NotConnected(cause: error))
+            }
+        }
+        let result = connecting.flatMap { channel in
+            answer.futureResult.map { received in
                 if received.isReusable { self.idle.put(channel, key) }
                 return received
             }

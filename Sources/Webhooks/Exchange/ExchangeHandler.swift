@@ -18,7 +18,8 @@ struct ReceivedAnswer: Sendable {
     var isReusable = false
 }
 
-/// Sends one request at a time on a connection, and reads its answer up to a limit.
+/// Sends one request at a time on a connection, and reads its answer up to a limit. A write succeeds when the handler has taken the request;
+/// from then on the promise of its answer tells how it ends, and why: a write that TLS refuses fails before the reason arrives.
 ///
 /// Once the head of an answer has arrived, its status counts, whatever becomes of the rest: the endpoint has decided by then.
 final class ExchangeHandler: ChannelDuplexHandler {
@@ -33,6 +34,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
     }
 
     private var running: Running?
+    private var hasAnswered = false
     /// What has closed, or will close, the connection.
     private var failure: DeliveryFailure?
 
@@ -46,7 +48,8 @@ final class ExchangeHandler: ChannelDuplexHandler {
         running = Running(pending: pending, deadline: deadline)
         context.write(wrapOutboundOut(.head(pending.head)), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: pending.body)))), promise: nil)
-        context.write(wrapOutboundOut(.end(nil)), promise: promise)
+        context.write(wrapOutboundOut(.end(nil)), promise: nil)
+        promise?.succeed()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -63,19 +66,20 @@ final class ExchangeHandler: ChannelDuplexHandler {
             if answer.byteCount >= DeliveryAnswer.maximumBytes { finish(context, .tooLong) }
         case .end:
             guard let isKept = running?.answer?.head.isKeepAlive else { return }
-            guard isKept else { return finish(context, .idle) }
+            guard isKept else { return finish(context, .reusedConnectionClosed) }
             running?.answer?.isReusable = true
-            complete(with: .idle)
+            hasAnswered = true
+            complete(with: .reusedConnectionClosed)
         }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        finish(context, running == nil ? .idle : .connectionClosed)
+        finish(context, running == nil || hasAnswered ? .reusedConnectionClosed : .connectionClosed)
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        finish(context, DeliveryFailure(error))
+        finish(context, hasAnswered && error is IOError ? .reusedConnectionClosed : DeliveryFailure(error))
     }
 
     /// Ends the exchange and the connection.
@@ -94,7 +98,6 @@ final class ExchangeHandler: ChannelDuplexHandler {
 }
 
 extension DeliveryFailure {
-    fileprivate static let idle = DeliveryFailure(kind: .idleConnectionClosed, text: "the connection was closed")
     fileprivate static let tooLong = DeliveryFailure(kind: .failed, text: "the answer is too long")
     fileprivate static let unexpected = DeliveryFailure(kind: .failed, text: "an answer without a request")
     fileprivate static let connectionClosed = DeliveryFailure(kind: .failed, text: "the connection was closed before an answer")

@@ -76,6 +76,22 @@ struct EndpointExchangeTests {
         await receiver.stop()
     }
 
+    @Test func `a connection that the receiver closes while a second request is on its way costs no attempt`() async throws {
+        let count = Mutex(0)
+        let receiver = try await Receiver.start { _ in
+            count.withLock {
+                $0 += 1
+                return $0 == 2 ? .breakOff() : .status(204)
+            }
+        }
+        let exchange = try EndpointExchange(WebhookService.Configuration())
+        let request = DeliveryRequest(url: try EndpointURL(receiver.url), headers: [], body: [1], timeout: .seconds(10))
+        for _ in 0..<2 { #expect(await exchange.send(request).answer?.status == 204) }
+        #expect(receiver.requests.count == 3)
+        exchange.close()
+        await receiver.stop()
+    }
+
     @Test func `a receiver that never answers fails the attempt after its timeout`() async throws {
         #expect(try await outcome(.silence, within: .milliseconds(300)).text == "failed: timed out")
     }
