@@ -2665,7 +2665,7 @@ BEGIN
     END IF;
     UPDATE appstore.feed_switch SET is_on = true;
     UPDATE appstore.feed_head AS h
-    SET generation = h.generation + 1, cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now,
+    SET generation = appstore.next_generation(h.generation), cluster = appstore.feed_cluster(), told_snapshot = NULL, target_snapshot = NULL, enabled_at = v_now,
         turned_to = '-infinity'
     RETURNING h.generation INTO v_generation;
     INSERT INTO appstore.feed_generations (generation, from_position, began_at, is_complete)
@@ -4174,7 +4174,7 @@ COMMENT ON COLUMN appstore.feed_head.is_only IS 'Always true: the key of the onl
 
 COMMENT ON COLUMN appstore.feed_head."position" IS 'The latest position; 0 before the first.';
 
-COMMENT ON COLUMN appstore.feed_head.generation IS 'Raised when positions may come to mean something else: after a failover or restore, and when the feed is enabled again.';
+COMMENT ON COLUMN appstore.feed_head.generation IS 'Raised when positions may come to mean something else: after a failover or restore, and when the feed is enabled again. 1, then the seconds since the begin of 2026.';
 
 COMMENT ON COLUMN appstore.feed_head.cluster IS 'Where told_snapshot is from: system identifier, timeline, database and this table. Another value means a failover or a restore.';
 
@@ -4299,6 +4299,15 @@ CREATE FUNCTION appstore.milliseconds(p_time interval) RETURNS bigint
     AS $$ SELECT ceil(extract(epoch FROM p_time) * 1000)::bigint $$;
 
 COMMENT ON FUNCTION appstore.milliseconds(p_time interval) IS 'So many milliseconds.';
+
+CREATE FUNCTION appstore.next_generation(p_generation integer) RETURNS integer
+    LANGUAGE sql
+    AS $$
+    SELECT CASE p_generation WHEN 0 THEN 1
+                             ELSE greatest(p_generation + 1, extract(epoch FROM clock_timestamp() - timestamptz '2026-01-01 00:00Z')::integer) END
+$$;
+
+COMMENT ON FUNCTION appstore.next_generation(p_generation integer) IS 'The generation after this one: 1 for the first, then the seconds since the begin of 2026, so that no two histories share one.';
 
 CREATE FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -5554,7 +5563,7 @@ BEGIN
     v_now := clock_timestamp();
     IF v_head.cluster <> v_cluster THEN
         v_head.cluster := v_cluster;
-        v_head.generation := v_head.generation + 1;
+        v_head.generation := appstore.next_generation(v_head.generation);
         v_head.told_snapshot := NULL; -- of another cluster
         v_head.target_snapshot := NULL;
         v_head.turned_to := '-infinity';
