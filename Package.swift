@@ -174,7 +174,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Interpretation", "InboxQueue", "OpenSSL", "Postgres",
                 "TemporaryPostgres", "Randomness",
-                "StoreSimulator", logging,
+                "StoreSimulator", "WebhookReceiver", logging,
             ],
             path: "Sources/Lab/Benchmarks",
             exclude: ["README.md"]

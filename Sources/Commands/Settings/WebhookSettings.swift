@@ -18,7 +18,8 @@ struct WebhookSettings: Sendable {
         headers = try reader.webhookHeaders()
         networks = try reader.required(Settings.outboundNetworks)
         proxy = try reader.optional(Settings.outboundProxy)
-        let listeners = [Settings.listen, Settings.adminListen, Settings.apiListen].map { reader.valid($0) }
+        // Where no ingest runs beside the worker, its defaults may be another program's.
+        let listeners = [Settings.listen, Settings.adminListen, Settings.apiListen].filter(reader.isGiven).map { reader.valid($0) }
         ownPorts = Set((listeners + [reader.valid(Settings.workerAdminListen) ?? nil]).compactMap { $0?.port })
     }
 

@@ -62,6 +62,8 @@ package final class WebhookReceiver: Sendable {
     /// All webhooks so far, in the order of their arrival.
     package var received: [ReceivedWebhook] { webhooks.withLock { $0 } }
 
+    package var count: Int { webhooks.withLock(\.count) }
+
     func receive(_ webhook: ReceivedWebhook) -> Answer {
         webhooks.withLock { $0.append(webhook) }
         return answer(webhook)

@@ -22,7 +22,9 @@ struct FeedEndpoint: Sendable {
         guard format != .eventStream else {
             guard !watch.isFull else { throw .tooManyWaiting }
             let stream = FeedStream(store: store, watch: watch, key: request.key)
-            return Response(headers: ["content-type": format.rawValue, "cache-control": "no-store"]) { [page, question] writer in
+            // nginx keeps answers in a buffer where it is not told otherwise.
+            let headers: HTTPHeaders = ["content-type": format.rawValue, "cache-control": "no-store", "x-accel-buffering": "no"]
+            return Response(headers: headers) { [page, question] writer in
                 await stream.write(page, to: question, writer)
             }
         }

@@ -8,7 +8,10 @@ extension EndpointDeliveries {
     /// How many entries a read looks at.
     private static let scanned: Int64 = 1000
 
-    /// Reads at most one window ahead.
+    /// How many windows are read ahead when they hold entries of few subjects.
+    private static let longestAhead = 8
+
+    /// Reads at most one window ahead of what can be sent: entries that wait for another one of their subject do not keep the others back.
     func nextTake(at now: Instant) -> TakeRequest? {
         guard hasWork, disableBecause == nil, now >= nextTakeAt, now >= blockedUntil ?? now else { return nil }
         let known = Set(live.known + (again?.cursor.known ?? []) + waiting.map(\.position) + inFlight.keys + reports.map(\.position))
@@ -22,12 +25,14 @@ extension EndpointDeliveries {
                 mostBytes: limits.bytes
             )
         }
-        let ahead = waiting.count { $0.kind != .redelivery }
-        guard ahead <= settings.window / 2, bytes <= limits.bytes / 2 else { return nil }
+        let unread = waiting.filter { $0.kind != .redelivery }
+        let ahead = settings.keepsOrder ? unread.sendableAtOnce : unread.count
+        let room = min(settings.window - ahead, Self.longestAhead * settings.window - unread.count)
+        guard room >= settings.window - settings.window / 2, bytes <= limits.bytes / 2 else { return nil }
         return TakeRequest(
             after: live.through,
             known: known.sorted(),
-            most: settings.window - ahead,
+            most: room,
             mostRedelivered: again == nil ? max(1, settings.window / 2) : 0,
             mostBytes: limits.bytes - bytes
         )
@@ -108,5 +113,13 @@ extension EndpointDeliveries {
         guard entry.kind != .next || live.take(entry.position) else { return }
         bytes += entry.body?.count ?? 0
         waiting = [entry]
+    }
+}
+
+extension [FeedEntry] {
+    /// How many of them wait for no other one of their subject.
+    fileprivate var sendableAtOnce: Int {
+        var subjects: Set<String> = []
+        return count { entry in entry.subject.map { subjects.insert($0).inserted } ?? true }
     }
 }

@@ -17,8 +17,8 @@ struct ReadCursor: Hashable, Sendable {
     /// Whether all that was read is finished, or was given back.
     var isFinished: Bool { open.isEmpty }
 
-    /// Positions that a new read must not bring again.
-    var known: [Int64] { open.union(ahead).sorted() }
+    /// Positions that a new read must not bring again. It begins after ``through``, where only what was read before something was given back is.
+    var known: [Int64] { open.union(ahead).filter { $0 > through } }
 
     /// False for one that is known.
     mutating func take(_ position: Int64) -> Bool {
@@ -27,13 +27,19 @@ struct ReadCursor: Hashable, Sendable {
 
     mutating func read(through position: Int64) {
         through = max(through, position)
-        ahead = ahead.filter { $0 > self.position }
+        prune()
     }
 
     mutating func finish(_ position: Int64) {
+        let isFirst = position == open.min()
         guard open.remove(position) != nil else { return }
         ahead.insert(position)
-        ahead = ahead.filter { $0 > self.position }
+        if isFirst { prune() }
+    }
+
+    private mutating func prune() {
+        let position = position
+        ahead = ahead.filter { $0 > position }
     }
 
     /// Gives one back, to be read again.

@@ -12,6 +12,8 @@ extension DeliveryFailure {
             case let error as IOError: .failed(String(cString: strerror(error.errnoCode)))
             case ChannelError.connectTimeout: .failed("no connection in time")
             case ChannelError.ioOnClosedChannel, ChannelError.alreadyClosed: .reusedConnectionClosed
+            case NIOSSLError.uncleanShutdown: .failed("the connection was closed")
+            case NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])): .failed("the connection was closed in the TLS handshake")
             case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
                 DeliveryFailure(kind: .refused, text: "TLS: \(String("\(error)".prefix(200)))")
             case is HTTPParserError: .failed("the answer is not HTTP: \(error)")

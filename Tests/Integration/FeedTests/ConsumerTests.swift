@@ -27,6 +27,12 @@ struct ConsumerTests {
             #expect(try await Self.take(2, on: connection) == ["a", "b"])
             #expect(try await Self.take(2, on: connection) == ["c"])
             #expect(try await Self.take(2, on: connection) == [])
+            for count in ["0", "-1", "NULL"] {
+                let refused = await #expect(throws: PostgresError.self) {
+                    try await connection.execute("SELECT FROM appstore.take('mailer', \(unsafeRaw: count))")
+                }
+                #expect(refused?.sqlState?.rawValue == "22023")
+            }
             _ = try await connection.execute("SELECT appstore.set_consumer('mailer', 1)")
             #expect(try await Self.take(9, on: connection) == ["b", "c"])
         }

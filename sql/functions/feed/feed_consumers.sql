@@ -8,6 +8,7 @@ DECLARE
     v_last  bigint;
     v_taken bigint;
 BEGIN
+    PERFORM appstore.check_argument(n > 0, format('%s entries cannot be taken', coalesce(n::text, 'null')), 'n is at least 1.');
     SELECT c.position INTO v_after FROM appstore.feed_consumers AS c WHERE c.name = take.consumer FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no consumer %', quote_nullable(consumer)

@@ -14,6 +14,7 @@ struct BenchCommand: AsyncParsableCommand {
         subcommands: [
             BenchVerify.self, BenchDrain.self, BenchIngest.self, BenchLatency.self, BenchMemory.self, BenchFlat.self, BenchReceipts.self,
             BenchFeed.self,
+            BenchWebhooks.self,
         ]
     )
 }

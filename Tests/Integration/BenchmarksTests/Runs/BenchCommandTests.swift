@@ -59,6 +59,7 @@ import Testing
         ["drain", "--waiting", "5"], ["drain", "--hold", "5"], ["drain", "--queue-only", "--hold", "0"],
         ["verify", "--program", "/bin/true"],
         ["drain", "--queue-only", "--program", "/bin/true"], ["feed", "--endpoints", "0"],
+        ["webhooks", "--rate", "15"],
     ]) func `wrong usage is refused before anything is started`(arguments: [String]) async throws {
         let result = try await run(arguments)
         #expect(result.ending == .exit(2), "\(result.output)")

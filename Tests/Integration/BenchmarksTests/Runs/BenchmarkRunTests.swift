@@ -96,6 +96,14 @@ import Testing
         #expect(report.comparisons[1].label == "drain with 500 settled")
     }
 
+    @Test func `webhooks are measured alone and beside a dead endpoint`() async throws {
+        var benchmark = WebhookBenchmark()
+        (benchmark.entries, benchmark.endpoints, benchmark.behind, benchmark.rounds) = (50, 2, 300, 2)
+        (benchmark.rate, benchmark.seconds) = (50, 1)
+        let report = try await benchmark.run(in: try environment())
+        #expect(report.comparisons.count == 5 && report.comparisons.allSatisfy { $0.rounds.count == 2 && $0.figure > 0 })
+    }
+
     @Test func `the feed is measured off, on and numbered later, and deliveries in two shapes`() async throws {
         var benchmark = FeedBenchmark()
         (benchmark.events, benchmark.rounds, benchmark.entries, benchmark.endpoints) = (120, 1, 150, 2)

@@ -35,6 +35,24 @@ struct EndpointDeliveriesTests {
         #expect(scene.order.filter { [1, 2, 4].contains($0) } == [1, 2, 4] && scene.order.filter { [3, 5].contains($0) } == [3, 5])
     }
 
+    @Test func `a run of one subject does not keep the others back`() throws {
+        var scene = EndpointScene((0..<40).map { _ in "a" } + ["b", nil], window: 8)
+        scene.run(for: .seconds(10), latency: .milliseconds(100)) { _, _, _ in .status(200) }
+        let last = try #require(scene.sent.filter { $0.position > 40 }.map(\.at).max())
+        #expect(last < .milliseconds(300), "\(last)")
+        #expect(scene.order.filter { $0 <= 40 } == Array(1...40) && scene.feed.position == 42)
+    }
+
+    @Test func `behind one slow entry the others go on, and reads do not grow`() throws {
+        var scene = EndpointScene((0..<5000).map { _ in nil }, window: 8)
+        scene.run(for: .seconds(14), slow: [1: .seconds(13)]) { position, _, _ in .status(position == 2 ? 500 : 200) }
+        let others = try #require(scene.sent.filter { $0.position > 2 }.map(\.at).max())
+        #expect(others < .seconds(12) && scene.takes.allSatisfy { $0.known.count <= 100 })
+        // A failed one is tried again before the slow one ends.
+        #expect(scene.sent.filter { $0.position == 2 }.map(\.at).contains { $0 > .seconds(3) && $0 < .seconds(12) })
+        #expect(scene.feed.position == 5000)
+    }
+
     @Test func `without order, entries of a subject are in flight together`() {
         var scene = EndpointScene(["a", "a", "a"], window: 8, keepsOrder: false)
         scene.run(for: .seconds(1), latency: .milliseconds(500)) { _, _, _ in .status(200) }

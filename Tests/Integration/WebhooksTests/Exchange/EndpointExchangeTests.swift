@@ -284,10 +284,10 @@ struct EndpointExchangeTests {
         await receiver.stop()
     }
 
-    @Test func `a receiver without TLS is refused`() async throws {
+    @Test func `a receiver without TLS gets nothing`() async throws {
         let receiver = try await Receiver.start()
         let outcome = try await send(to: "https://127.0.0.1:\(receiver.port)/")
-        #expect(outcome.text.hasPrefix("refused: TLS"), "\(outcome.text)")
+        #expect(outcome.text.hasSuffix("in the TLS handshake"), "\(outcome.text)")
         await receiver.stop()
     }
 
@@ -352,7 +352,7 @@ struct EndpointExchangeTests {
     @Test func `what goes wrong behind the proxy is the endpoint's`() async throws {
         let plain = try await Receiver.start { _ in .breakOff() }
         #expect(try await through(.connect(port: plain.port), to: "http://127.0.0.1:1/").0.text.hasPrefix("failed: "))
-        #expect(try await through(.connect(port: plain.port), to: "https://hooks.example/").0.text.hasPrefix("refused: TLS"))
+        #expect(try await through(.connect(port: plain.port), to: "https://hooks.example/").0.text.hasSuffix("in the TLS handshake"))
         await plain.stop()
     }
 

@@ -193,10 +193,12 @@ struct EndpointScene {
     ///
     /// - Parameters:
     ///   - latency: how long an attempt takes.
+    ///   - slow: how long attempts at some positions take.
     ///   - answer: the outcome of an attempt.
     mutating func run(
         for duration: Duration,
         latency: Duration = .milliseconds(10),
+        slow: [Int64: Duration] = [:],
         _ answer: (_ position: Int64, _ attempt: Int, _ elapsed: Duration) -> DeliveryOutcome
     ) {
         let end = now + duration
@@ -213,7 +215,7 @@ struct EndpointScene {
             case .send(let entry):
                 sent.append(Sent(position: entry.position, at: elapsed))
                 attempts[entry.position, default: 0] += 1
-                flying.append((entry, now + latency))
+                flying.append((entry, now + (slow[entry.position] ?? latency)))
             case .take(let request):
                 takes.append(request)
                 events += deliveries.took(feed.take(request, keepsOrder: keepsOrder, at: now), for: request, at: now)
