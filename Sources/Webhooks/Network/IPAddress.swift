@@ -19,11 +19,11 @@ struct IPAddress: Hashable, Sendable {
 
     /// Reads the usual notations, as inet_pton(3) does: four decimal numbers, or IPv6 without brackets and scope.
     init?(_ text: String) {
-        var (v4, v6) = (in_addr(), in6_addr())
+        var (v4, v6) = ([UInt8](repeating: 0, count: 4), [UInt8](repeating: 0, count: 16))
         if inet_pton(AF_INET, text, &v4) == 1 {
-            self.init(v4: UInt32(bigEndian: v4.s_addr))
+            self.init(bytes: v4)
         } else if inet_pton(AF_INET6, text, &v6) == 1 {
-            self.init(bytes: withUnsafeBytes(of: v6) { Array($0) })
+            self.init(bytes: v6)
         } else {
             return nil
         }

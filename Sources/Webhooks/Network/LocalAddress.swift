@@ -30,27 +30,24 @@ enum LocalAddress {
     private static let loopback = [AddressRange](known: "127.0.0.0/8 ::1")
 }
 
+/// Socket addresses are written and read by the offsets of sockaddr_in (ip(7)) and sockaddr_in6 (ipv6(7)): in an optimized build, Swift takes the
+/// members of these structures for those of a module that this one does not import.
 extension IPAddress {
-    var storageLength: socklen_t {
-        socklen_t(v4 == nil ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size)
-    }
+    private static let offsets = (port: 2, v4: 4, v6: 8)
+    private static let lengths = (v4: 16, v6: 28)
+
+    var storageLength: socklen_t { socklen_t(v4 == nil ? Self.lengths.v6 : Self.lengths.v4) }
 
     /// The address as the system's calls take it.
     func storage(port: UInt16) -> sockaddr_storage {
         var storage = sockaddr_storage()
         withUnsafeMutableBytes(of: &storage) { storage in
-            if let v4 {
-                var address = sockaddr_in()
-                address.sin_family = sa_family_t(AF_INET)
-                address.sin_port = port.bigEndian
-                address.sin_addr.s_addr = v4.bigEndian
-                storage.storeBytes(of: address, as: sockaddr_in.self)
+            storage.storeBytes(of: sa_family_t(v4 == nil ? AF_INET6 : AF_INET), as: sa_family_t.self)
+            storage.storeBytes(of: port.bigEndian, toByteOffset: Self.offsets.port, as: UInt16.self)
+            if v4 == nil {
+                UnsafeMutableRawBufferPointer(rebasing: storage[Self.offsets.v6...]).copyBytes(from: bytes)
             } else {
-                var address = sockaddr_in6()
-                address.sin6_family = sa_family_t(AF_INET6)
-                address.sin6_port = port.bigEndian
-                withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: bytes) }
-                storage.storeBytes(of: address, as: sockaddr_in6.self)
+                UnsafeMutableRawBufferPointer(rebasing: storage[Self.offsets.v4...]).copyBytes(from: bytes.suffix(4))
             }
         }
         return storage
@@ -60,8 +57,8 @@ extension IPAddress {
     init?(_ storage: sockaddr_storage) {
         let bytes = withUnsafeBytes(of: storage) { storage -> [UInt8] in
             switch Int32(storage.loadUnaligned(as: sa_family_t.self)) {
-            case AF_INET: withUnsafeBytes(of: storage.loadUnaligned(as: sockaddr_in.self).sin_addr) { Array($0) }
-            case AF_INET6: withUnsafeBytes(of: storage.loadUnaligned(as: sockaddr_in6.self).sin6_addr) { Array($0) }
+            case AF_INET: Array(storage[Self.offsets.v4...].prefix(4))
+            case AF_INET6: Array(storage[Self.offsets.v6...].prefix(16))
             default: []
             }
         }
