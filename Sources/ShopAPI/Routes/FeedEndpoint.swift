@@ -8,6 +8,13 @@ import NIOHTTP1
 struct FeedEndpoint: Sendable {
     let store: ShopStore
     let watch: FeedWatch
+    private let shared: SharedFeedReads
+
+    init(store: ShopStore, watch: FeedWatch) {
+        self.store = store
+        self.watch = watch
+        shared = SharedFeedReads(store)
+    }
 
     /// `GET /v1/feed`: the entries after a cursor. Without any it waits for one, up to `wait`; a stream goes on.
     func read(_ request: AuthorizedRequest) async throws(Problem) -> Response {
@@ -21,7 +28,7 @@ struct FeedEndpoint: Sendable {
         var page = try await store.feed(question, key: request.key)
         guard format != .eventStream else {
             guard !watch.isFull else { throw .tooManyWaiting }
-            let stream = FeedStream(store: store, watch: watch, key: request.key)
+            let stream = FeedStream(reads: shared, watch: watch, key: request.key)
             // nginx keeps answers in a buffer where it is not told otherwise.
             let headers: HTTPHeaders = ["content-type": format.rawValue, "cache-control": "no-store", "x-accel-buffering": "no"]
             return Response(headers: headers) { [page, question] writer in
@@ -31,7 +38,7 @@ struct FeedEndpoint: Sendable {
         guard !page.events.isEmpty || deadline <= .now || !watch.isFull else { throw .tooManyWaiting }
         while page.events.isEmpty, !page.hasMore, await watch.grows(beyond: page.end, until: deadline) {
             question = question.after(page)
-            page = try await store.feed(question, key: request.key)
+            page = try await shared.feed(question, key: request.key)
         }
         return format == .cloudEvents ? .cloudEvents(page) : .feed(page)
     }

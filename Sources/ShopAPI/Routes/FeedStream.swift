@@ -7,7 +7,7 @@ struct FeedStream: Sendable {
     private static let heartbeat: Duration = .seconds(15)
     private static let pieceBytes = 64 * 1024
 
-    let store: ShopStore
+    let reads: SharedFeedReads
     let watch: FeedWatch
     let key: KeyScope
 
@@ -35,7 +35,7 @@ struct FeedStream: Sendable {
             if !page.hasMore { _ = await watch.grows(beyond: page.end, until: heartbeatAt) }
             guard !watch.isStopped else { return }
             question = question.after(page)
-            do throws(Problem) { page = try await store.feed(question, key: key) } catch { return }
+            do throws(Problem) { page = try await reads.feed(question, key: key) } catch { return }
         }
     }
 }

@@ -4,7 +4,7 @@ import HTTPServing
 import Postgres
 
 /// What is asked of the feed.
-struct FeedQuestion: Sendable {
+struct FeedQuestion: Hashable, Sendable {
     /// Nil for those of the key.
     var environment: AppStoreEnvironment?
     /// Types and patterns; nil for the usual ones.

@@ -18,7 +18,7 @@ struct OpenAPITests {
         .orderConflict,
         .ownerConflict, .lengthRequired, .contentTooLarge(limit: 1), .unsupportedMediaType, .contentEncodingRefused, .expectationFailed,
         .transactionRejected(reason: "r"), .receiptRejected(reason: "r"), .headTooLarge, .internalError, .transferCodingUnknown,
-        .tooManyBytes, .shuttingDown, .databaseUnavailable(retryAfter: 1), .noSuchEntry, .noSuchConsumer, .feedOff,
+        .tooManyBytes, .tooManyWaiting, .shuttingDown, .databaseUnavailable(retryAfter: 1), .noSuchEntry, .noSuchConsumer, .feedOff,
         .historyChanged(next: .begin), .cursorExpired(next: .begin),
     ]
 
