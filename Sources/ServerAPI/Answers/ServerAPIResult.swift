@@ -42,6 +42,10 @@ package struct ServerAPIDelay: Hashable, Sendable {
         self.countsAttempt = countsAttempt
         self.atMost = atMost
     }
+
+    init(_ failure: ExchangeFailure) {
+        self.init(failure.rawValue, atMost: failure == .answerTooLarge ? 3 : nil)
+    }
 }
 
 /// Apple's refusal of a request.

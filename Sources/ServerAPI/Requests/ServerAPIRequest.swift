@@ -38,6 +38,11 @@ package struct ServerAPIRequest: Hashable, Sendable {
         self.body = body
     }
 
+    /// Whether each value of the template is there, and is no dot segment, which would name another path (RFC 3986, section 3.3).
+    var isComplete: Bool {
+        path.count == endpoint.template.count { $0 == "{" } && path.allSatisfy { !["", ".", ".."].contains($0) }
+    }
+
     /// The path and query of the URL.
     var target: String {
         var values = path[...]
@@ -52,7 +57,8 @@ package struct ServerAPIRequest: Hashable, Sendable {
     private static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let scalar = UnicodeScalar(byte)
-            let isPlain = byte < 0x80 && (Character(scalar).isLetter || Character(scalar).isNumber || "-_~.".unicodeScalars.contains(scalar))
+            let isPlain =
+                byte < 0x80 && (Character(scalar).isLetter || Character(scalar).isNumber || "-_~.".unicodeScalars.contains(scalar))
             return isPlain ? String(scalar) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
         }.joined()
     }

@@ -7,7 +7,7 @@ import Postgres
 /// Settling calls while many others wait.
 extension PlanCase {
     static let calling: [PlanCase] = [
-        settlement("answer_call", by: .answer(source: "verify_receipt", body: Array("an answer".utf8))),
+        settlement("answer_call", by: .answer([Array("an answer".utf8)])),
         settlement("end_call", by: .refuse(reason: "by_test")),
         settlement("postpone_call", by: .postpone(reason: "by_test", by: .seconds(3600))),
         PlanCase("release_call", as: "appstore_worker", of: 10, pages: 200, before: longDue) { pool, keys in
@@ -44,8 +44,11 @@ extension PlanCase {
         }
     }
 
+    /// Of an app without calls and of one with many.
+    static let lanes = ["a", "b"].map { CallLane($0, .production) }
+
     private static func lease(_ count: Int, from store: OutboxStore) async throws -> [LeasedCall] {
-        let calls = try await store.lease("verify_receipt", of: ["a", "b"], atMost: count, for: .seconds(120))
+        let calls = try await store.lease("verify_receipt", in: lanes, atMost: count, for: .seconds(120))
         guard calls.count == count else { throw WrongCount(found: calls.count) }
         return calls
     }
