@@ -26,20 +26,28 @@ extension DoctorCheck {
         }
         var configuration = Exchange.Configuration()
         configuration.extraRootPaths = reader.valid(Settings.outboundRoots) ?? []
-        let keys = found.keys.map { Finding.ok("key \($0.id.keyID)", "issuer \($0.id.issuer), SHA-256 \($0.fingerprint)") }
-        let apps = try await Exchange.withClient(configuration) { exchange in
-            var findings: [Finding] = []
-            let apps = Dictionary(grouping: lanes(reader), by: \.bundleID)
-            for (bundleID, lanes) in apps.sorted(by: { $0.key < $1.key }) {
-                if settings.keys.keys(of: bundleID).isEmpty {
-                    findings.append(await issuer(of: bundleID, lanes, found.keys, settings, exchange))
-                } else {
-                    findings += await answers(about: lanes, client(settings.keys, settings), exchange)
-                }
-            }
-            return findings
+        let lanes = lanes(reader)
+        return try await Exchange.withClient(configuration) { await findings(found.keys, settings, lanes, through: $0) }
+    }
+
+    static func findings(
+        _ keys: [APIKey],
+        _ settings: ServerAPISettings,
+        _ lanes: [CallLane],
+        through exchange: Exchange
+    ) async -> [Finding] {
+        var findings = keys.map { Finding.ok("key \($0.id.keyID)", "issuer \($0.id.issuer), SHA-256 \($0.fingerprint)") }
+        // One client for all: what Apple says of one app explains what it says of another.
+        let all = client(settings.keys, settings)
+        var results: [(lane: CallLane, result: ServerAPIResult)] = []
+        for lane in lanes where !settings.keys.keys(of: lane.bundleID).isEmpty {
+            results.append((lane, await ask(lane, all, exchange)))
         }
-        return keys + apps
+        findings += results.map { finding(of: $0.lane, $0.result, all) }
+        for bundleID in Set(lanes.map(\.bundleID)).sorted() where settings.keys.keys(of: bundleID).isEmpty {
+            findings.append(await issuer(of: bundleID, lanes.filter { $0.bundleID == bundleID }, keys, settings, exchange))
+        }
+        return findings
     }
 
     private static func lanes(_ reader: SettingsReader) -> [CallLane] {
@@ -59,28 +67,22 @@ extension DoctorCheck {
         )
     }
 
-    /// Asks in each environment first: the answer of one explains that of the other.
-    private static func answers(about lanes: [CallLane], _ client: ServerAPIClient, _ exchange: Exchange) async -> [Finding] {
-        var results: [(CallLane, ServerAPIResult)] = []
-        for lane in lanes { results.append((lane, await ask(lane, client, exchange))) }
-        return results.map { lane, result in
-            let subject = "\(lane.bundleID) \(lane.environment.rawValue)"
-            switch result {
-            case .answered: return .ok(subject, "Apple accepts the key")
-            case .refused(let refusal) where [.transactionIDNotFound, .invalidTransactionID].contains(refusal.code):
-                return .ok(subject, "Apple accepts the key")
-            case .refused(let refusal):
-                let found = "Apple accepts the key, and refuses the question with \(refusal.code.rawValue) \(refusal.message)"
-                return .warning(subject, found, "update the program, or ask Apple's support")
-            case .later(let delay) where delay.reason == "api_key":
-                let cause = client.refusal(of: lane) ?? .unknown
-                return .failure(subject, "Apple refuses the key with 401: \(cause.explanation)", cause.remedy)
-            case .later(let delay) where delay.reason == "rate_limited":
-                return .warning(subject, "Apple accepts the key, and its limit is exceeded", "see SELECT * FROM appstore.api_budget_status")
-            case .later(let delay):
-                return .unknown(subject, "no usable answer (\(delay.reason))", "let this machine reach Apple by HTTPS; then run this again")
-            case .shuttingDown: return .unknown(subject, "interrupted", "run this again")
-            }
+    private static func finding(of lane: CallLane, _ result: ServerAPIResult, _ client: ServerAPIClient) -> Finding {
+        let subject = "\(lane.bundleID) \(lane.environment.rawValue)"
+        switch result {
+        case .answered: return .ok(subject, "Apple accepts the key")
+        case .refused(let refusal) where refusal.provesKey: return .ok(subject, "Apple accepts the key")
+        case .refused(let refusal):
+            let found = "Apple accepts the key, and refuses the question with \(refusal.code.rawValue) \(refusal.message)"
+            return .warning(subject, found, "update the program, or ask Apple's support")
+        case .later(let delay) where delay.reason == "api_key":
+            let cause = client.refusal(of: lane) ?? .unknown
+            return .failure(subject, "Apple refuses the key with 401: \(cause.explanation)", cause.remedy)
+        case .later(let delay) where delay.reason == "rate_limited":
+            return .warning(subject, "Apple accepts the key, and its limit is exceeded", "see SELECT * FROM appstore.api_budget_status")
+        case .later(let delay):
+            return .unknown(subject, "no usable answer (\(delay.reason))", "let this machine reach Apple by HTTPS; then run this again")
+        case .shuttingDown: return .unknown(subject, "interrupted", "run this again")
         }
     }
 
@@ -99,11 +101,19 @@ extension DoctorCheck {
     ) async -> Finding {
         for (issuer, own) in Dictionary(grouping: keys, by: \.id.issuer).sorted(by: { $0.key < $1.key }) {
             let client = client(APIKeys(own, lanes: Set(lanes)), settings)
-            let findings = await answers(about: lanes, client, exchange)
-            guard findings.contains(where: { $0.status == .ok }) else { continue }
+            var isAccepted = false
+            for lane in lanes where !isAccepted {
+                if case .refused(let refusal) = await ask(lane, client, exchange) { isAccepted = refusal.provesKey }
+            }
+            guard isAccepted else { continue }
             let found = "there are keys of several issuers; Apple accepts that of \(issuer)"
             return .warning(bundleID, found, "add \(bundleID)=\(issuer) to api-issuers")
         }
         return .failure(bundleID, "Apple accepts the key of no issuer for it", "correct apps, or add the key of the app's account")
     }
+}
+
+extension ServerAPIRefusal {
+    /// Whether Apple looked for the made-up transaction.
+    fileprivate var provesKey: Bool { [.transactionIDNotFound, .invalidTransactionID].contains(code) }
 }
