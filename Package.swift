@@ -393,7 +393,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "OpenSSL", "Outbox",
                 "Postgres",
-                "PostgresTesting", "SQL", logging,
+                "PostgresTesting", "SQL", "ServerAPI", logging,
             ],
             path: "Tests/Integration/PlanTests"
         ),

@@ -3,6 +3,7 @@ import LedgerStore
 import Postgres
 
 @testable import Outbox
+@testable import ServerAPI
 
 /// Settling calls while many others wait.
 extension PlanCase {
@@ -10,6 +11,9 @@ extension PlanCase {
         settlement("answer_call", by: .answer([Array("an answer".utf8)])),
         settlement("end_call", by: .refuse(reason: "by_test")),
         settlement("postpone_call", by: .postpone(reason: "by_test", by: .seconds(3600))),
+        .statement("take_api_budget", as: "appstore_worker") {
+            SharedBudget.take(.consumption, CallLane("b \($0)", .production), .deadline, wanted: 1, share: 0.8)
+        },
         PlanCase("release_call", as: "appstore_worker", of: 10, pages: 200, before: longDue) { pool, keys in
             let store = OutboxStore(pool: pool)
             for call in try await lease(keys.count, from: store) { try await store.release(call) }
