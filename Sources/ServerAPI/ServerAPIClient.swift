@@ -101,7 +101,7 @@ package final class ServerAPIClient: Sendable {
         switch reaction {
         case .answered:
             return .answered(
-                ServerAPIAnswer(status: answer.status, body: answer.body, askedAt: askedAt, requestID: answer.requestID, request: request)
+                ServerAPIAnswer(status: answer.status, body: answer.body, askedAt: askedAt, requestID: answer.requestID, to: request)
             )
         case .refused(let refusal): return .refused(refusal)
         case .later(let delay): return .later(delay)
@@ -117,7 +117,9 @@ package final class ServerAPIClient: Sendable {
         let token = try tokens.withLock { tokens throws(OpenSSLError) in
             try tokens.token(key, bundleID: request.lane.bundleID, host: host, now: now)
         }
-        var headers = [("authorization", "Bearer \(token)"), ("accept", "application/json"), ("user-agent", "appstore-inbox")]
+        var headers: [(name: String, value: String)] = [
+            ("authorization", "Bearer \(token)"), ("accept", "application/json"), ("user-agent", "appstore-inbox"),
+        ]
         if request.body != nil { headers.append(("content-type", "application/json")) }
         return OutboundRequest(
             request.endpoint.method,

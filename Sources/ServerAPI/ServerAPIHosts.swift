@@ -1,4 +1,4 @@
-package import AppStore
+import AppStore
 
 /// Where the App Store Server API is.
 package struct ServerAPIHosts: Hashable, Sendable {

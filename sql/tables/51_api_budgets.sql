@@ -10,7 +10,7 @@ CREATE TABLE appstore.api_budgets (
     tokens         double precision NOT NULL,
     refilled_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
     blocked_until  timestamptz,
-    hour_began     timestamptz NOT NULL DEFAULT date_trunc('hour', clock_timestamp()),
+    hour_began     timestamptz NOT NULL DEFAULT date_trunc('hour', clock_timestamp(), 'UTC'),
     used_this_hour bigint      NOT NULL DEFAULT 0,
     last_class     smallint,
     PRIMARY KEY (bundle_id, environment, endpoint),

@@ -1,4 +1,5 @@
 import AppStore
+import AppStoreVerification
 import Outbox
 import ServerAPI
 

@@ -1,3 +1,4 @@
+import AppStoreVerification
 import ServerAPI
 
 /// Reads the In-App Purchase keys from a folder, or from systemd's credentials. Errors name the file, never the content.

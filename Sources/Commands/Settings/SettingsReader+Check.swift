@@ -63,7 +63,9 @@ extension SettingsReader {
             }
             if setting.name == Settings.apiKeysDirectory.name {
                 guard let found = try apiKeys() else { continue }
-                rows += found.keys.map { ("api-keys", "issuer \($0.id.issuer) key \($0.id.keyID) SHA-256 \($0.fingerprint)", found.place) }
+                rows += found.keys.map {
+                    (name: "api-keys", value: "issuer \($0.id.issuer) key \($0.id.keyID) SHA-256 \($0.fingerprint)", place: found.place)
+                }
                 continue
             }
             guard let origin = try origin(of: setting) else { continue }

@@ -14,10 +14,11 @@ package enum CallStep: Sendable {
 
 extension CallAttempt {
     /// Makes the attempt; nil when the shutdown comes first.
-    package consuming func result(through exchange: Exchange, timeout: Duration) async -> CallResult? {
+    package func result(through exchange: Exchange, timeout: Duration) async -> CallResult? {
+        var attempt = self
         var outcome: ExchangeOutcome?
         while true {
-            switch next(after: outcome) {
+            switch attempt.next(after: outcome) {
             case .finish(let result):
                 return result
             case .send(let request):

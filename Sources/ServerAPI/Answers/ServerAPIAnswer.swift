@@ -10,7 +10,15 @@ package struct ServerAPIAnswer: Sendable {
     package let askedAt: Timestamp
     /// What Apple's support asks for.
     package let requestID: String?
-    let request: ServerAPIRequest
+    private let request: ServerAPIRequest
+
+    package init(status: Int, body: [UInt8], askedAt: Timestamp, requestID: String? = nil, to request: ServerAPIRequest) {
+        self.status = status
+        self.body = body
+        self.askedAt = askedAt
+        self.requestID = requestID
+        self.request = request
+    }
 
     /// The body of an inbox event: `{"asked": {…}, "answer": …}`, with Apple's bytes unchanged in it and all that a replay needs.
     package var eventBody: [UInt8] {

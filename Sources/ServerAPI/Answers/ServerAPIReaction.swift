@@ -75,7 +75,7 @@ struct ErrorBody {
     init?(_ body: [UInt8]) {
         do {
             let object = try JSONParser().parseObject(body)
-            guard case .number(let number)? = object["errorCode"], let code = number.int64.flatMap(Int.init(exactly:)) else { return nil }
+            guard case .number(let number)? = object["errorCode"], let code = number.int64.flatMap({ Int(exactly: $0) }) else { return nil }
             self.code = ServerAPIErrorCode(rawValue: code)
             guard case .string(let text)? = object["errorMessage"] else {
                 message = ""

@@ -56,6 +56,12 @@ package struct ServerAPIRefusal: Hashable, Sendable {
     /// Apple's words, on one line and shortened; empty when there are none.
     package let message: String
 
+    package init(status: Int, code: ServerAPIErrorCode, message: String = "") {
+        self.status = status
+        self.code = code
+        self.message = message
+    }
+
     /// A code for tables, such as `apple_4000006`.
     package var reason: String { "apple_\(code.rawValue)" }
 }

@@ -1,4 +1,4 @@
-package import OpenSSL
+import OpenSSL
 
 /// Reads an In-App Purchase key as App Store Connect names and writes it: `SubscriptionKey_<key id>.p8` of an issuer.
 package enum APIKeyFile {

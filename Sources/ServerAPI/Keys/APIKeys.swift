@@ -1,4 +1,3 @@
-package import AppStore
 package import Outbox
 
 /// The keys of this process, and which apps they serve.

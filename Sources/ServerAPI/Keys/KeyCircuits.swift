@@ -1,4 +1,4 @@
-package import AppStore
+import AppStore
 package import Outbox
 
 /// Which key of an app is used, and which wait because Apple has refused them with 401. A value without I/O.

@@ -56,8 +56,8 @@ BEGIN
     wait := interval '0';
     UPDATE appstore.api_budgets AS b
     SET setting = take_api_budget.setting, tokens = v_budget.tokens - granted, refilled_at = greatest(v_now, b.refilled_at),
-        hour_began = date_trunc('hour', v_now), last_class = take_api_budget.class,
-        used_this_hour = CASE WHEN b.hour_began = date_trunc('hour', v_now) THEN b.used_this_hour ELSE 0 END + granted
+        hour_began = date_trunc('hour', v_now, 'UTC'), last_class = take_api_budget.class,
+        used_this_hour = CASE WHEN b.hour_began = date_trunc('hour', v_now, 'UTC') THEN b.used_this_hour ELSE 0 END + granted
     WHERE b.bundle_id = take_api_budget.bundle_id AND b.environment = take_api_budget.environment AND b.endpoint = take_api_budget.endpoint;
 END
 $$;

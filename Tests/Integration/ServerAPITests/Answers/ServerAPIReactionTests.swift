@@ -95,7 +95,7 @@ struct ServerAPIReactionTests {
             query: [.init("revision", "r"), .init("sort", "ASCENDING")]
         )
         let body = Array(#"{"revision" : "r2"}"#.utf8)
-        let answer = ServerAPIAnswer(status: 200, body: body, askedAt: ScriptedAPI.start, requestID: nil, request: request)
+        let answer = ServerAPIAnswer(status: 200, body: body, askedAt: ScriptedAPI.start, to: request)
         let event = try JSONParser().parseObject(answer.eventBody)
         let asked: JSONObject = [
             "endpoint": "transaction_history", "environment": "Sandbox", "bundleId": "com.example.app", "path": ["42"],

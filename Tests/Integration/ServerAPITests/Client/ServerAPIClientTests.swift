@@ -32,7 +32,7 @@ struct ServerAPIClientTests {
         )
         #expect(requests.map(\.method) == [.get, .put] && requests[0].body.isEmpty)
         #expect(requests[1].body == Array(#"{"customerConsented":true}"#.utf8))
-        #expect(requests[1].headers.contains { $0 == ("content-type", "application/json") })
+        #expect(requests[1].headers.contains { $0.name == "content-type" && $0.value == "application/json" })
         #expect(requests.allSatisfy { $0.maximumAnswerBytes < 4 * 1024 * 1024 })
         #expect(Set(api.tokens).count == 2 && api.budget.classes == [.interactive, .deadline])
     }

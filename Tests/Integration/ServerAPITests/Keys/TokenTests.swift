@@ -45,14 +45,14 @@ struct TokenTests {
         let first = try token()
         #expect(try token(after: 479) == first)
         let renewed = try token(after: 480)
-        #expect(renewed != first && (try token(after: 900)) == renewed)
+        #expect(try renewed != first && token(after: 900) == renewed)
         // A clock that goes back makes a new one as well: the old one could be of the future.
         #expect(try token(after: 100) != renewed)
         let all = [try token(), try token(other), try token(one, "b"), try token(one, "a", "http://127.0.0.1:1")]
         #expect(Set(all).count == 4)
         #expect(try parts(all[2]).claims["bid"] == "b")
         cache.drop(one.id)
-        #expect(try token() != all[0] && (try token(other)) == all[1])
+        #expect(try token() != all[0] && token(other) == all[1])
     }
 
     @Test func `no description or reflection shows a key`() throws {

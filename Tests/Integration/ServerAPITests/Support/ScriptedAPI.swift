@@ -78,7 +78,13 @@ final class ScriptedAPI: Sendable {
 
 /// Grants everything unless it is told otherwise, and records blocks.
 final class ScriptedBudget: APIBudget {
-    private let state = Mutex((decisions: [BudgetDecision](), blocks: [Duration?](), classes: [ServerAPIClass]()))
+    private struct State {
+        var decisions: [BudgetDecision] = []
+        var blocks: [Duration?] = []
+        var classes: [ServerAPIClass] = []
+    }
+
+    private let state = Mutex(State())
 
     var blocks: [Duration?] { state.withLock(\.blocks) }
     var classes: [ServerAPIClass] { state.withLock(\.classes) }
