@@ -1,4 +1,5 @@
 import AppStoreVerification
+import ServerAPI
 
 /// The values of a daemon's settings, to tell which of them differ after the settings are read again. It holds secrets: never log it.
 struct SettingsInForce {

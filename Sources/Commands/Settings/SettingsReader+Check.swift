@@ -1,4 +1,5 @@
 import AppStoreVerification
+import ServerAPI
 
 /// What `--check-config` says.
 extension SettingsReader {

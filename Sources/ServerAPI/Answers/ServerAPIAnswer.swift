@@ -1,4 +1,5 @@
 package import AppStore
+import Outbox
 import StrictJSON
 
 /// An answer of the App Store Server API with a status of 2xx.

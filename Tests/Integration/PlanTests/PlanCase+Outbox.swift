@@ -1,3 +1,4 @@
+import AppStore
 import InboxQueue
 import LedgerStore
 import Postgres

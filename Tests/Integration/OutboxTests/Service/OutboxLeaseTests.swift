@@ -82,7 +82,7 @@ struct OutboxLeaseTests {
         try await scene.endLeases()
         let second = try #require(try await lease(in: pool).first)
         #expect(second.callID == call && dead.epoch == 1 && second.epoch == 2)
-        let answer = CallRules.Verdict.answer(source: "verify_receipt", body: Array("{}".utf8))
+        let answer = CallRules.Verdict.answer([Array("{}".utf8)])
         let verdicts = [answer, .refuse(reason: "late"), .giveUp(reason: "late"), .postpone(reason: "late", by: .seconds(1))]
         for verdict in verdicts { #expect(try await store.settle(dead, verdict) == false) }
         try await store.release(dead)

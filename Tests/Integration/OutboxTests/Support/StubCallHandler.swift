@@ -1,3 +1,4 @@
+import AppStore
 import Synchronization
 
 @testable import Outbox

@@ -1,3 +1,5 @@
+import AppStore
+import Outbox
 import Testing
 
 @testable import ServerAPI

@@ -5,6 +5,7 @@ import Outbox
 import Postgres
 import PostgresTesting
 import ServiceLifecycle
+import StrictJSON
 import Testing
 
 @testable import ServerAPI

@@ -1,5 +1,6 @@
 import AppStore
 import Outbox
+import Prometheus
 import PrometheusTesting
 import StrictJSON
 import Testing
