@@ -58,7 +58,7 @@ let package = Package(
             exclude: ["README.md", "schema.sql", "queries", "steps"],
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
-                "Statements+Shop.swift", "Statements+Endpoints.swift", "Statements+Webhooks.swift",
+                "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Endpoints.swift", "Statements+Webhooks.swift",
             ],
             resources: [
                 .embedInCode("roles.sql"), .embedInCode("grants.sql"), .embedInCode("fingerprint.txt"), .embedInCode("tables"),
@@ -93,6 +93,12 @@ let package = Package(
                 "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "Reporting", "SQL", "Systemd", asyncHTTPClient, logging,
                 metrics, nioCore, nioHTTP1, nioSSL, serviceLifecycle,
             ]
+        ),
+
+        // Questions to Apple's App Store Server API: keys, budget, and what answers mean.
+        .target(
+            name: "ServerAPI",
+            dependencies: ["AppStore", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "StrictJSON", logging, metrics]
         ),
 
         // Entries of the feed, sent to the endpoints of operators.
@@ -142,8 +148,8 @@ let package = Package(
                 "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Feed", "GroupCommit", "HTTPServing",
                 "Interpretation",
                 "InboxQueue",
-                "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "SQL", "Schema", "ShopAPI", "Systemd",
-                "Webhooks", "Worker",
+                "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "SQL", "Schema", "ServerAPI", "ShopAPI",
+                "Systemd", "Webhooks", "Worker",
                 argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
                 serviceLifecycle, unixSignals,
             ]
@@ -264,7 +270,8 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "InboxQueue",
                 "Ingest", "Outbox", "Postgres", "Prometheus",
-                "PrometheusTesting", "Schema", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser, logging, metrics,
+                "PrometheusTesting", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser, logging,
+                metrics,
             ],
             path: "Tests/Unit/CommandsTests"
         ),
@@ -386,7 +393,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "OpenSSL", "Outbox",
                 "Postgres",
-                "PostgresTesting", "SQL", logging,
+                "PostgresTesting", "SQL", "ServerAPI", logging,
             ],
             path: "Tests/Integration/PlanTests"
         ),
@@ -439,6 +446,15 @@ let package = Package(
                 "PrometheusTesting", "StoreSimulator", "StoreSimulatorServer", "Systemd", logging, nioCore, nioSSL, serviceLifecycle,
             ],
             path: "Tests/Integration/OutboxTests"
+        ),
+        .testTarget(
+            name: "ServerAPITests",
+            dependencies: [
+                "AppStore", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting",
+                "Randomness",
+                "SQL", "ServerAPI", "StrictJSON", logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/ServerAPITests"
         ),
         .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),

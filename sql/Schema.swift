@@ -36,6 +36,7 @@ extension SchemaManifest {
         SchemaFile("tables/30_registers", PackageResources._0_registers_sql),
         SchemaFile("tables/40_ledger", PackageResources._0_ledger_sql),
         SchemaFile("tables/50_outbox", PackageResources._0_outbox_sql),
+        SchemaFile("tables/51_api_budgets", PackageResources._1_api_budgets_sql),
         SchemaFile("tables/60_shop", PackageResources._0_shop_sql),
         SchemaFile("tables/70_operations", PackageResources._0_operations_sql),
         SchemaFile("tables/80_feed", PackageResources._0_feed_sql),
@@ -97,6 +98,7 @@ extension SchemaManifest {
         SchemaFile("functions/outbox/repeat_call", PackageResources.repeat_call_sql),
         SchemaFile("functions/outbox/settle_call", PackageResources.settle_call_sql),
         SchemaFile("functions/schema/schema_fingerprint", PackageResources.schema_fingerprint_sql),
+        SchemaFile("functions/server_api/api_budgets", PackageResources.api_budgets_sql),
         SchemaFile("functions/shop/api_feed", PackageResources.api_feed_sql),
         SchemaFile("functions/shop/api_keys", PackageResources.api_keys_sql),
         SchemaFile("functions/shop/api_order_reads", PackageResources.api_order_reads_sql),
@@ -119,6 +121,7 @@ extension SchemaManifest {
     ]
 
     private static let views = [
+        SchemaFile("views/api_budget_status", PackageResources.api_budget_status_sql),
         SchemaFile("views/consumption_requests", PackageResources.consumption_requests_sql),
         SchemaFile("views/deliveries", PackageResources.deliveries_sql),
         SchemaFile("views/effects", PackageResources.effects_sql),

@@ -28,7 +28,7 @@ GRANT EXECUTE ON FUNCTION appstore.receive TO appstore_ingest;
 -- worker: reads bodies; claims, merges registers, settles; never changes or deletes a body. It writes orders, claims and the derived columns
 -- of contracts through functions only.
 GRANT SELECT ON appstore.inbox, appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.inbox_partitions, appstore.outbox_status,
-    appstore.outcome_history, appstore.owner_links, appstore.products, appstore.retention, appstore.audit_log, appstore.orders,
+    appstore.api_budget_status, appstore.outcome_history, appstore.owner_links, appstore.products, appstore.retention, appstore.audit_log, appstore.orders,
     appstore.ownership_claims, appstore.effect_log, appstore.effects TO appstore_worker;
 GRANT SELECT, UPDATE (run_at, attempts, is_isolated, blocked_since, last_error) ON appstore.inbox_queue TO appstore_worker;
 GRANT SELECT ON appstore.outcomes TO appstore_worker;
@@ -36,7 +36,7 @@ GRANT SELECT, INSERT ON appstore.event_contracts TO appstore_worker;
 GRANT SELECT, INSERT (environment, notification_uuid, first_event_id) ON appstore.seen_notifications TO appstore_worker;
 GRANT SELECT, INSERT, UPDATE ON appstore.transactions, appstore.v1_renewals, appstore.refund_requests, appstore.client_posts
     TO appstore_worker;
-GRANT SELECT, INSERT (kind, call_key, bundle_id, event_id, asked_by, fallback_source, deadline_at),
+GRANT SELECT, INSERT (kind, call_key, bundle_id, environment, priority, payload, event_id, asked_by, fallback_source, deadline_at),
       UPDATE (asked_by, epoch, is_leased, run_at) ON appstore.outbox TO appstore_worker;
 GRANT SELECT, INSERT (lane, event_ids, is_alone, marked_at) ON appstore.batch_markers TO appstore_worker;
 -- Of contracts it writes only the register of the renewal.
@@ -55,7 +55,7 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
 GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.derive_refund_requests,
     appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions,
     appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
-    appstore.outbox_statistics, appstore.sequence_feed, appstore.expire_feed TO appstore_worker;
+    appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance, appstore.sequence_feed, appstore.expire_feed TO appstore_worker;
 -- Of endpoints it sees what it leases.
 GRANT EXECUTE ON FUNCTION appstore.lease_endpoints, appstore.poll_endpoints, appstore.take_deliveries, appstore.settle_deliveries,
     appstore.release_endpoint, appstore.endpoint_statistics, appstore.consumer_statistics, appstore.expire_deliveries TO appstore_worker;
@@ -68,14 +68,15 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.effect_log, appstore.effects, appstore.products, appstore.audit_log, appstore.retention, appstore.maintenance_state,
     appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.entitlement_terms, appstore.entitlements,
     appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.outbox_status,
-    appstore.inbox_partitions, appstore.feed_switch, appstore.feed_head, appstore.feed_generations, appstore.tells, appstore.feed, appstore.told_access,
+    appstore.call_kinds, appstore.api_budgets, appstore.api_budget_status, appstore.inbox_partitions, appstore.feed_switch, appstore.feed_head, appstore.feed_generations, appstore.tells, appstore.feed, appstore.told_access,
     appstore.told_orders, appstore.feed_consumers, appstore.endpoints, appstore.open_deliveries, appstore.redeliveries,
     appstore.delivery_attempts, appstore.endpoint_status, appstore.deliveries TO appstore_viewer, appstore_operator;
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics,
     appstore.events_not_exactly_once, appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link,
-    appstore.settled_events, appstore.settled_since, appstore.explain_user, appstore.endpoint_statistics, appstore.consumer_statistics TO appstore_viewer, appstore_operator;
+    appstore.settled_events, appstore.settled_since, appstore.explain_user, appstore.endpoint_statistics, appstore.consumer_statistics,
+    appstore.api_allowance TO appstore_viewer, appstore_operator;
 
 -- They and the worker explain an event. The function shows no body.
 GRANT EXECUTE ON FUNCTION appstore.explain TO appstore_worker, appstore_viewer, appstore_operator;

@@ -47,6 +47,16 @@ package final class PublicKey: @unchecked Sendable {
         self.init(owning: key)
     }
 
+    /// The SubjectPublicKeyInfo in DER.
+    package var der: [UInt8] {
+        // Encoding fails only if memory runs out.
+        let count = max(0, Int(i2d_PUBKEY(handle, nil)))
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, written in
+            var cursor = buffer.baseAddress
+            written = max(0, Int(i2d_PUBKEY(handle, &cursor)))
+        }
+    }
+
     deinit {
         EVP_PKEY_CTX_free(context)
         EVP_PKEY_free(handle)

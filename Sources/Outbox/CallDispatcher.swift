@@ -30,13 +30,13 @@ struct CallDispatcher: Sendable {
                     await pause(&wait)
                     continue
                 }
-                let bundleIDs = handler.bundleIDs.sorted()
-                guard !bundleIDs.isEmpty else {
+                let lanes = handler.lanes.sorted()
+                guard !lanes.isEmpty else {
                     await pause(&rest)
                     continue
                 }
                 do {
-                    let calls = try await store.lease(handler.kind, of: bundleIDs, atMost: view.free, for: configuration.lease)
+                    let calls = try await store.lease(handler.kind, in: lanes, atMost: view.free, for: configuration.lease)
                     for call in calls {
                         slots.acquire()
                         group.addTask { slots.release(settled: await make(call, exchange)) }
@@ -67,7 +67,7 @@ struct CallDispatcher: Sendable {
         heartbeat.beat()
         do {
             let start = ContinuousClock.now
-            guard let result = await result(of: handler.attempt(call), exchange, since: start, heartbeat) else {
+            guard let result = await handler.result(of: call, through: limited(exchange, since: start, heartbeat)) else {
                 try await store.release(call)
                 return true
             }
@@ -93,31 +93,19 @@ struct CallDispatcher: Sendable {
         }
     }
 
-    /// The result of an attempt; nil when the shutdown comes first.
-    private func result(
-        of attempt: any CallAttempt,
-        _ exchange: Exchange,
-        since start: ContinuousClock.Instant,
-        _ heartbeat: LoopHeartbeat
-    ) async -> CallResult? {
-        var attempt = attempt
-        var outcome: ExchangeOutcome?
-        while true {
-            switch attempt.next(after: outcome) {
-            case .finish(let result):
-                return result
-            case .send(let request):
-                let left = configuration.attemptTimeout - (.now - start)
-                guard left > .zero else { return .later(reason: ExchangeFailure.timedOut.rawValue, atMost: nil, notBefore: nil) }
-                let sent = ContinuousClock.now
-                let answer = await cancelWhenGracefulShutdown {
-                    await exchange.send(request, timeout: min(left, configuration.requestTimeout))
-                }
-                heartbeat.beat()
-                if case .failure(.shuttingDown) = answer { return nil }
-                metrics.exchanged(after: .now - sent)
-                outcome = answer
+    /// The exchange of one attempt: within its time, and until the shutdown.
+    private func limited(_ exchange: Exchange, since start: ContinuousClock.Instant, _ heartbeat: LoopHeartbeat) -> Exchange {
+        Exchange { [configuration, metrics] request, timeout in
+            let left = configuration.attemptTimeout - (.now - start)
+            guard left > .zero else { return .failure(.timedOut) }
+            let sent = ContinuousClock.now
+            let answer = await cancelWhenGracefulShutdown {
+                await exchange.send(request, timeout: min(left, timeout, configuration.requestTimeout))
             }
+            heartbeat.beat()
+            if case .failure(.shuttingDown) = answer { return answer }
+            metrics.exchanged(after: .now - sent)
+            return answer
         }
     }
 
@@ -139,7 +127,7 @@ struct CallDispatcher: Sendable {
         guard isSettled else { return logger.notice("another worker has the call, its answer is dropped", metadata: metadata) }
         switch verdict {
         case .answer: logger.debug("call answered", metadata: metadata)
-        case .postpone(let reason, _): logger.info("call postponed", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
+        case .postpone(let reason, _, _): logger.info("call postponed", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
         case .refuse(let reason), .deny(let reason):
             logger.warning("call refused", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
         case .giveUp(let reason): logger.warning("call given up", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })

@@ -1,10 +1,22 @@
 -- The outbox: calls to other services, written in the transaction that requests them, made by a worker outside of any transaction, at least once.
 
+CREATE TABLE appstore.call_kinds (
+    kind   text NOT NULL COLLATE "C" PRIMARY KEY,
+    source text COLLATE "C",
+    CONSTRAINT call_kinds_source_is_a_source CHECK (source ~ '^[a-z][a-z0-9_]{0,62}$')
+);
+COMMENT ON TABLE appstore.call_kinds IS 'The kinds of calls that can be answered, and what their answers become.';
+COMMENT ON COLUMN appstore.call_kinds.kind IS 'The column kind of the outbox.';
+COMMENT ON COLUMN appstore.call_kinds.source IS 'The source of the events that an answer becomes; null for answers that are no event.';
+INSERT INTO appstore.call_kinds (kind, source) VALUES ('verify_receipt', 'verify_receipt'), ('consumption', NULL);
+
 CREATE TABLE appstore.outbox (
     call_id           bigint      NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     kind              text        NOT NULL COLLATE "C",
     call_key          text        NOT NULL COLLATE "C",
     bundle_id         text        NOT NULL COLLATE "C",
+    environment       appstore.environment NOT NULL DEFAULT 'Production',
+    priority          smallint    NOT NULL DEFAULT 1,
     event_id          bigint,
     asked_by          bigint[]    NOT NULL DEFAULT '{}',
     payload           bytea,
@@ -23,6 +35,7 @@ CREATE TABLE appstore.outbox (
     fallback_source   text        COLLATE "C",
     fallback_event_id bigint,
     CONSTRAINT outbox_kind_is_a_name CHECK (kind ~ '^[a-z][a-z0-9_]{0,62}$'),
+    CONSTRAINT outbox_priority_is_a_class CHECK (priority BETWEEN 0 AND 4),
     CONSTRAINT outbox_key_is_short CHECK (octet_length(call_key) BETWEEN 1 AND 255),
     CONSTRAINT outbox_made_of_something CHECK (event_id IS NOT NULL OR payload IS NOT NULL),
     CONSTRAINT outbox_payload_within_limits CHECK (octet_length(payload) <= 4194304),
@@ -40,6 +53,9 @@ COMMENT ON TABLE appstore.outbox IS
 COMMENT ON COLUMN appstore.outbox.call_id IS 'The number of the call.';
 COMMENT ON COLUMN appstore.outbox.kind IS 'The service that is called, such as verify_receipt.';
 COMMENT ON COLUMN appstore.outbox.call_key IS 'Identifies the request; there is one open call for each key.';
+COMMENT ON COLUMN appstore.outbox.environment IS 'Apple''s environment that is asked, or asked first.';
+COMMENT ON COLUMN appstore.outbox.priority IS
+    '0 a deadline, 1 a person or program waits, 2 reconciliation, 3 history, 4 import. Lower ones are made first, and spend of the budget first.';
 COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call sends.';
 COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that requested the call, about a hundred at most; the body of any of them can be sent.';
 COMMENT ON COLUMN appstore.outbox.payload IS 'The data to send where it is not an event''s body; never a secret.';
@@ -48,15 +64,16 @@ COMMENT ON COLUMN appstore.outbox.deadline_at IS 'When an open call is given up.
 COMMENT ON COLUMN appstore.outbox.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
 COMMENT ON COLUMN appstore.outbox.is_leased IS 'Whether a worker makes the call until run_at.';
 COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
+COMMENT ON COLUMN appstore.outbox.attempts IS 'The attempts that count: not those that waited for the budget, for the end of a 429, or for a key.';
 COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt brought no answer.';
 COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
 COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
 COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';
-COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became.';
+COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
 COMMENT ON COLUMN appstore.outbox.fallback_event_id IS 'The event under which the body was stored again.';
 COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
--- Due calls by app and kind: calls that no worker can make do not delay the others.
-CREATE INDEX outbox_due ON appstore.outbox (bundle_id, kind, run_at, call_id) WHERE state = 'open';
+-- Due calls by app, environment and kind: calls that no worker can make do not delay the others, nor do postponed ones of a lower priority.
+CREATE INDEX outbox_due ON appstore.outbox (bundle_id, environment, kind, priority, run_at, call_id) WHERE state = 'open';
 -- One open call for each key. kind is last, so that the planner does not take this index for the due ones.
 CREATE UNIQUE INDEX outbox_open ON appstore.outbox (call_key, kind) WHERE state = 'open';
 -- The latest call with a key, and whether it was answered within the hour.

@@ -18,7 +18,7 @@ extension DoctorCheck {
             findings += problems.filter { known.insert($0).inserted }.map(refused)
         }
         return findings
-            + (reader.misspeltVariables + reader.strangeSecrets + warnings).map {
+            + (reader.misspeltVariables + reader.strangeSecrets + reader.strangeIssuers + warnings).map {
                 .warning("settings", $0, "correct it, unless it is meant")
             }
     }

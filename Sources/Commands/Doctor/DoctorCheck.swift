@@ -3,7 +3,7 @@ import AppStore
 /// A check of `doctor`.
 struct DoctorCheck: Sendable {
     enum Group: String, CaseIterable, Sendable {
-        case settings, database, roles, listeners, inbox, webhooks, disk
+        case settings, database, roles, listeners, inbox, webhooks, apple, disk
     }
 
     let group: Group
@@ -22,6 +22,7 @@ struct DoctorCheck: Sendable {
         DoctorCheck(group: .listeners, subject: "public URL", run: publicURL),
         DoctorCheck(group: .inbox, subject: "inbox", run: inbox),
         DoctorCheck(group: .webhooks, subject: "endpoints", run: endpoints),
+        DoctorCheck(group: .apple, subject: "App Store Server API", run: serverAPI),
         DoctorCheck(group: .disk, subject: "disk", run: disk),
     ]
 

@@ -8,7 +8,7 @@ import StrictJSON
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Checks settings, database, roles, listeners, inbox, webhooks and disk, and says what to do. It changes nothing.",
+        abstract: "Checks settings, database, listeners, inbox, webhooks, Apple's API and disk, and says what to do. It changes nothing.",
         discussion: """
             Run it on the machine of the daemons, as role appstore_viewer or appstore_operator, with --config \
             /etc/appstore-inbox/appstore-inbox.env. A check that cannot be made is a warning. Exit codes: 0 all is well, 1 at least one \
@@ -47,12 +47,13 @@ struct DoctorOptions: SettingsOptions {
     @Option(help: Settings.workerAdminListen.description.help) private var workerAdminListen: String?
     @OptionGroup private var verification: VerificationOptions
     @OptionGroup private var webhookSecret: WebhookSecretOptions
+    @OptionGroup private var serverAPI: ServerAPIOptions
 
     init() {}
 
     var flags: [String: String] {
         Self.collect([
             "listen": listen, "admin-listen": adminListen, "api-listen": apiListen, "worker-admin-listen": workerAdminListen,
-        ]).merging(verification.flags) { $1 }.merging(webhookSecret.flags) { $1 }
+        ]).merging(verification.flags) { $1 }.merging(webhookSecret.flags) { $1 }.merging(serverAPI.flags) { $1 }
     }
 }

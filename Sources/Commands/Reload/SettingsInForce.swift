@@ -1,4 +1,5 @@
 import AppStoreVerification
+import ServerAPI
 
 /// The values of a daemon's settings, to tell which of them differ after the settings are read again. It holds secrets: never log it.
 struct SettingsInForce {
@@ -17,6 +18,8 @@ struct SettingsInForce {
             }
             let headers = try reader.webhookHeaders().sorted { $0.key < $1.key }
             values[Settings.webhookHeadersDirectory.name, default: []] += headers.flatMap { [$0] + $1.flatMap { [$0.name, $0.value] } }
+            let keys = try reader.apiKeys()?.keys.map { "\($0.id) \($0.fingerprint)" } ?? []
+            values[Settings.apiKeysDirectory.name, default: []] += keys
         }
         if let found = try reader.sharedSecrets()?.secrets {
             values[Settings.sharedSecrets.name] = found.counts.keys.sorted().flatMap { [$0] + found.secrets(of: $0) }

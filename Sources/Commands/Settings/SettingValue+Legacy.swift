@@ -36,7 +36,7 @@ extension SettingValue {
         return text
     }
 
-    private static let loopbacks: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
+    static let loopbacks: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
 
     /// Paths, separated by commas.
     static func paths(_ text: String) throws(InvalidSettingValue) -> [String] {

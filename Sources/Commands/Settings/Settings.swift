@@ -186,7 +186,7 @@ enum Settings {
     static let verification =
         [apps.description, environments.description, extraRoots.description, verifyReceipt.description] + secrets
     static let worker =
-        database + verification + outbound + webhooks + [
+        database + verification + outbound + serverAPI + webhooks + [
             workerAdminListen.description, concurrency.description, batchSize.description, maximumAttempts.description,
         ] + common
 

@@ -1,4 +1,5 @@
 import AppStoreVerification
+import ServerAPI
 
 /// What `--check-config` says.
 extension SettingsReader {
@@ -28,6 +29,7 @@ extension SettingsReader {
             problems = error.problems
         }
         problems += misspeltVariables + strangeSecrets
+        if case .worker = scope { problems += strangeIssuers }
         guard problems.isEmpty else { throw SettingsError(problems) }
         return try report(scope)
     }
@@ -58,6 +60,13 @@ extension SettingsReader {
         for setting in scope.settings {
             if setting.name == Settings.sharedSecrets.description.name {
                 if let found = try sharedSecrets() { rows.append((setting.name, found.summary, found.place)) }
+                continue
+            }
+            if setting.name == Settings.apiKeysDirectory.name {
+                guard let found = try apiKeys() else { continue }
+                rows += found.keys.map {
+                    (name: "api-keys", value: "issuer \($0.id.issuer) key \($0.id.keyID) SHA-256 \($0.fingerprint)", place: found.place)
+                }
                 continue
             }
             guard let origin = try origin(of: setting) else { continue }

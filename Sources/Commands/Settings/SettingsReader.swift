@@ -86,6 +86,8 @@ struct SettingsReader: Sendable {
             do {
                 if setting.name == Settings.sharedSecrets.description.name {
                     _ = try sharedSecrets()
+                } else if setting.name == Settings.apiKeysDirectory.name {
+                    _ = try apiKeys()
                 } else if let origin = try origin(of: setting) {
                     do { try setting.validate(origin.text) } catch { problems.append(Self.problem(setting, origin, error)) }
                 } else if !Self.mayBeAbsent.contains(setting.name) {
@@ -115,6 +117,7 @@ struct SettingsReader: Sendable {
     ]
     private static let mayBeAbsent = Set(
         secretFiles.values.map(\.name) + (Settings.api + Settings.secrets + Settings.optionalWebhooks).map(\.name)
+            + [Settings.apiKeysDirectory.name]
     )
 
     /// The text of a setting from a flag, the environment or the configuration file, else the default.

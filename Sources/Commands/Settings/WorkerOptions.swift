@@ -11,6 +11,7 @@ struct WorkerOptions: SettingsOptions {
     @Option(help: Settings.verifyReceiptURL.description.help) private var verifyReceiptURL: String?
     @Option(help: Settings.verifyReceiptSandboxURL.description.help) private var verifyReceiptSandboxURL: String?
     @Option(help: Settings.outboundRoots.description.help, completion: .file()) private var outboundRoots: String?
+    @OptionGroup private var serverAPI: ServerAPIOptions
     @Option(help: Settings.webhookHeadersDirectory.description.help, completion: .directory) private var webhookHeadersDirectory: String?
     @Option(help: Settings.outboundNetworks.description.help) private var outboundNetworks: String?
     @Option(help: Settings.outboundProxy.description.help) private var outboundProxy: String?
@@ -24,6 +25,6 @@ struct WorkerOptions: SettingsOptions {
             "verify-receipt-url": verifyReceiptURL, "verify-receipt-sandbox-url": verifyReceiptSandboxURL,
             "outbound-roots": outboundRoots, "webhook-headers-directory": webhookHeadersDirectory,
             "outbound-networks": outboundNetworks, "outbound-proxy": outboundProxy, "outbound-proxy-file": outboundProxyFile,
-        ]).merging(verification.flags) { $1 }.merging(webhookSecret.flags) { $1 }
+        ]).merging(verification.flags) { $1 }.merging(webhookSecret.flags) { $1 }.merging(serverAPI.flags) { $1 }
     }
 }

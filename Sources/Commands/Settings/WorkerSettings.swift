@@ -19,6 +19,7 @@ struct WorkerSettings: Sendable {
     let verifyReceiptSandboxURL: String
     /// PEM files with certificates that are trusted in addition to the system's for outbound TLS.
     let outboundRoots: [String]
+    let serverAPI: ServerAPISettings
     /// What webhooks are signed with, and the headers that they have in addition.
     let webhooks: WebhookSettings
     let shutdownTimeout: Duration
@@ -35,6 +36,7 @@ struct WorkerSettings: Sendable {
         verifyReceiptURL = try reader.required(Settings.verifyReceiptURL)
         verifyReceiptSandboxURL = try reader.required(Settings.verifyReceiptSandboxURL)
         outboundRoots = try reader.required(Settings.outboundRoots)
+        serverAPI = try ServerAPISettings(reader)
         webhooks = try WebhookSettings(reader)
         shutdownTimeout = .seconds(try reader.required(Settings.shutdownTimeout))
     }

@@ -1,6 +1,7 @@
 import AppStoreVerification
 import Interpretation
 import Prometheus
+import ServerAPI
 import Webhooks
 import Worker
 
@@ -9,13 +10,15 @@ struct ReloadableWorker: Sendable {
     /// The settings that take effect without a restart.
     static let settings: Set = [
         Settings.apps.name, Settings.environments.name, Settings.extraRoots.name, Settings.sharedSecrets.name, Settings.verifyReceipt.name,
-        Settings.webhookSecret.name, Settings.webhookHeadersDirectory.name,
+        Settings.webhookSecret.name, Settings.webhookHeadersDirectory.name, Settings.apiKeysDirectory.name, Settings.apiIssuers.name,
     ]
 
     /// Processes events of the configured apps.
     let processor: Reloadable<EventProcessor>
     /// The secrets that are sent to verifyReceipt.
     let secrets: Reloadable<SharedSecrets>
+    /// The keys that sign requests to the App Store Server API.
+    let apiKeys: Reloadable<APIKeys>
     /// What webhooks are signed with; nil delivers none.
     let webhookMasters: Reloadable<WebhookMasters?>
     let webhookHeaders: Reloadable<WebhookHeaders>
@@ -26,6 +29,7 @@ struct ReloadableWorker: Sendable {
         metrics = VerificationMetrics(factory: registry)
         processor = Reloadable(EventProcessor(settings.verification.eventReader, metrics: metrics))
         secrets = Reloadable(settings.verification.outboundSecrets)
+        apiKeys = Reloadable(settings.serverAPI.keys)
         webhookMasters = Reloadable(settings.webhooks.masters)
         webhookHeaders = Reloadable(settings.webhooks.headers)
         registry.observe { [processor] in processor.current.reader.verifier }
@@ -35,6 +39,7 @@ struct ReloadableWorker: Sendable {
     func apply(_ settings: WorkerSettings) {
         processor.replace(with: EventProcessor(settings.verification.eventReader, metrics: metrics))
         secrets.replace(with: settings.verification.outboundSecrets)
+        apiKeys.replace(with: settings.serverAPI.keys)
         webhookMasters.replace(with: settings.webhooks.masters)
         webhookHeaders.replace(with: settings.webhooks.headers)
     }

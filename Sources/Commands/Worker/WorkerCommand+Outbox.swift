@@ -14,11 +14,11 @@ extension WorkerCommand {
     /// The service that makes the calls which the ledger requests; counts their results in the registry.
     ///
     /// - Parameters:
-    ///   - secrets: the secrets that are sent to verifyReceipt, asked for at each attempt.
+    ///   - parts: the secrets that are sent to verifyReceipt and the keys of the App Store Server API, asked for at each attempt.
     ///   - monitor: supervises the loops of the outbox; nil for none.
     static func outbox(
         _ settings: WorkerSettings,
-        secrets: @escaping @Sendable () -> SharedSecrets,
+        _ parts: ReloadableWorker,
         pool: ConnectionPool,
         registry: MetricRegistry,
         logger: Logger,
@@ -29,14 +29,15 @@ extension WorkerCommand {
         var addresses = VerifyReceiptAddresses()
         addresses.production = settings.verifyReceiptURL
         addresses.sandbox = settings.verifyReceiptSandboxURL
-        let handler = VerifyReceiptCallHandler(
+        let receipts = VerifyReceiptCallHandler(
             addresses: addresses,
-            secrets: secrets,
+            secrets: { parts.secrets.current },
             receiptData: { PostedReceipt.data(inEventBody: $0.body) }
         )
+        let client = serverAPI(settings, parts, pool: pool, registry: registry, logger: logger)
         return OutboxService(
             pool: pool,
-            handlers: [handler],
+            handlers: [receipts] + serverAPIHandlers(client),
             configuration: configuration,
             logger: logger,
             metrics: registry,

@@ -12,6 +12,7 @@ import Outbox
 import Postgres
 import Prometheus
 import Schema
+import ServerAPI
 import ServiceLifecycle
 import Systemd
 import Worker
@@ -38,7 +39,7 @@ struct WorkerCommand: DaemonCommand {
         let settings = try WorkerSettings(reader)
         let level = Reloadable(try LogSettings(reader).level)
         let logger = try Logger.service("worker", reader, level: level)
-        for warning in settings.warnings + reader.strangeSecrets { logger.warning("\(warning)") }
+        for warning in settings.warnings + reader.strangeSecrets + reader.strangeIssuers { logger.warning("\(warning)") }
         let options = try ConnectionOptions(settings.database, command: "worker", role: "appstore_worker")
         logger.starting("worker", options, settings.summary)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment, logger: logger)
@@ -49,7 +50,7 @@ struct WorkerCommand: DaemonCommand {
         let reload = try await ReloadService(reader, .worker, level: level, logger: logger, read: read) { reader in
             let settings = try WorkerSettings(reader)
             parts.apply(settings)
-            for warning in settings.warnings + reader.strangeSecrets { logger.warning("\(warning)") }
+            for warning in settings.warnings + reader.strangeSecrets + reader.strangeIssuers { logger.warning("\(warning)") }
             status.works(settings.work)
             return ReloadableWorker.settings
         }
@@ -104,11 +105,16 @@ struct WorkerCommand: DaemonCommand {
         MetricCatalogue.expose(outboxCollector, in: registry)
         let endpointCollector = StatisticsCollector<EndpointStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(endpointCollector, in: registry)
+        let budgetCollector = StatisticsCollector<BudgetStatistics>(pool: pool, logger: logger)
+        MetricCatalogue.expose(budgetCollector, in: registry)
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
         let loops = try loops(settings, parts, pools, registry: registry, notifier: notifier, logger: logger)
-        return ([pool, pools.webhooks] + listeners + [collector, outboxCollector, endpointCollector, maintenance] + loops, admin)
+        // Without a key this worker asks nothing.
+        let budgets = settings.serverAPI.keys.isEmpty ? [] : [budgetCollector]
+        let collectors: [any Service] = [collector, outboxCollector, endpointCollector] + budgets
+        return ([pool, pools.webhooks] + listeners + collectors + [maintenance] + loops, admin)
     }
 
     /// The services that process events and make calls, and the heartbeat that reports their progress to systemd.
@@ -131,7 +137,7 @@ struct WorkerCommand: DaemonCommand {
                 beat: notifier.keepAlive
             ),
             FeedService(pool: pool, logger: logger, heartbeat: { monitor.loop() }),
-            outbox(settings, secrets: { parts.secrets.current }, pool: pool, registry: registry, logger: logger, monitor: monitor),
+            outbox(settings, parts, pool: pool, registry: registry, logger: logger, monitor: monitor),
             webhooks(settings, parts, pool: pools.webhooks, registry: registry, logger: logger, monitor: monitor),
             WorkerService(
                 queue: queue(settings, parts.processor, pool: pool, registry: registry, logger: logger),

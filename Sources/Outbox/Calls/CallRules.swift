@@ -8,13 +8,13 @@ package struct CallRules: Sendable {
     package init() {}
 
     package enum Verdict: Hashable, Sendable {
-        case answer(source: String, body: [UInt8])
+        case answer([[UInt8]])
         case refuse(reason: String)
         /// Refused without a fallback.
         case deny(reason: String)
         /// The deadline has passed.
         case giveUp(reason: String)
-        case postpone(reason: String, by: Duration)
+        case postpone(reason: String, by: Duration, countsAttempt: Bool = true)
     }
 
     /// - Parameter elapsed: since the lease began.
@@ -25,21 +25,22 @@ package struct CallRules: Sendable {
         using generator: inout some RandomNumberGenerator
     ) -> Verdict {
         switch result {
-        case .answered(let source, let body):
-            return .answer(source: source, body: body)
+        case .answered(let bodies):
+            return .answer(bodies)
         case .refused(let reason):
             return .refuse(reason: reason)
         case .denied(let reason):
             return .deny(reason: reason)
-        case .later(let reason, let atMost, let notBefore):
+        case .later(let reason, let atMost, let notBefore, let countsAttempt):
             let inARow = (call.lastReason == reason ? call.repeats : 0) + 1
             if let atMost, inARow > atMost { return .refuse(reason: reason) }
             let timeLeft = call.timeLeft - elapsed
             guard timeLeft > .zero else { return .giveUp(reason: reason) }
-            let delay = backoff.delay(afterFailures: call.attempts + 1, using: &generator)
-            let wanted = max(delay, min(notBefore ?? .zero, backoff.cap))
+            let delay = backoff.delay(afterFailures: countsAttempt ? call.attempts + 1 : inARow, using: &generator)
+            let asked = notBefore.map { min($0, backoff.cap) }
+            let wanted = countsAttempt ? max(delay, asked ?? .zero) : asked ?? delay
             // The last attempt runs at the deadline.
-            return .postpone(reason: reason, by: min(wanted, timeLeft))
+            return .postpone(reason: reason, by: min(wanted, timeLeft), countsAttempt: countsAttempt)
         }
     }
 }
@@ -48,11 +49,11 @@ extension CallRules.Verdict: CustomStringConvertible, CustomReflectable {
     /// Shows only the length of an answer.
     package var description: String {
         switch self {
-        case .answer(let source, let body): "answer: \(source), \(body.count) bytes"
+        case .answer(let bodies): "answer: \(bodies.lengths)"
         case .refuse(let reason): "refuse: \(reason)"
         case .deny(let reason): "deny: \(reason)"
         case .giveUp(let reason): "give up: \(reason)"
-        case .postpone(let reason, let delay): "postpone by \(delay): \(reason)"
+        case .postpone(let reason, let delay, _): "postpone by \(delay): \(reason)"
         }
     }
 

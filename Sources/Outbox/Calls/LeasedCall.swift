@@ -1,3 +1,5 @@
+package import AppStore
+
 /// A call that this process may make for as long as its lease runs.
 package struct LeasedCall: Sendable {
     package let callID: Int64
@@ -5,11 +7,15 @@ package struct LeasedCall: Sendable {
     package let epoch: Int64
     package let kind: String
     package let bundleID: String
+    /// The environment that is asked, or asked first.
+    package let environment: AppStoreEnvironment
+    /// The column `priority` of the table `outbox`.
+    package let priority: Int
     /// The event with the call's data; nil when its body has been deleted, or when the call has no event.
     package let event: Event?
     /// The call's data if it has no event.
     package let payload: [UInt8]?
-    /// Earlier attempts, all failed.
+    /// Earlier attempts that count, all failed.
     package let attempts: Int
     /// Why the last one failed.
     package let lastReason: String?
@@ -34,6 +40,8 @@ package struct LeasedCall: Sendable {
         epoch: Int64,
         kind: String,
         bundleID: String,
+        environment: AppStoreEnvironment = .production,
+        priority: Int = 1,
         event: Event? = nil,
         payload: [UInt8]? = nil,
         attempts: Int = 0,
@@ -45,6 +53,8 @@ package struct LeasedCall: Sendable {
         self.epoch = epoch
         self.kind = kind
         self.bundleID = bundleID
+        self.environment = environment
+        self.priority = priority
         self.event = event
         self.payload = payload
         self.attempts = attempts

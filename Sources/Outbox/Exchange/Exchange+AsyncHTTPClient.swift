@@ -20,7 +20,10 @@ extension Exchange {
     /// It verifies certificates and host names, follows no redirect, uses no proxy, does not decompress answers, and logs nothing.
     ///
     /// - Throws: when a file of `extraRootPaths` cannot be used.
-    static func withClient<T: Sendable>(_ configuration: Configuration, _ body: @Sendable (Exchange) async throws -> T) async throws -> T {
+    package static func withClient<T: Sendable>(
+        _ configuration: Configuration,
+        _ body: @Sendable (Exchange) async throws -> T
+    ) async throws -> T {
         let settings = try HTTPClient.Configuration(configuration)
         return try await HTTPClient.withHTTPClient(configuration: settings) { client in
             try await body(
@@ -84,11 +87,13 @@ extension HTTPClient {
         do {
             let response = try await execute(prepared, deadline: deadline)
             let body = try await response.body.collect(upTo: request.maximumAnswerBytes)
-            let seconds = response.headers.first(name: "retry-after").flatMap { Int64($0) }
+            let fields = response.headers
             return .answer(
                 HTTPAnswer(
                     status: Int(response.status.code),
-                    retryAfter: seconds.map { .seconds(min(max($0, 0), 86_400)) },
+                    retryAfter: fields.first(name: "retry-after"),
+                    date: fields.first(name: "date"),
+                    requestID: fields.first(name: "x-apple-request-uuid") ?? fields.first(name: "x-apple-jingle-correlation-key"),
                     body: Array(buffer: body)
                 )
             )

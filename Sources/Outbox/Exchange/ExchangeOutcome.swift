@@ -7,13 +7,19 @@ package enum ExchangeOutcome: Sendable {
 /// An answer, whatever its status.
 package struct HTTPAnswer: Sendable {
     package let status: Int
-    /// The Retry-After field, if it is a number of seconds.
-    package let retryAfter: Duration?
+    /// The Retry-After field as it was sent: its meaning differs between services.
+    package let retryAfter: String?
+    /// The Date field as it was sent.
+    package let date: String?
+    /// What Apple's support asks for: the x-apple-request-uuid field, or x-apple-jingle-correlation-key.
+    package let requestID: String?
     package let body: [UInt8]
 
-    package init(status: Int, retryAfter: Duration? = nil, body: [UInt8] = []) {
+    package init(status: Int, retryAfter: String? = nil, date: String? = nil, requestID: String? = nil, body: [UInt8] = []) {
         self.status = status
         self.retryAfter = retryAfter
+        self.date = date
+        self.requestID = requestID
         self.body = body
     }
 }

@@ -1,3 +1,4 @@
+import AppStore
 import Postgres
 import SQL
 
@@ -5,10 +6,10 @@ import SQL
 struct OutboxStore: Sendable {
     let pool: ConnectionPool
 
-    /// Leases due calls of the kind about these apps, longest waiting first. A call whose lease has expired is due.
-    func lease(_ kind: String, of bundleIDs: [String], atMost count: Int, for length: Duration) async throws -> [LeasedCall] {
+    /// Leases due calls of the kind in these lanes: those of the lowest priority number first, and of them those that wait longest. A call whose lease has expired is due.
+    func lease(_ kind: String, in lanes: [CallLane], atMost count: Int, for length: Duration) async throws -> [LeasedCall] {
         let rows = try await pool.withConnection { connection in
-            try await connection.query(Self.lease(kind, of: bundleIDs, atMost: count, for: length))
+            try await connection.query(Self.lease(kind, in: lanes, atMost: count, for: length))
         }
         return try rows.map(LeasedCall.init)
     }
@@ -26,25 +27,31 @@ struct OutboxStore: Sendable {
         }
     }
 
-    static func lease(_ kind: String, of bundleIDs: [String], atMost count: Int, for length: Duration) -> Statement {
+    static func lease(_ kind: String, in lanes: [CallLane], atMost count: Int, for length: Duration) -> Statement {
         Statement(
             .outboxLeaseCalls,
-            ["bundle_ids": bundleIDs, "kind": kind, "limit": count, "lease_milliseconds": length.milliseconds]
+            [
+                "bundle_ids": lanes.map(\.bundleID), "environments": lanes.map(\.environment.rawValue), "kind": kind, "limit": count,
+                "lease_milliseconds": length.milliseconds,
+            ]
         )
     }
 
     /// Returns a row unless there is a later lease.
     static func settle(_ call: LeasedCall, _ verdict: CallRules.Verdict) -> Statement {
         switch verdict {
-        case .answer(let source, let body):
-            Statement(.outboxAnswerCall, ["call_id": call.callID, "epoch": call.epoch, "source": source, "body": body])
+        case .answer(let bodies):
+            Statement(.outboxAnswerCall, ["call_id": call.callID, "epoch": call.epoch, "bodies": bodies])
         case .refuse(let reason): end(call, state: "refused", reason, fallsBack: true)
         case .deny(let reason): end(call, state: "refused", reason, fallsBack: false)
         case .giveUp(let reason): end(call, state: "given_up", reason, fallsBack: true)
-        case .postpone(let reason, let delay):
+        case .postpone(let reason, let delay, let countsAttempt):
             Statement(
                 .outboxPostponeCall,
-                ["call_id": call.callID, "epoch": call.epoch, "reason": reason, "delay_milliseconds": delay.milliseconds]
+                [
+                    "call_id": call.callID, "epoch": call.epoch, "reason": reason, "delay_milliseconds": delay.milliseconds,
+                    "counts_attempt": countsAttempt,
+                ]
             )
         }
     }
@@ -66,6 +73,8 @@ extension LeasedCall {
             epoch: try row.decode("epoch"),
             kind: try row.decode("kind"),
             bundleID: try row.decode("bundle_id"),
+            environment: AppStoreEnvironment(rawValue: try row.decode("environment")),
+            priority: Int(try row.decode("priority", as: Int16.self)),
             event: body.flatMap { body in source.map { Event(source: $0, body: body) } },
             payload: try row.decode("payload"),
             attempts: Int(try row.decode("attempts", as: Int32.self)),

@@ -24,7 +24,7 @@ struct VerifyReceiptAttempt: CallAttempt {
         switch outcome {
         case nil: return ask()
         case .failure(.answerTooLarge): return .finish(.refused(reason: ExchangeFailure.answerTooLarge.rawValue))
-        case .failure(let failure): return .finish(.later(reason: failure.rawValue, atMost: nil, notBefore: nil))
+        case .failure(let failure): return .finish(.later(reason: failure.rawValue))
         case .answer(let answer) where answer.status == 200: return react(to: answer)
         case .answer(let answer): return .finish(Self.result(of: answer))
         }
@@ -34,7 +34,7 @@ struct VerifyReceiptAttempt: CallAttempt {
         guard let receiptData else { return .finish(.refused(reason: "receipt_gone")) }
         // Only calls of apps with a secret are leased. If the secret has been removed since, another worker may have it.
         guard secrets.indices.contains(secretIndex) else {
-            return .finish(.later(reason: "no_shared_secret", atMost: nil, notBefore: .seconds(60)))
+            return .finish(.later(reason: "no_shared_secret", notBefore: .seconds(60)))
         }
         let question: JSONObject = [
             "receipt-data": .string(receiptData), "password": .string(secrets[secretIndex]), "exclude-old-transactions": .bool(false),
@@ -52,14 +52,14 @@ struct VerifyReceiptAttempt: CallAttempt {
 
     private mutating func react(to answer: HTTPAnswer) -> CallStep {
         guard let (status, reaction) = Self.status(of: answer.body) else {
-            return .finish(.later(reason: "answer_malformed", atMost: 5, notBefore: answer.retryAfter))
+            return .finish(.later(reason: "answer_malformed", atMost: 5, notBefore: answer.secondsToWait))
         }
         let reason = "status_\(status.rawValue)"
         switch reaction {
-        case .accept: return .finish(.answered(source: VerifyReceiptCallHandler.kind, body: Self.naming(host, in: answer.body)))
+        case .accept: return .finish(.answered([Self.naming(host, in: answer.body)]))
         case .askSandbox: return redirect(to: .sandbox, reason)
         case .askProduction: return redirect(to: .production, reason)
-        case .retry(let atMost): return .finish(.later(reason: reason, atMost: atMost, notBefore: answer.retryAfter))
+        case .retry(let atMost): return .finish(.later(reason: reason, atMost: atMost, notBefore: answer.secondsToWait))
         case .giveUp where status == .wrongSharedSecret && secrets.indices.contains(secretIndex + 1):
             secretIndex += 1
             return ask()
@@ -105,8 +105,13 @@ struct VerifyReceiptAttempt: CallAttempt {
     /// verifyReceipt itself always answers with HTTP status 200: other statuses come from the network.
     private static func result(of answer: HTTPAnswer) -> CallResult {
         let isTemporary = [408, 425, 429].contains(answer.status) || (500...599).contains(answer.status)
-        return .later(reason: "http_\(answer.status)", atMost: isTemporary ? nil : 5, notBefore: answer.retryAfter)
+        return .later(reason: "http_\(answer.status)", atMost: isTemporary ? nil : 5, notBefore: answer.secondsToWait)
     }
+}
+
+extension HTTPAnswer {
+    /// Retry-After, if it is a number of seconds.
+    fileprivate var secondsToWait: Duration? { retryAfter.flatMap { Int64($0) }.map { .seconds(min(max($0, 0), 86_400)) } }
 }
 
 extension VerifyReceiptAttempt: CustomStringConvertible, CustomReflectable {

@@ -2,14 +2,14 @@ import AppStore
 package import AppStoreVerification
 
 /// Asks Apple's verifyReceipt about receipts in the inbox.
-package struct VerifyReceiptCallHandler: CallHandler {
+package struct VerifyReceiptCallHandler: PlainCallHandler {
     /// The kind of such calls, and the source of their answers in the inbox.
     package static let kind = EventSource.verifyReceipt.rawValue
 
     package var kind: String { Self.kind }
     package let slots: Int
-    /// The apps that have a shared secret.
-    package var bundleIDs: Set<String> { Set(secrets().counts.keys) }
+    /// The apps that have a shared secret. Production is asked first about every receipt.
+    package var lanes: Set<CallLane> { Set(secrets().counts.keys.map { CallLane($0, .production) }) }
     private let addresses: VerifyReceiptAddresses
     private let secrets: @Sendable () -> SharedSecrets
     private let receiptData: @Sendable (LeasedCall.Event) -> String?

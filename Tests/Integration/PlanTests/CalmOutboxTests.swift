@@ -1,3 +1,4 @@
+import AppStore
 import InboxQueue
 import InboxTesting
 import Postgres
@@ -63,7 +64,12 @@ struct CalmOutboxTests {
     }
 
     private func lease(_ pool: ConnectionPool) async throws -> [LeasedCall] {
-        let calls = try await OutboxStore(pool: pool).lease("verify_receipt", of: ["b"], atMost: 4, for: .seconds(120))
+        let calls = try await OutboxStore(pool: pool).lease(
+            "verify_receipt",
+            in: [CallLane("b", .production)],
+            atMost: 4,
+            for: .seconds(120)
+        )
         try #require(calls.count == 4)
         // Reports the reads so far, which are not part of the measurement.
         _ = try await pool.withConnection { try await $0.query("SELECT FROM pg_stat_force_next_flush()") }
@@ -75,7 +81,7 @@ struct CalmOutboxTests {
         let store = OutboxStore(pool: pool)
         #expect(try await store.settle(calls[0], .postpone(reason: "by_test", by: .seconds(3600))))
         #expect(try await store.settle(calls[1], .refuse(reason: "by_test")))
-        #expect(try await store.settle(calls[2], .answer(source: "verify_receipt", body: Array("an answer".utf8))))
+        #expect(try await store.settle(calls[2], .answer([Array("an answer".utf8)])))
         try await store.release(calls[3])
         let aged = try await pool.withConnection { try await MaintenanceTask.ageCalls.step(on: $0) }
         #expect(aged == nil)

@@ -1,15 +1,20 @@
+import AppStore
 import InboxQueue
 import LedgerStore
 import Postgres
 
 @testable import Outbox
+@testable import ServerAPI
 
 /// Settling calls while many others wait.
 extension PlanCase {
     static let calling: [PlanCase] = [
-        settlement("answer_call", by: .answer(source: "verify_receipt", body: Array("an answer".utf8))),
+        settlement("answer_call", by: .answer([Array("an answer".utf8)])),
         settlement("end_call", by: .refuse(reason: "by_test")),
         settlement("postpone_call", by: .postpone(reason: "by_test", by: .seconds(3600))),
+        .statement("take_api_budget", as: "appstore_worker") {
+            SharedBudget.take(.consumption, CallLane("b \($0)", .production), .deadline, wanted: 1, share: 0.8)
+        },
         PlanCase("release_call", as: "appstore_worker", of: 10, pages: 200, before: longDue) { pool, keys in
             let store = OutboxStore(pool: pool)
             for call in try await lease(keys.count, from: store) { try await store.release(call) }
@@ -44,8 +49,11 @@ extension PlanCase {
         }
     }
 
+    /// Of an app without calls and of one with many.
+    static let lanes = ["a", "b"].map { CallLane($0, .production) }
+
     private static func lease(_ count: Int, from store: OutboxStore) async throws -> [LeasedCall] {
-        let calls = try await store.lease("verify_receipt", of: ["a", "b"], atMost: count, for: .seconds(120))
+        let calls = try await store.lease("verify_receipt", in: lanes, atMost: count, for: .seconds(120))
         guard calls.count == count else { throw WrongCount(found: calls.count) }
         return calls
     }

@@ -84,6 +84,8 @@ enum PlanScene {
         SELECT 'verify_receipt', k || ' ' || n, 'b', n, now() + interval '1 day', now() + interval '1 hour',
                CASE k WHEN 1 THEN 'open' ELSE 'answered' END, CASE k WHEN 2 THEN now() END
         FROM customers(n), generate_series(1, 2) AS k;
+        INSERT INTO appstore.api_budgets (bundle_id, environment, endpoint, setting, tokens)
+        SELECT 'b ' || n, 'Production', 'consumption', 40, 40 FROM customers(n);
         INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, occurred_at, told_at, data)
         SELECT h.position + row_number() OVER (ORDER BY n), gen_random_uuid(), 'effect.granted', 'Production', 'b', n::text, now(), now(), '{}'
         FROM appstore.feed_head AS h, customers(n);

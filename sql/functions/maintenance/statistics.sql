@@ -44,7 +44,7 @@ BEGIN
                (SELECT newest.received_at
                 FROM (SELECT o.event_id, o.received_at, o.source, o.result FROM appstore.outcomes AS o
                       ORDER BY o.event_id DESC LIMIT 10000) AS newest
-                WHERE newest.source LIKE 'notification%' AND newest.result NOT IN ('rejected', 'failed', 'discarded')
+                WHERE newest.source IN ('notification_v2', 'notification_v1') AND newest.result NOT IN ('rejected', 'failed', 'discarded')
                 ORDER BY newest.event_id DESC LIMIT 1),
                (SELECT o.received_at FROM appstore.outcomes AS o ORDER BY o.event_id DESC OFFSET 9999 LIMIT 1)),
            (SELECT count(*) FROM appstore.batch_markers AS m WHERE m.lost_at IS NOT NULL),

@@ -1,33 +1,38 @@
 -- Settles or postpones a leased call. (state = 'open') IS TRUE keeps the planner from an index of open calls: by statistics of a day without
 -- any, that index seems cheaper than the primary key, and a cached plan would use it later as well.
 
-CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) RETURNS bigint
+CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[]) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    v_kind  text;
-    v_event bigint;
+    v_kind   text;
+    v_source text;
+    v_event  bigint;
 BEGIN
-    PERFORM appstore.check_argument(source = 'verify_receipt', format('source %L is not an answer to a call', source), 'It is the kind of the call.');
     -- A worker can only answer a call under the latest lease. Apple's answer itself cannot be checked here.
     SELECT c.kind INTO v_kind FROM appstore.outbox AS c
     WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND (c.state = 'open') IS TRUE AND c.is_leased FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN NULL;
+        RETURN false;
     END IF;
-    PERFORM appstore.check_argument(v_kind = source, format('a call of kind %s has no answer of source %s', v_kind, source),
-                                    'It is the kind of the call.');
-    v_event := (SELECT appstore.store(source, ARRAY[body]));
+    SELECT k.source INTO v_source FROM appstore.call_kinds AS k WHERE k.kind = v_kind;
+    PERFORM appstore.check_argument(FOUND, format('a call of kind %s has no answer', v_kind), 'appstore.call_kinds lists the kinds.');
+    PERFORM appstore.check_argument((v_source IS NULL) = (coalesce(cardinality(bodies), 0) = 0),
+                                    format('a call of kind %s is answered with %s bodies', v_kind, coalesce(cardinality(bodies), 0)),
+                                    'An answer has bodies exactly where appstore.call_kinds names a source.');
+    IF v_source IS NOT NULL THEN
+        v_event := (SELECT min(stored.event_id) FROM appstore.store(v_source, bodies) AS stored (event_id));
+    END IF;
     UPDATE appstore.outbox AS c
     SET state = 'answered', settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1, last_reason = NULL, repeats = 0,
         answer_event_id = v_event
     WHERE c.call_id = answer_call.call_id;
-    RETURN v_event;
+    RETURN true;
 END
 $$;
 COMMENT ON FUNCTION appstore.answer_call IS
-    'Stores the answer to a call as an event and settles the call; returns the event''s id, or null, without effect, when the lease of that epoch '
-    'has been lost. source must be the kind of the call.';
+    'Stores the bodies of an answer as events, of the source that appstore.call_kinds names for the kind of the call, and settles the call. Returns '
+    'false, without effect, when the lease of that epoch has been lost.';
 
 CREATE FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -51,12 +56,13 @@ COMMENT ON FUNCTION appstore.end_call IS
     'Settles a call without an answer, and uses its fallback unless Apple refused the receipt. Returns false, without effect, when the lease of '
     'that epoch has been lost.';
 
-CREATE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) RETURNS boolean
+CREATE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval, counts_attempt boolean DEFAULT true) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     UPDATE appstore.outbox AS c
-    SET is_leased = false, run_at = clock_timestamp() + postpone_call.delay, attempts = c.attempts + 1,
+    SET is_leased = false, run_at = clock_timestamp() + postpone_call.delay,
+        attempts = c.attempts + CASE WHEN postpone_call.counts_attempt THEN 1 ELSE 0 END,
         repeats = CASE WHEN c.last_reason = postpone_call.reason THEN c.repeats + 1 ELSE 1 END, last_reason = postpone_call.reason
     WHERE c.call_id = postpone_call.call_id AND c.epoch = postpone_call.epoch AND (c.state = 'open') IS TRUE;
     IF NOT FOUND THEN
@@ -67,5 +73,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.postpone_call IS
-    'Ends an attempt that had no answer: the call is due again after delay, and its fallback is used meanwhile. Returns false, without effect, when '
-    'the lease of that epoch has been lost.';
+    'Ends an attempt that had no answer: the call is due again after delay, and its fallback is used meanwhile. counts_attempt: false where the call '
+    'is not the cause, such as a 429. Returns false, without effect, when the lease of that epoch has been lost.';

@@ -41,13 +41,13 @@ struct CallRulesTests {
     }
 
     private func delay(after failures: Int, _ generator: Constant) -> Duration? {
-        guard case .postpone(_, let delay) = verdict(later(), of: call(attempts: failures - 1), generator) else { return nil }
+        guard case .postpone(_, let delay, _) = verdict(later(), of: call(attempts: failures - 1), generator) else { return nil }
         return delay
     }
 
     @Test func `an answer is accepted and a refusal is final, also after the deadline`() {
         let late = call(timeLeft: .seconds(-5))
-        #expect(verdict(.answered(source: "verify_receipt", body: [1]), of: late) == .answer(source: "verify_receipt", body: [1]))
+        #expect(verdict(.answered([[1], [2]]), of: late) == .answer([[1], [2]]))
         #expect(verdict(.refused(reason: "status_21003"), of: late) == .refuse(reason: "status_21003"))
         #expect(verdict(.denied(reason: "status_21010"), of: late) == .deny(reason: "status_21010"))
     }
@@ -95,6 +95,18 @@ struct CallRulesTests {
         #expect(verdict(later(), of: call(timeLeft: .seconds(-90_000))) == .giveUp(reason: "timed_out"))
     }
 
+    @Test func `a postponement that counts no attempt lasts as long as the server asks`() {
+        func uncounted(_ notBefore: Duration?) -> CallResult { .later(reason: "budget", notBefore: notBefore, countsAttempt: false) }
+        let call = call(attempts: 9, lastReason: "budget", repeats: 2, timeLeft: .seconds(5000))
+        // Its own back-off counts the postponements in a row, not the attempts.
+        for (asked, given) in [(.milliseconds(300), .milliseconds(300)), (.seconds(7200), .seconds(3600)), (nil, .seconds(8))]
+            as [(Duration?, Duration)]
+        {
+            #expect(verdict(uncounted(asked), of: call) == .postpone(reason: "budget", by: given, countsAttempt: false))
+        }
+        #expect(verdict(uncounted(.seconds(60)), of: self.call(timeLeft: .seconds(-1))) == .giveUp(reason: "budget"))
+    }
+
     @Test func `descriptions of a call and its answer contain no byte of either`() {
         let call = LeasedCall(
             callID: 7,
@@ -107,8 +119,8 @@ struct CallRulesTests {
         )
         let answer: [UInt8] = [201, 202]
         let shown: [Any] = [
-            call, call.event as Any, CallResult.answered(source: "verify_receipt", body: answer),
-            CallRules.Verdict.answer(source: "verify_receipt", body: answer), HTTPAnswer(status: 200, body: answer),
+            call, call.event as Any, CallResult.answered([answer]),
+            CallRules.Verdict.answer([answer]), HTTPAnswer(status: 200, body: answer),
             ExchangeOutcome.answer(HTTPAnswer(status: 200, body: answer)),
         ]
         for value in shown {

@@ -139,30 +139,72 @@ struct OutboxAnswerTests {
         await scene.server.stop()
     }
 
-    @Test func `an answer must have the kind of its call as source, and a body that fits the inbox`() async throws {
+    private let lane = CallLane(Simulated.bundleID, .production)
+
+    @Test func `an answer has bodies where its kind has a source, and each fits the inbox`() async throws {
         let scene = try await OutboxScene(Simulated.store())
         let webhook = try await scene.open("webhook", key: "1", payload: [1])
         let call = try await scene.call()
+        let consumption = try await scene.open("consumption", key: "2", payload: [1])
         let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
         let store = OutboxStore(pool: pool)
         let body = Array("{}".utf8)
         let tooLarge = [UInt8](repeating: 0x20, count: 4 * 1024 * 1024 + 1)
-        func refused(_ call: LeasedCall, _ source: String, _ body: [UInt8]) async {
-            let error = await #expect(throws: PostgresError.self) { try await store.settle(call, .answer(source: source, body: body)) }
+        func refused(_ call: LeasedCall, _ bodies: [[UInt8]]) async {
+            let error = await #expect(throws: PostgresError.self) { try await store.settle(call, .answer(bodies)) }
             #expect(error?.code == .sql && error?.isRetryable == false)
         }
-        let other = try #require(try await store.lease("webhook", of: [Simulated.bundleID], atMost: 1, for: .seconds(60)).first)
-        await refused(other, "webhook", body)
-        await refused(other, "verify_receipt", body)
-        let leased = try #require(try await store.lease("verify_receipt", of: [Simulated.bundleID], atMost: 1, for: .seconds(60)).first)
-        await refused(leased, "notification_v2", body)
-        await refused(leased, "verify_receipt", tooLarge)
-        #expect(other.callID == webhook && leased.callID == call)
-        #expect(try await scene.calls() == ["open 0 t", "open 0 t"])
+        let other = try #require(try await store.lease("webhook", in: [lane], atMost: 1, for: .seconds(60)).first)
+        await refused(other, [body])
+        await refused(other, [])
+        let leased = try #require(try await store.lease("verify_receipt", in: [lane], atMost: 1, for: .seconds(60)).first)
+        await refused(leased, [])
+        await refused(leased, [body, tooLarge])
+        let silent = try #require(try await store.lease("consumption", in: [lane], atMost: 1, for: .seconds(60)).first)
+        await refused(silent, [body])
+        #expect(other.callID == webhook && leased.callID == call && silent.callID == consumption)
+        #expect(try await scene.calls() == ["open 0 t", "open 0 t", "open 0 t"])
         #expect(try await scene.answers() == [])
         // A call without a lease accepts no answer.
         try await store.release(leased)
-        #expect(try await store.settle(leased, .answer(source: "verify_receipt", body: body)) == false)
+        #expect(try await store.settle(leased, .answer([body])) == false)
+        await pool.close()
+        await scene.server.stop()
+    }
+
+    @Test func `an answer of several bodies becomes as many events, and one without becomes none`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        let call = try await scene.call()
+        let consumption = try await scene.open("consumption", key: "2", payload: [1])
+        let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
+        let store = OutboxStore(pool: pool)
+        let pages = try #require(try await store.lease("verify_receipt", in: [lane], atMost: 1, for: .seconds(60)).first)
+        #expect(try await store.settle(pages, .answer([Array("one".utf8), Array("two".utf8), Array("three".utf8)])))
+        let silent = try #require(try await store.lease("consumption", in: [lane], atMost: 1, for: .seconds(60)).first)
+        #expect(try await store.settle(silent, .answer([])))
+        #expect(pages.callID == call && silent.callID == consumption)
+        #expect(try await scene.calls() == ["answered 1 f", "answered 1 f"])
+        let stored = try await scene.database.lines(
+            "SELECT convert_from(body, 'UTF8') FROM appstore.inbox WHERE source = 'verify_receipt' ORDER BY event_id"
+        )
+        #expect(stored == ["one", "two", "three"])
+        #expect(try await scene.answers().first == "verify_receipt \(call) 1")
+        await pool.close()
+        await scene.server.stop()
+    }
+
+    @Test func `a postponement that counts no attempt leaves the number of attempts`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        try await scene.call()
+        let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
+        let store = OutboxStore(pool: pool)
+        for (countsAttempt, attempts) in [(false, 0), (true, 1), (false, 1)] {
+            let call = try #require(try await store.lease("verify_receipt", in: [lane], atMost: 1, for: .seconds(60)).first)
+            #expect(try await store.settle(call, .postpone(reason: "rate_limited", by: .zero, countsAttempt: countsAttempt)))
+            #expect(try await scene.calls() == ["open rate_limited \(attempts) f"])
+        }
+        let call = try #require(try await store.lease("verify_receipt", in: [lane], atMost: 1, for: .seconds(60)).first)
+        #expect(call.attempts == 1 && call.repeats == 3 && call.environment == .production && call.priority == 1)
         await pool.close()
         await scene.server.stop()
     }

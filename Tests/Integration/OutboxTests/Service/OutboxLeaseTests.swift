@@ -17,7 +17,8 @@ struct OutboxLeaseTests {
         atMost count: Int = 1,
         in pool: ConnectionPool
     ) async throws -> [LeasedCall] {
-        try await OutboxStore(pool: pool).lease(kind, of: bundleIDs, atMost: count, for: .seconds(3600))
+        let lanes = bundleIDs.map { CallLane($0, .production) }
+        return try await OutboxStore(pool: pool).lease(kind, in: lanes, atMost: count, for: .seconds(3600))
     }
 
     @Test func `of two answers to one call, the one of the expired lease is dropped`() async throws {
@@ -81,7 +82,7 @@ struct OutboxLeaseTests {
         try await scene.endLeases()
         let second = try #require(try await lease(in: pool).first)
         #expect(second.callID == call && dead.epoch == 1 && second.epoch == 2)
-        let answer = CallRules.Verdict.answer(source: "verify_receipt", body: Array("{}".utf8))
+        let answer = CallRules.Verdict.answer([Array("{}".utf8)])
         let verdicts = [answer, .refuse(reason: "late"), .giveUp(reason: "late"), .postpone(reason: "late", by: .seconds(1))]
         for verdict in verdicts { #expect(try await store.settle(dead, verdict) == false) }
         try await store.release(dead)
@@ -124,6 +125,25 @@ struct OutboxLeaseTests {
         #expect(try await lease(of: ["com.example.one", "com.example.two"], atMost: 2, in: pool).map(\.callID) == Array(calls[0...1]))
         #expect(try await lease(of: ["com.example.one", "com.example.two"], atMost: 2, in: pool).map(\.callID) == [calls[3]])
         #expect(try await scene.database.lines("SELECT concat(epoch, attempts) FROM appstore.outbox WHERE NOT is_leased") == ["00"])
+        await pool.close()
+        await scene.server.stop()
+    }
+
+    @Test func `calls of a lower priority number come first, and each environment has calls of its own`() async throws {
+        let scene = try await OutboxScene(SimulatedReceiptStore())
+        var calls: [Int64] = []
+        for key in 0..<6 { calls.append(try await scene.call(key: "\(key)")) }
+        for (call, priority) in zip(calls, [4, 1, 0, 1, 2, 0]) { try await scene.change("priority = \(priority)", of: call) }
+        try await scene.change("environment = 'Sandbox'", of: calls[5])
+        try await scene.change("run_at = clock_timestamp() + interval '1 hour'", of: calls[1])
+        let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
+        #expect(try await lease(atMost: 2, in: pool).map(\.callID) == [calls[2], calls[3]])
+        #expect(try await lease(atMost: 9, in: pool).map(\.priority) == [4, 2])
+        let lane = CallLane(Simulated.bundleID, .sandbox)
+        let sandbox = try await OutboxStore(pool: pool).lease("verify_receipt", in: [lane], atMost: 9, for: .seconds(60))
+        #expect(sandbox.map(\.callID) == [calls[5]] && sandbox.map(\.environment) == [.sandbox])
+        let status = "SELECT concat_ws(' ', environment, priority) FROM appstore.outbox_status WHERE call_id = \(calls[5])"
+        #expect(try await scene.database.lines("\(unsafeRaw: status)") == ["Sandbox 0"])
         await pool.close()
         await scene.server.stop()
     }

@@ -87,7 +87,7 @@ struct OutboxSlotTests {
         try await scene.call()
         let pulses = Pulses()
         let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
-        let handler = StubCallHandler(kind: "verify_receipt", bundleIDs: [])
+        let handler = StubCallHandler(kind: "verify_receipt", lanes: [])
         try await scene.running([service(scene, [handler], StubServers(silent: []), pulses, pool: pool)]) { await pulses.more(3) }
         #expect(pool.counts.opened == 0)
         #expect(try await scene.calls() == ["open 0 f"])

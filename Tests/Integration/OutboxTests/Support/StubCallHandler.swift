@@ -1,12 +1,13 @@
+import AppStore
 import Synchronization
 
 @testable import Outbox
 
 /// Handles calls of any kind with one request each, to an address with the name of the kind.
-struct StubCallHandler: CallHandler {
+struct StubCallHandler: PlainCallHandler {
     let kind: String
     var slots = 2
-    var bundleIDs: Set<String> = [Simulated.bundleID]
+    var lanes: Set<CallLane> = [CallLane(Simulated.bundleID, .production)]
 
     func attempt(_ call: LeasedCall) -> any CallAttempt { Attempt(kind: kind) }
 
@@ -16,8 +17,8 @@ struct StubCallHandler: CallHandler {
         mutating func next(after outcome: ExchangeOutcome?) -> CallStep {
             switch outcome {
             case nil: .send(OutboundRequest(.get, kind, maximumAnswerBytes: 1))
-            case .answer(let answer): .finish(.answered(source: kind, body: answer.body))
-            case .failure(let failure): .finish(.later(reason: failure.rawValue, atMost: nil, notBefore: nil))
+            case .answer(let answer): .finish(.answered([answer.body]))
+            case .failure(let failure): .finish(.later(reason: failure.rawValue))
             }
         }
     }

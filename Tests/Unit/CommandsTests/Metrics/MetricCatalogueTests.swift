@@ -10,6 +10,7 @@ import Postgres
 import Prometheus
 import PrometheusTesting
 import Schema
+import ServerAPI
 import ServiceLifecycle
 import ShopAPI
 import Systemd
@@ -42,7 +43,9 @@ import Testing
     /// Metrics whose series appear with the first refusal or the first request, since their labels are unknown before.
     private let lazy: Set<String> = [
         "appstore_inbox_http_refused_total", "appstore_inbox_api_answered_total", "appstore_inbox_api_answer_seconds",
-        "appstore_inbox_endpoint_attempts_total", "appstore_inbox_endpoint_seconds",
+        "appstore_inbox_endpoint_attempts_total", "appstore_inbox_endpoint_seconds", "appstore_inbox_server_api_requests_total",
+        "appstore_inbox_server_api_key_refused_total", "appstore_inbox_server_api_blocked_seconds",
+        "appstore_inbox_server_api_budget_used_ratio",
     ]
 
     @Test func `the receiver counts exactly the described metrics`() throws {
@@ -81,9 +84,10 @@ import Testing
         _ = WorkerCommand.queue(settings, parts.processor, pool: pool, registry: registry, logger: .quiet)
         _ = MaintenanceService(pool: pool, logger: .quiet, metrics: registry)
         let collector = StatisticsCollector<InboxStatistics>(pool: pool, logger: .quiet)
-        _ = WorkerCommand.outbox(settings, secrets: { parts.secrets.current }, pool: pool, registry: registry, logger: .quiet)
+        _ = WorkerCommand.outbox(settings, parts, pool: pool, registry: registry, logger: .quiet)
         _ = WorkerCommand.webhooks(settings, parts, pool: pool, registry: registry, logger: .quiet)
         MetricCatalogue.expose(StatisticsCollector<OutboxStatistics>(pool: pool, logger: .quiet), in: registry)
+        MetricCatalogue.expose(StatisticsCollector<BudgetStatistics>(pool: pool, logger: .quiet), in: registry)
         MetricCatalogue.expose(StatisticsCollector<EndpointStatistics>(pool: pool, logger: .quiet), in: registry)
         let gate = SchemaGate(.worker, logger: .quiet)
         let admin = WorkerCommand.admin(settings, registry: registry, collector: collector, gate: gate, logger: .quiet) {}

@@ -1,0 +1,89 @@
+import AppStore
+import Outbox
+import StrictJSON
+
+/// What an answer means. Pure: the client acts on it.
+enum ServerAPIReaction: Hashable, Sendable {
+    case answered
+    case refused(ServerAPIRefusal)
+    case later(ServerAPIDelay)
+    /// 401: about the key, the clock or the app, never about the request.
+    case keyRefused
+    /// 429: the endpoint is over for this app and environment, for as long as Apple says.
+    case rateLimited(Duration?)
+
+    /// - Parameter now: this machine's time, for a Retry-After where the answer has no Date.
+    init(_ answer: HTTPAnswer, to request: ServerAPIRequest, now: Timestamp) {
+        let error = ErrorBody(answer.body)
+        let delay = RetryAfter.delay(answer, now: now)
+        switch answer.status {
+        case 200...299:
+            self = Self.mismatch(of: answer, with: request).map { .later($0) } ?? .answered
+        case 401:
+            self = .keyRefused
+        case 429:
+            self = .rateLimited(delay)
+        case _ where error?.code == .rateLimitExceeded:
+            self = .rateLimited(delay)
+        case 400...499:
+            guard let error else {
+                // A gateway, or a proxy: Apple's own refusals have a code.
+                let atMost = [404, 408, 425].contains(answer.status) ? nil : 5
+                self = .later(ServerAPIDelay("http_\(answer.status)", notBefore: delay, atMost: atMost))
+                return
+            }
+            switch error.code.advice {
+            case .retry, .notYet: self = .later(ServerAPIDelay("apple_\(error.code.rawValue)", notBefore: delay))
+            default: self = .refused(ServerAPIRefusal(status: answer.status, code: error.code, message: error.message))
+            }
+        default:
+            let reason = error.map { "apple_\($0.code.rawValue)" } ?? "http_\(answer.status)"
+            self = .later(ServerAPIDelay(reason, notBefore: delay, atMost: answer.status < 500 ? 5 : nil))
+        }
+    }
+
+    /// Why the body of a 2xx is none: it is no object, or it is about another app or environment.
+    private static func mismatch(of answer: HTTPAnswer, with request: ServerAPIRequest) -> ServerAPIDelay? {
+        if answer.body.isEmpty { return request.endpoint.hasEmptyAnswer ? nil : ServerAPIDelay("answer_malformed", atMost: 5) }
+        let object: JSONObject
+        do { object = try JSONParser().parseObject(answer.body) } catch { return ServerAPIDelay("answer_malformed", atMost: 5) }
+        let expected = [("bundleId", request.lane.bundleID), ("environment", request.lane.environment.rawValue)]
+        for (name, value) in expected {
+            guard let found = object[name], found != .null else { continue }
+            if found != .string(value) { return ServerAPIDelay("answer_of_another_app", atMost: 5) }
+        }
+        return nil
+    }
+}
+
+extension ServerAPIEndpoint {
+    fileprivate var hasEmptyAnswer: Bool {
+        switch self {
+        case .consumption, .consumptionV1, .setAppAccountToken, .finishTransaction: true
+        default: false
+        }
+    }
+}
+
+/// The body of an error: `{"errorCode": 4000006, "errorMessage": "…"}`.
+struct ErrorBody {
+    let code: ServerAPIErrorCode
+    /// On one line, with visible characters only.
+    let message: String
+
+    /// Nil for an answer without a code.
+    init?(_ body: [UInt8]) {
+        do {
+            let object = try JSONParser().parseObject(body)
+            guard case .number(let number)? = object["errorCode"], let code = number.int64.flatMap({ Int(exactly: $0) }) else { return nil }
+            self.code = ServerAPIErrorCode(rawValue: code)
+            guard case .string(let text)? = object["errorMessage"] else {
+                message = ""
+                return
+            }
+            message = String(String.UnicodeScalarView(text.unicodeScalars.filter { (0x20...0x7E).contains($0.value) }.prefix(200)))
+        } catch {
+            return nil
+        }
+    }
+}

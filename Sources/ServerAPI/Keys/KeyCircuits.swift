@@ -1,0 +1,88 @@
+import AppStore
+package import Outbox
+
+/// Which key of an app is used, and which wait because Apple has refused them with 401. A value without I/O.
+///
+/// The state of a key for an app in an environment is one of:
+/// - unknown: not yet used. Can become good or refused.
+/// - good: its latest answer was none of 401. Can become refused.
+/// - refused: waits for 1, 2, 4 … 15 minutes, then it is tried again. Can become good.
+package struct KeyCircuits: Sendable {
+    struct Place: Hashable, Sendable {
+        let key: APIKey.ID
+        let lane: CallLane
+    }
+
+    /// What is known of a key for an app in an environment.
+    struct Record: Hashable, Sendable {
+        var refusals = 0
+        var refusedAt: Timestamp?
+        var goodAt: Timestamp?
+        /// This machine's clock minus Apple's, at the latest answer with a date.
+        var skew: Duration?
+
+        var isRefused: Bool { refusals > 0 }
+        var waitsUntil: Timestamp? {
+            refusedAt.map { $0.advanced(by: min(.seconds(60) * (1 << min(max(refusals - 1, 0), 4)), .seconds(900))) }
+        }
+    }
+
+    /// The key to use next.
+    enum Choice {
+        case use(APIKey)
+        case wait(Duration)
+        /// No key signs for the app.
+        case none
+    }
+
+    private(set) var records: [Place: Record] = [:]
+
+    package init() {}
+
+    /// The first key that is not refused; else the one that has waited to its end.
+    ///
+    /// - Parameter tried: refused in this request.
+    func choose(of keys: [APIKey], for lane: CallLane, tried: Set<APIKey.ID>, now: Timestamp) -> Choice {
+        let left = keys.filter { !tried.contains($0.id) }
+        func record(_ key: APIKey) -> Record { records[Place(key: key.id, lane: lane)] ?? Record() }
+        if let key = left.first(where: { !record($0).isRefused }) { return .use(key) }
+        if let key = left.first(where: { record($0).waitsUntil.map { $0 <= now } ?? true }) { return .use(key) }
+        guard let first = keys.compactMap({ record($0).waitsUntil }).min() else { return .none }
+        return .wait(.milliseconds(max(0, first.millisecondsSince1970 - now.millisecondsSince1970)))
+    }
+
+    /// Records an answer. True where it changes what is known: the first refusal, or the first success after one.
+    ///
+    /// - Parameter date: the answer's Date.
+    mutating func record(_ key: APIKey.ID, _ lane: CallLane, isRefused: Bool, date: Timestamp?, now: Timestamp) -> Bool {
+        let place = Place(key: key, lane: lane)
+        var record = records[place] ?? Record()
+        let was = record
+        record.skew = date.map { .milliseconds(now.millisecondsSince1970 - $0.millisecondsSince1970) } ?? record.skew
+        if isRefused {
+            // Requests that were in flight together are refused together.
+            if record.waitsUntil.map({ $0 <= now }) ?? true { record.refusals += 1 }
+            record.refusedAt = now
+        } else {
+            (record.refusals, record.refusedAt, record.goodAt) = (0, nil, now)
+        }
+        records[place] = record
+        return was.isRefused != record.isRefused
+    }
+
+    /// Why Apple refuses the key for the app, as far as the answers tell.
+    package func diagnosis(_ key: APIKey.ID, _ lane: CallLane) -> KeyRefusal {
+        let own = records[Place(key: key, lane: lane)] ?? Record()
+        if let skew = own.skew, abs(skew / .seconds(1)) > KeyRefusal.allowedSkew { return .clock(skew) }
+        let good = records.filter { !$0.value.isRefused && $0.value.goodAt != nil }.keys
+        if lane.environment == .production, good.contains(where: { $0.key == key && $0.lane == CallLane(lane.bundleID, .sandbox) }) {
+            return .notReleased
+        }
+        if good.contains(where: { $0.key != key && $0.key.issuer == key.issuer && $0.lane.bundleID == lane.bundleID }) { return .key }
+        if let other = good.first(where: { $0.key.issuer != key.issuer && $0.lane.bundleID == lane.bundleID }) {
+            return .issuer(other.key.issuer)
+        }
+        let others = good.filter { $0.key == key && $0.lane.bundleID != lane.bundleID }.map(\.lane.bundleID)
+        return others.min().map { .app(works: $0) } ?? .unknown
+    }
+}
