@@ -36,7 +36,7 @@ GRANT SELECT, INSERT ON appstore.event_contracts TO appstore_worker;
 GRANT SELECT, INSERT (environment, notification_uuid, first_event_id) ON appstore.seen_notifications TO appstore_worker;
 GRANT SELECT, INSERT, UPDATE ON appstore.transactions, appstore.v1_renewals, appstore.refund_requests, appstore.client_posts
     TO appstore_worker;
-GRANT SELECT, INSERT (kind, call_key, bundle_id, environment, priority, payload, event_id, asked_by, fallback_source, deadline_at),
+GRANT SELECT, INSERT (kind, call_key, bundle_id, event_id, asked_by, fallback_source, deadline_at),
       UPDATE (asked_by, epoch, is_leased, run_at) ON appstore.outbox TO appstore_worker;
 GRANT SELECT, INSERT (lane, event_ids, is_alone, marked_at) ON appstore.batch_markers TO appstore_worker;
 -- Of contracts it writes only the register of the renewal.

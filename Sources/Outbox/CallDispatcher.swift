@@ -127,7 +127,9 @@ struct CallDispatcher: Sendable {
         guard isSettled else { return logger.notice("another worker has the call, its answer is dropped", metadata: metadata) }
         switch verdict {
         case .answer: logger.debug("call answered", metadata: metadata)
-        case .postpone(let reason, _, _): logger.info("call postponed", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
+        case .postpone(let reason, _, let countsAttempt):
+            let level: Logger.Level = countsAttempt ? .info : .debug
+            logger.log(level: level, "call postponed", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
         case .refuse(let reason), .deny(let reason):
             logger.warning("call refused", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
         case .giveUp(let reason): logger.warning("call given up", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })

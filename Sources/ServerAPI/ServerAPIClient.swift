@@ -43,6 +43,16 @@ package final class ServerAPIClient: Sendable {
     /// The apps and environments that have a key.
     package var lanes: Set<CallLane> { keys().lanes }
 
+    /// Those of them that have a key that may be used now.
+    package var openLanes: Set<CallLane> {
+        let (keys, now) = (keys(), now())
+        return circuits.withLock { circuits in
+            keys.lanes.filter { lane in
+                if case .use = circuits.choose(of: keys.keys(of: lane.bundleID), for: lane, tried: [], now: now) { true } else { false }
+            }
+        }
+    }
+
     /// Why Apple refuses the keys of an app, as far as the answers tell; nil while it accepts one or has refused none.
     package func refusal(of lane: CallLane) -> KeyRefusal? {
         let keys = keys().keys(of: lane.bundleID)
@@ -58,13 +68,18 @@ package final class ServerAPIClient: Sendable {
         guard request.isComplete else {
             return .refused(ServerAPIRefusal(status: 400, code: .badRequest, message: "not sent: a value of the path is missing"))
         }
+        // Only configured apps and environments are asked about, also where an answer names another one.
+        guard keys().lanes.contains(request.lane) else {
+            return .later(ServerAPIDelay("no_api_key", notBefore: .seconds(60), countsAttempt: false))
+        }
         var tried: Set<APIKey.ID> = []
         while true {
             let key: APIKey
             let candidates = keys().keys(of: request.lane.bundleID)
             switch circuits.withLock({ [now] in $0.choose(of: candidates, for: request.lane, tried: tried, now: now()) }) {
             case .use(let chosen): key = chosen
-            case .wait(let delay): return .later(ServerAPIDelay("api_key", notBefore: delay, countsAttempt: false))
+            // Not to the end of the wait, which is this worker's: another one may have a better key or clock.
+            case .wait(let delay): return .later(ServerAPIDelay("api_key", notBefore: min(delay, .seconds(60)), countsAttempt: false))
             case .none: return .later(ServerAPIDelay("no_api_key", notBefore: .seconds(60), countsAttempt: false))
             }
             switch await budget.take(request.endpoint, request.lane, urgency) {
@@ -144,7 +159,8 @@ package final class ServerAPIClient: Sendable {
         if let id = answer.requestID { metadata[LogKey.requestID] = "\(id.prefix(100))" }
         // Refusals that Apple documents are the caller's to report.
         let isExpected = (200...299).contains(answer.status) || code?.name != nil && answer.status < 500
-        logger.log(level: isExpected ? .debug : .info, "the App Store Server API answered", metadata: metadata)
+        let isLimit = answer.status == 429 || code == .rateLimitExceeded
+        logger.log(level: isLimit ? .notice : isExpected ? .debug : .info, "the App Store Server API answered", metadata: metadata)
         switch reaction {
         case .keyRefused: refused(key, request.lane, date, now, metadata)
         // A gateway's answer says nothing of the key.

@@ -8,6 +8,8 @@ struct ServerAPIMetrics: Sendable {
     init(factory: any MetricsFactory) {
         self.factory = factory
         skew = Gauge(label: "appstore_inbox_server_api_clock_skew_seconds", factory: factory)
+        // So that the first refusal is an increase.
+        for code in KeyRefusal.codes { count(refusal: code, by: 0) }
     }
 
     /// Counts a request. Codes that Apple does not document are one series.
@@ -20,7 +22,11 @@ struct ServerAPIMetrics: Sendable {
     }
 
     func refused(_ cause: KeyRefusal) {
-        Counter(label: "appstore_inbox_server_api_key_refused_total", dimensions: [("cause", cause.code)], factory: factory).increment()
+        count(refusal: cause.code, by: 1)
+    }
+
+    private func count(refusal code: String, by count: Int64) {
+        Counter(label: "appstore_inbox_server_api_key_refused_total", dimensions: [("cause", code)], factory: factory).increment(by: count)
     }
 
     func measured(skew seconds: Double) { skew.record(seconds) }

@@ -27,6 +27,7 @@ CREATE TABLE appstore.outbox (
     epoch             bigint      NOT NULL DEFAULT 0,
     attempts          integer     NOT NULL DEFAULT 0,
     last_reason       text,
+    waits_for         text,
     repeats           integer     NOT NULL DEFAULT 0,
     state             text        NOT NULL COLLATE "C" DEFAULT 'open',
     reason            text,
@@ -65,7 +66,8 @@ COMMENT ON COLUMN appstore.outbox.run_at IS 'When it is due: at once, at the end
 COMMENT ON COLUMN appstore.outbox.is_leased IS 'Whether a worker makes the call until run_at.';
 COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
 COMMENT ON COLUMN appstore.outbox.attempts IS 'The attempts that count: not those that waited for the budget, for the end of a 429, or for a key.';
-COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt brought no answer.';
+COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt that counts brought no answer.';
+COMMENT ON COLUMN appstore.outbox.waits_for IS 'Why it was postponed last: last_reason, or what the call itself has no part in, such as api_key.';
 COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
 COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
 COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';

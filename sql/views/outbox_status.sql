@@ -1,7 +1,7 @@
 CREATE VIEW appstore.outbox_status AS
 SELECT c.call_id, c.kind, c.bundle_id, c.environment, c.priority, c.event_id, c.state, c.reason,
        CASE WHEN c.state = 'open' AND c.run_at < statement_timestamp() - interval '1 minute' THEN 'no_worker'
-            WHEN c.state = 'open' THEN c.last_reason END AS waits_for, c.attempts, c.asked_at,
+            WHEN c.state = 'open' THEN c.waits_for END AS waits_for, c.attempts, c.asked_at,
        CASE WHEN c.state = 'open' THEN c.run_at END AS next_run_at, c.is_leased, c.deadline_at, c.settled_at, c.answer_event_id,
        c.fallback_event_id
 FROM appstore.outbox AS c;

@@ -104,7 +104,13 @@ extension DoctorCheck {
             let client = client(APIKeys(own, lanes: Set(lanes)), settings)
             var isAccepted = false
             for lane in lanes where !isAccepted {
-                if case .refused(let refusal) = await ask(lane, client, exchange) { isAccepted = refusal.provesKey }
+                switch await ask(lane, client, exchange) {
+                case .refused(let refusal): isAccepted = refusal.provesKey
+                case .later(let delay) where delay.reason != "api_key":
+                    let cure = "let this machine reach Apple by HTTPS; then run this again"
+                    return .unknown(bundleID, "there are keys of several issuers, and no usable answer (\(delay.reason))", cure)
+                case .answered, .later, .shuttingDown: break
+                }
             }
             guard isAccepted else { continue }
             let found = "there are keys of several issuers; Apple accepts that of \(issuer)"

@@ -28,13 +28,6 @@ enum ReadableFile {
         return try bytes(of: descriptor)
     }
 
-    /// When the content of a file was changed, in nanoseconds since 1970.
-    static func modified(_ path: String) throws(Unreadable) -> Int64 {
-        var status = stat()
-        guard stat(path, &status) == 0 else { throw Unreadable(code: errno) }
-        return Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
-    }
-
     /// Everything up to the end of standard input.
     static func standardInput() throws(Unreadable) -> [UInt8] {
         try bytes(of: STDIN_FILENO)

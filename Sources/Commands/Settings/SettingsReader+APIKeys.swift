@@ -5,7 +5,7 @@ import ServerAPI
 extension SettingsReader {
     /// Keys and their source.
     struct FoundAPIKeys: Sendable {
-        /// Of each issuer those of the newest file first.
+        /// In the order of their ids.
         let keys: [APIKey]
         /// The source, for messages.
         let place: String
@@ -73,13 +73,13 @@ extension SettingsReader {
     }
 
     private static func keys(in files: [KeyFile]) throws(SettingsError) -> [APIKey] {
-        var keys: [(key: APIKey, modified: Int64)] = []
+        var keys: [APIKey] = []
         var problems: [String] = []
         for file in files {
             do {
                 let id = try APIKeyFile.id(issuer: file.issuer, name: file.name)
-                if keys.contains(where: { $0.key.id == id }) { throw APIKeyFile.Unusable(repeated: id) }
-                keys.append((try APIKeyFile.key(id, try ReadableFile.bytes(at: file.path)), try ReadableFile.modified(file.path)))
+                if keys.contains(where: { $0.id == id }) { throw APIKeyFile.Unusable(repeated: id) }
+                keys.append(try APIKeyFile.key(id, try ReadableFile.bytes(at: file.path)))
             } catch let error as ReadableFile.Unreadable {
                 problems.append("\(file.path) cannot be read: \(error)")
             } catch {
@@ -87,6 +87,6 @@ extension SettingsReader {
             }
         }
         guard problems.isEmpty else { throw SettingsError(problems) }
-        return keys.sorted { ($1.modified, $0.key.id.keyID) < ($0.modified, $1.key.id.keyID) }.map(\.key)
+        return keys.sorted { $0.id.keyID < $1.id.keyID }
     }
 }

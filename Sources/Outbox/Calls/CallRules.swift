@@ -5,6 +5,9 @@ package struct CallRules: Sendable {
     /// The delays between attempts.
     package var backoff = Backoff(base: .seconds(2), cap: .seconds(3600), jitter: 0.5)
 
+    /// The pause before a call that waits for something else than its own success.
+    private static let pause = Duration.seconds(60)
+
     package init() {}
 
     package enum Verdict: Hashable, Sendable {
@@ -33,12 +36,18 @@ package struct CallRules: Sendable {
             return .deny(reason: reason)
         case .later(let reason, let atMost, let notBefore, let countsAttempt):
             let inARow = (call.lastReason == reason ? call.repeats : 0) + 1
-            if let atMost, inARow > atMost { return .refuse(reason: reason) }
+            if countsAttempt, let atMost, inARow > atMost { return .refuse(reason: reason) }
             let timeLeft = call.timeLeft - elapsed
             guard timeLeft > .zero else { return .giveUp(reason: reason) }
-            let delay = backoff.delay(afterFailures: countsAttempt ? call.attempts + 1 : inARow, using: &generator)
             let asked = notBefore.map { min($0, backoff.cap) }
-            let wanted = countsAttempt ? max(delay, asked ?? .zero) : asked ?? delay
+            let wanted: Duration
+            if countsAttempt {
+                wanted = max(backoff.delay(afterFailures: call.attempts + 1, using: &generator), asked ?? .zero)
+            } else {
+                // Those that wait for the same thing come back one after the other.
+                let least = max(asked ?? Self.pause, .seconds(1))
+                wanted = least + min(least * 0.2, .seconds(30)) * Double.random(in: 0...1, using: &generator)
+            }
             // The last attempt runs at the deadline.
             return .postpone(reason: reason, by: min(wanted, timeLeft), countsAttempt: countsAttempt)
         }

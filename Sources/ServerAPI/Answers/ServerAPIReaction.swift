@@ -14,7 +14,7 @@ enum ServerAPIReaction: Hashable, Sendable {
 
     /// - Parameter now: this machine's time, for a Retry-After where the answer has no Date.
     init(_ answer: HTTPAnswer, to request: ServerAPIRequest, now: Timestamp) {
-        let error = ErrorBody(answer.body)
+        let error = (200...299).contains(answer.status) ? nil : ErrorBody(answer.body)
         let delay = RetryAfter.delay(answer, now: now)
         switch answer.status {
         case 200...299:
@@ -44,7 +44,8 @@ enum ServerAPIReaction: Hashable, Sendable {
 
     /// Why the body of a 2xx is none: it is no object, or it is about another app or environment.
     private static func mismatch(of answer: HTTPAnswer, with request: ServerAPIRequest) -> ServerAPIDelay? {
-        if answer.body.isEmpty { return request.endpoint.hasEmptyAnswer ? nil : ServerAPIDelay("answer_malformed", atMost: 5) }
+        // Apple has done what was asked, whatever the body says.
+        if request.endpoint.hasEmptyAnswer { return nil }
         let object: JSONObject
         do { object = try JSONParser().parseObject(answer.body) } catch { return ServerAPIDelay("answer_malformed", atMost: 5) }
         let expected = [("bundleId", request.lane.bundleID), ("environment", request.lane.environment.rawValue)]

@@ -43,6 +43,9 @@ package struct ServerAPIDelay: Hashable, Sendable {
         self.atMost = atMost
     }
 
+    /// Whether the budget is empty for a moment; it is not, where Apple has blocked the endpoint.
+    var isOfBudget: Bool { reason == "budget" }
+
     init(_ failure: ExchangeFailure) {
         self.init(failure.rawValue, atMost: failure == .answerTooLarge ? 3 : nil)
     }

@@ -1,4 +1,6 @@
 package import Outbox
+import Postgres
+import ServiceLifecycle
 
 /// Makes the calls of one kind that ask the App Store Server API, for the apps that have a key. The class of the requests is the call's
 /// priority.
@@ -6,6 +8,9 @@ package struct ServerAPICallHandler: CallHandler {
     package let kind: String
     package let slots: Int
     private let client: ServerAPIClient
+    /// How long an attempt waits for the budget, in all. The slots are the brake then: calls that are postponed come back at once.
+    private static let patience = Duration.seconds(10)
+
     private let begin: @Sendable (LeasedCall) -> any ServerAPIAttempt
 
     /// - Parameters:
@@ -23,18 +28,25 @@ package struct ServerAPICallHandler: CallHandler {
         begin = attempt
     }
 
-    /// Those with a key. Calls of a key that is refused are leased and postponed, so that `outbox_status` says why they wait.
-    package var lanes: Set<CallLane> { client.lanes }
+    /// Those with a key that Apple does not refuse: another worker may have a better one, or a better clock.
+    package var lanes: Set<CallLane> { client.openLanes }
 
     package func result(of call: LeasedCall, through exchange: Exchange) async -> CallResult? {
         var attempt = begin(call)
         let urgency = ServerAPIClass(rawValue: call.priority) ?? .import
         var result: ServerAPIResult?
+        var patience = Self.patience
         while true {
             switch attempt.next(after: result) {
             case .finish(let result): return result
             case .ask(let request):
-                let latest = await client.send(request, class: urgency, through: exchange)
+                var latest = await client.send(request, class: urgency, through: exchange)
+                while case .later(let delay) = latest, delay.isOfBudget, let pause = delay.notBefore, pause <= patience {
+                    patience -= pause
+                    await Task.rest(for: pause)
+                    guard !Task.isShuttingDownGracefully, !Task.isCancelled else { return nil }
+                    latest = await client.send(request, class: urgency, through: exchange)
+                }
                 if case .shuttingDown = latest { return nil }
                 result = latest
             }

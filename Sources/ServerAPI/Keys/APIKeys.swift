@@ -9,7 +9,7 @@ package struct APIKeys: Sendable {
     package let lanes: Set<CallLane>
 
     /// - Parameters:
-    ///   - keys: those of an issuer in the order in which they are tried, the newest first.
+    ///   - keys: those of an issuer in the order in which they are tried.
     ///   - issuers: the issuer of each app; with keys of one issuer only, it serves the apps that are not named.
     ///   - lanes: the apps and environments that may be asked about.
     package init(_ keys: [APIKey] = [], issuers: [String: String] = [:], lanes: Set<CallLane> = []) {

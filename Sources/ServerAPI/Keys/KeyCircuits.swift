@@ -6,7 +6,7 @@ package import Outbox
 /// The state of a key for an app in an environment is one of:
 /// - unknown: not yet used. Can become good or refused.
 /// - good: its latest answer was none of 401. Can become refused.
-/// - refused: waits for 1, 2, 4 … 15 minutes, then it is tried again. Can become good.
+/// - refused: waits for 1, 2, 4 … 15 minutes, then it is tried again, unless another key is good. Can become good.
 package struct KeyCircuits: Sendable {
     struct Place: Hashable, Sendable {
         let key: APIKey.ID
@@ -17,13 +17,18 @@ package struct KeyCircuits: Sendable {
     struct Record: Hashable, Sendable {
         var refusals = 0
         var refusedAt: Timestamp?
+        /// The first of these refusals.
+        var firstRefusedAt: Timestamp?
         var goodAt: Timestamp?
         /// This machine's clock minus Apple's, at the latest answer with a date.
         var skew: Duration?
 
         var isRefused: Bool { refusals > 0 }
-        var waitsUntil: Timestamp? {
-            refusedAt.map { $0.advanced(by: min(.seconds(60) * (1 << min(max(refusals - 1, 0), 4)), .seconds(900))) }
+        /// How much longer it waits; nil when it may be used. A refusal in the future is one of before the clock was set back.
+        func waits(at now: Timestamp) -> Duration? {
+            guard let refusedAt, refusedAt <= now else { return nil }
+            let end = refusedAt.advanced(by: min(.seconds(60) * (1 << min(max(refusals - 1, 0), 4)), .seconds(900)))
+            return end > now ? .milliseconds(end.millisecondsSince1970 - now.millisecondsSince1970) : nil
         }
     }
 
@@ -46,9 +51,8 @@ package struct KeyCircuits: Sendable {
         let left = keys.filter { !tried.contains($0.id) }
         func record(_ key: APIKey) -> Record { records[Place(key: key.id, lane: lane)] ?? Record() }
         if let key = left.first(where: { !record($0).isRefused }) { return .use(key) }
-        if let key = left.first(where: { record($0).waitsUntil.map { $0 <= now } ?? true }) { return .use(key) }
-        guard let first = keys.compactMap({ record($0).waitsUntil }).min() else { return .none }
-        return .wait(.milliseconds(max(0, first.millisecondsSince1970 - now.millisecondsSince1970)))
+        if let key = left.first(where: { record($0).waits(at: now) == nil }) { return .use(key) }
+        return keys.isEmpty ? .none : .wait(keys.compactMap { record($0).waits(at: now) }.min() ?? .seconds(1))
     }
 
     /// Records an answer. True where it changes what is known: the first refusal, or the first success after one.
@@ -61,10 +65,11 @@ package struct KeyCircuits: Sendable {
         record.skew = date.map { .milliseconds(now.millisecondsSince1970 - $0.millisecondsSince1970) } ?? record.skew
         if isRefused {
             // Requests that were in flight together are refused together.
-            if record.waitsUntil.map({ $0 <= now }) ?? true { record.refusals += 1 }
+            if record.waits(at: now) == nil { record.refusals += 1 }
             record.refusedAt = now
+            record.firstRefusedAt = record.firstRefusedAt ?? now
         } else {
-            (record.refusals, record.refusedAt, record.goodAt) = (0, nil, now)
+            (record.refusals, record.refusedAt, record.firstRefusedAt, record.goodAt) = (0, nil, nil, now)
         }
         records[place] = record
         return was.isRefused != record.isRefused
@@ -74,7 +79,9 @@ package struct KeyCircuits: Sendable {
     package func diagnosis(_ key: APIKey.ID, _ lane: CallLane) -> KeyRefusal {
         let own = records[Place(key: key, lane: lane)] ?? Record()
         if let skew = own.skew, abs(skew / .seconds(1)) > KeyRefusal.allowedSkew { return .clock(skew) }
-        let good = records.filter { !$0.value.isRefused && $0.value.goodAt != nil }.keys
+        // Of a key that was good here, only answers since then tell why it is not any more.
+        let since = own.goodAt == nil ? nil : own.firstRefusedAt
+        let good = records.filter { !$0.value.isRefused && ($0.value.goodAt.map { at in since.map { at > $0 } ?? true } ?? false) }.keys
         if lane.environment == .production, good.contains(where: { $0.key == key && $0.lane == CallLane(lane.bundleID, .sandbox) }) {
             return .notReleased
         }
@@ -82,6 +89,7 @@ package struct KeyCircuits: Sendable {
         if let other = good.first(where: { $0.key.issuer != key.issuer && $0.lane.bundleID == lane.bundleID }) {
             return .issuer(other.key.issuer)
         }
+        if own.goodAt != nil { return .revoked }
         let others = good.filter { $0.key == key && $0.lane.bundleID != lane.bundleID }.map(\.lane.bundleID)
         return others.min().map { .app(works: $0) } ?? .unknown
     }

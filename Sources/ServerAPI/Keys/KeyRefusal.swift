@@ -1,7 +1,7 @@
 /// Why Apple answers 401, whose body is empty. The causes look alike; other answers tell them apart.
 package enum KeyRefusal: Hashable, Sendable {
-    /// Seconds between this clock and Apple's that are no cause.
-    static let allowedSkew = 30.0
+    /// Seconds between this clock and Apple's that are no cause: tokens are dated back by a minute.
+    static let allowedSkew = 55.0
 
     /// This machine's clock is that far ahead of Apple's; negative where it is behind.
     case clock(Duration)
@@ -13,6 +13,8 @@ package enum KeyRefusal: Hashable, Sendable {
     case issuer(String)
     /// The key is good for this other app.
     case app(works: String)
+    /// The key was good here before, and nothing says that it still is anywhere.
+    case revoked
     case unknown
 
     /// A code for logs.
@@ -23,9 +25,13 @@ package enum KeyRefusal: Hashable, Sendable {
         case .key: "key"
         case .issuer: "issuer"
         case .app: "bundle_id"
+        case .revoked: "revoked"
         case .unknown: "unknown"
         }
     }
+
+    /// All codes.
+    static let codes = [Self.clock(.zero), .notReleased, .key, .issuer(""), .app(works: ""), .revoked, .unknown].map(\.code)
 
     /// What the cause is.
     package var explanation: String {
@@ -36,6 +42,7 @@ package enum KeyRefusal: Hashable, Sendable {
         case .key: "Apple accepts another key of the account for this app: this one was revoked, or is not of the kind In-App Purchase"
         case .issuer(let other): "the app belongs to another account: Apple accepts the key of issuer \(other)"
         case .app(let other): "Apple accepts the key for \(other): this app belongs to another account, or its bundle id is misspelt"
+        case .revoked: "Apple accepted the key until now: it was probably revoked"
         case .unknown:
             "the key was revoked, is not of the kind In-App Purchase, or is in the folder of another issuer; or the app belongs to another account"
         }
@@ -49,6 +56,7 @@ package enum KeyRefusal: Hashable, Sendable {
         case .key: "remove the file of the refused key"
         case .issuer(let other): "name it in api-issuers: BUNDLE=\(other)"
         case .app: "correct apps, or add the other account's key and name it in api-issuers"
+        case .revoked: "look it up in App Store Connect (Users and Access, Integrations, In-App Purchase), and add a new key"
         case .unknown: "compare key id and issuer id in App Store Connect: Users and Access, Integrations, In-App Purchase"
         }
     }

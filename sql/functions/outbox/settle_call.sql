@@ -63,7 +63,9 @@ BEGIN
     UPDATE appstore.outbox AS c
     SET is_leased = false, run_at = clock_timestamp() + postpone_call.delay,
         attempts = c.attempts + CASE WHEN postpone_call.counts_attempt THEN 1 ELSE 0 END,
-        repeats = CASE WHEN c.last_reason = postpone_call.reason THEN c.repeats + 1 ELSE 1 END, last_reason = postpone_call.reason
+        waits_for = postpone_call.reason,
+        repeats = CASE WHEN NOT postpone_call.counts_attempt THEN c.repeats WHEN c.last_reason = postpone_call.reason THEN c.repeats + 1 ELSE 1 END,
+        last_reason = CASE WHEN postpone_call.counts_attempt THEN postpone_call.reason ELSE c.last_reason END
     WHERE c.call_id = postpone_call.call_id AND c.epoch = postpone_call.epoch AND (c.state = 'open') IS TRUE;
     IF NOT FOUND THEN
         RETURN false;

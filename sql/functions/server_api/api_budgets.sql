@@ -24,6 +24,8 @@ DECLARE
     v_capacity  double precision;
     v_level     double precision;
 BEGIN
+    -- All workers need the row, and a crash may forget what was taken: do not hold it until the commit is on disk and on a standby.
+    PERFORM set_config('synchronous_commit', 'off', true);
     PERFORM appstore.check_argument(class BETWEEN 0 AND 4, format('there is no class %s', class), 'Classes are 0 to 4.');
     PERFORM appstore.check_argument(wanted >= 1, format('%s requests cannot be taken', wanted), 'At least one is.');
     INSERT INTO appstore.api_budgets AS b (bundle_id, environment, endpoint, setting, tokens)
@@ -38,6 +40,9 @@ BEGIN
     WHERE b.bundle_id = take_api_budget.bundle_id AND b.environment = take_api_budget.environment AND b.endpoint = take_api_budget.endpoint
     FOR NO KEY UPDATE;
     v_now := clock_timestamp();
+    -- A clock that was ahead for a while has left times that would never come.
+    v_budget.blocked_until := least(v_budget.blocked_until, v_now + interval '1 hour 5 seconds');
+    v_budget.refilled_at := least(v_budget.refilled_at, greatest(v_budget.blocked_until, v_now));
     v_allowance := appstore.api_allowance(take_api_budget.setting, v_budget.lowered_to, v_budget.last_429_at, v_now);
     v_capacity := greatest(v_allowance, 5);
     v_level := c_levels[class + 1] * v_capacity;
@@ -55,7 +60,7 @@ BEGIN
     granted := least(wanted, floor(v_budget.tokens - v_level)::integer, ceil(v_allowance)::integer);
     wait := interval '0';
     UPDATE appstore.api_budgets AS b
-    SET setting = take_api_budget.setting, tokens = v_budget.tokens - granted, refilled_at = greatest(v_now, b.refilled_at),
+    SET setting = take_api_budget.setting, tokens = v_budget.tokens - granted, refilled_at = v_now,
         hour_began = date_trunc('hour', v_now, 'UTC'), last_class = take_api_budget.class,
         used_this_hour = CASE WHEN b.hour_began = date_trunc('hour', v_now, 'UTC') THEN b.used_this_hour ELSE 0 END + granted
     WHERE b.bundle_id = take_api_budget.bundle_id AND b.environment = take_api_budget.environment AND b.endpoint = take_api_budget.endpoint;
@@ -82,8 +87,8 @@ BEGIN
         RETURN;
     END IF;
     v_now := clock_timestamp();
-    -- Without a usable delay a minute; never for longer than Apple counts. The workers come back at different times.
-    v_until := greatest(v_budget.blocked_until, v_now
+    -- Without a usable delay a minute; never for longer than Apple counts.
+    v_until := greatest(least(v_budget.blocked_until, v_now + interval '1 hour 5 seconds'), v_now
                         + least(greatest(coalesce(delay, interval '1 minute'), interval '0'), interval '1 hour') + random() * interval '5 seconds');
     UPDATE appstore.api_budgets AS b
     SET blocked_until = v_until, tokens = 0, refilled_at = v_until, last_429_at = v_now,
