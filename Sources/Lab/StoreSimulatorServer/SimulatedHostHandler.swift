@@ -7,8 +7,8 @@ final class SimulatedHostHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Answers a request.
-    typealias Respond = @Sendable (HTTPRequestHead, [UInt8]) -> SimulatedReply
+    /// Answers a request. `then` is called when the answer is sent or held.
+    typealias Respond = @Sendable (HTTPRequestHead, [UInt8]) -> (reply: SimulatedReply, then: @Sendable () -> Void)
 
     private let respond: Respond
     private let hold: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -34,7 +34,9 @@ final class SimulatedHostHandler: ChannelInboundHandler {
             if body.count > Self.maximumBodyBytes { context.close(promise: nil) }
         case .end:
             guard let head else { return }
-            ReplyWire(channel: context.channel, reply: respond(head, body), isKeptAlive: head.isKeepAlive).send(hold: hold)
+            let (reply, then) = respond(head, body)
+            ReplyWire(channel: context.channel, reply: reply, isKeptAlive: head.isKeepAlive).send(hold: hold)
+            then()
         }
     }
 

@@ -76,6 +76,8 @@ final class SimulatedHosts<Host: Hashable & Sendable>: Sendable {
             certificateChain: chain.map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(identity.keyPEM.utf8), format: .pem))
         )
+        // A connection that breaks off does not wait for the client's close_notify.
+        tls.shutdownTimeout = .milliseconds(50)
         if isOutdated { (tls.minimumTLSVersion, tls.maximumTLSVersion) = (.tlsv1, .tlsv11) }
         return try NIOSSLContext(configuration: tls)
     }

@@ -26,7 +26,7 @@ package final class StoreServerAPI: Sendable {
 
     /// Something that the server did.
     package enum Event: Hashable, Sendable {
-        /// It has an answer to a request; the answer may be late or cut off.
+        /// It has answered a request, or holds the answer.
         case answered(ServerAPICall)
         /// It has posted a notification.
         case posted(SendAttemptResult)
@@ -111,7 +111,11 @@ package final class StoreServerAPI: Sendable {
         send(posts, at: configuration.now())
     }
 
-    private func reply(to head: HTTPRequestHead, _ body: [UInt8], in environment: AppStoreEnvironment) -> SimulatedReply {
+    private func reply(
+        to head: HTTPRequestHead,
+        _ body: [UInt8],
+        in environment: AppStoreEnvironment
+    ) -> (reply: SimulatedReply, then: @Sendable () -> Void) {
         let scheme = "Bearer "
         let token = head.headers.first(name: "authorization").flatMap { $0.hasPrefix(scheme) ? String($0.dropFirst(scheme.count)) : nil }
         let request = ServerAPIRequest(head.method.rawValue, head.uri, in: environment, token: token, body: body)
@@ -120,9 +124,13 @@ package final class StoreServerAPI: Sendable {
             let reply = api.reply(to: request, at: now)
             return (reply, api.calls.last, api.takePosts())
         }
-        if let call { continuation.yield(.answered(call)) }
-        send(posts, at: now)
-        return reply
+        return (
+            reply,
+            {
+                if let call { self.continuation.yield(.answered(call)) }
+                self.send(posts, at: now)
+            }
+        )
     }
 
     /// Posts notifications and records the results.

@@ -97,15 +97,14 @@ package final class VerifyReceiptServer: Sendable {
         state.withLock { change(&$0.store) }
     }
 
-    /// Records a request and returns the reply.
-    private func reply(to body: [UInt8], isPosted: Bool, at host: SimulatedReceiptHost) -> SimulatedReply {
+    /// Records a request and returns the reply, and what is done when it is sent.
+    private func reply(to body: [UInt8], isPosted: Bool, at host: SimulatedReceiptHost) -> (reply: SimulatedReply, then: @Sendable () -> Void) {
         let request = VerifyReceiptRequest(body: body, at: host)
         let now = configuration.now()
         let reply = state.withLock { state in
             state.received.append(request)
             return state.store.reply(to: request, isPosted: isPosted, at: now)
         }
-        continuation.yield(request)
-        return reply
+        return (reply, { self.continuation.yield(request) })
     }
 }

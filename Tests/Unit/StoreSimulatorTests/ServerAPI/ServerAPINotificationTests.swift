@@ -146,9 +146,11 @@ struct ServerAPINotificationTests {
         ]
         #expect(try names.map { try results()[$0] } == expected)
         let attempt = PushAttempt(date: scene.now, result: .timedOut)
-        #expect(scene.api.record(attempt, of: sent[0].notification.notificationUUID, at: APIScene.place))
+        let isKnown = scene.api.record(attempt, of: sent[0].notification.notificationUUID, at: APIScene.place)
+        #expect(isKnown)
         #expect(try results()[names[0]] == ["TIMED_OUT"])
-        #expect(!scene.api.record(attempt, of: sent[0].notification.notificationUUID, at: APIScene.sandbox))
+        let isKnownInSandbox = scene.api.record(attempt, of: sent[0].notification.notificationUUID, at: APIScene.sandbox)
+        #expect(!isKnownInSandbox)
     }
 
     @Test func `retries come after 1, 12, 24, 48 and 72 hours, and Sandbox has none`() {

@@ -17,6 +17,11 @@ package struct ServerAPILimits: Sendable {
     package struct Counter: Hashable, Sendable {
         package var place: ServerAPIPlace
         package var endpoint: ServerAPIEndpoint
+
+        package init(place: ServerAPIPlace, endpoint: ServerAPIEndpoint) {
+            self.place = place
+            self.endpoint = endpoint
+        }
     }
 
     /// The calls of one hour.
