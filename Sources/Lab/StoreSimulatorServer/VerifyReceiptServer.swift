@@ -98,7 +98,9 @@ package final class VerifyReceiptServer: Sendable {
     }
 
     /// Records a request and returns the reply, and what is done when it is sent.
-    private func reply(to body: [UInt8], isPosted: Bool, at host: SimulatedReceiptHost) -> (reply: SimulatedReply, then: @Sendable () -> Void) {
+    private func reply(to body: [UInt8], isPosted: Bool, at host: SimulatedReceiptHost) -> (
+        reply: SimulatedReply, then: @Sendable () -> Void
+    ) {
         let request = VerifyReceiptRequest(body: body, at: host)
         let now = configuration.now()
         let reply = state.withLock { state in
