@@ -42,6 +42,7 @@ extension SimulatedServerAPI {
             notification.transaction?.appTransactionID ?? notification.originalTransactionID.flatMap { places[place]?.owners[$0] }
             ?? notification.appTransactionID
         let record = PushRecord(
+            uuid: notification.notificationUUID,
             type: notification.type,
             subtype: notification.subtype,
             signedDate: notification.signedDate,
@@ -51,7 +52,7 @@ extension SimulatedServerAPI {
             listedAfter: listedAfter ?? options.listedAfter,
             attempts: attempts
         )
-        places[place, default: ServerAPIBooks()].pushes.append(record, uuid: notification.notificationUUID)
+        places[place, default: ServerAPIBooks()].pushes.append(record)
         if notification.type == .consumptionRequest, let id = notification.transactionID {
             places[place]?.consumptionAsked[id] = notification.signedDate
         }
@@ -62,6 +63,16 @@ extension SimulatedServerAPI {
     @discardableResult
     package mutating func record(_ attempt: PushAttempt, of uuid: UUID, at place: ServerAPIPlace) -> Bool {
         places[place, default: ServerAPIBooks()].pushes.append(attempt, to: uuid)
+    }
+
+    /// The notifications that history lists at an instant, in the order of their signatures.
+    package func listed(at place: ServerAPIPlace, on now: Timestamp) -> [UUID] {
+        places[place]?.pushes.listed(at: now).map(\.uuid) ?? []
+    }
+
+    /// The attempts to send a notification until an instant.
+    package func attempts(of uuid: UUID, at place: ServerAPIPlace, until now: Timestamp) -> [PushAttempt] {
+        Array(places[place]?.pushes[uuid]?.attempts(until: now) ?? [])
     }
 
     /// Lets something happen to a customer, and signs and records the notification about it. Returns nil when the store sends none.

@@ -29,6 +29,7 @@ struct HistoryWalkTests {
                 from = to
             }
             let listed = pushes.filter { $0.listedAt.map { $0 <= scene.now } ?? false }
+            #expect(scene.api.listed(at: APIScene.place, on: scene.now).count == listed.count)
             #expect(found.count == Set(found).count && Set(found) == Set(listed.map(\.payload)), "seed \(seed), after \(wait) s")
         }
     }

@@ -149,6 +149,12 @@ struct ServerAPINotificationTests {
         let isKnown = scene.api.record(attempt, of: sent[0].notification.notificationUUID, at: APIScene.place)
         #expect(isKnown)
         #expect(try results()[names[0]] == ["TIMED_OUT"])
+        let uuids = [0, 1, 2, 3, 5, 6].map { sent[$0].notification.notificationUUID }
+        #expect(scene.api.listed(at: APIScene.place, on: scene.now) == uuids)
+        let early = sent[2].notification.signedDate.advanced(by: .seconds(3600))
+        #expect(
+            scene.api.attempts(of: uuids[2], at: APIScene.place, until: early).map(\.result) == [.unsuccessfulStatus, .unsuccessfulStatus]
+        )
         let isKnownInSandbox = scene.api.record(attempt, of: sent[0].notification.notificationUUID, at: APIScene.sandbox)
         #expect(!isKnownInSandbox)
     }

@@ -1,5 +1,3 @@
-package import AppStore
-
 /// An endpoint of the App Store Server API, with a limit of its own.
 package enum ServerAPIEndpoint: String, CaseIterable, Sendable {
     case transactionInfo, transactionHistory, subscriptionStatuses, appTransactionInfo, refundHistory, orderLookup
@@ -51,16 +49,5 @@ package enum ServerAPIEndpoint: String, CaseIterable, Sendable {
             return (endpoint, pairs.filter { $0.0 == "*" }.map(\.1))
         }
         return nil
-    }
-}
-
-/// An app in one environment: what an account's limits, customers and notifications belong to.
-package struct ServerAPIPlace: Hashable, Sendable {
-    package var bundleID: String
-    package var environment: AppStoreEnvironment
-
-    package init(_ bundleID: String, _ environment: AppStoreEnvironment) {
-        self.bundleID = bundleID
-        self.environment = environment
     }
 }
