@@ -188,7 +188,7 @@ let package = Package(
         .target(
             name: "LabCommands",
             dependencies: [
-                "AppStore", "StrictJSON", "Benchmarks", "Commands", "Postgres", "StoreSimulator", "StoreSimulatorServer",
+                "AppStore", "StrictJSON", "Benchmarks", "Commands", "Postgres", "Randomness", "StoreSimulator", "StoreSimulatorServer",
                 "TemporaryPostgres", "WebhookReceiver", argumentParser,
             ],
             path: "Sources/Lab/LabCommands"
@@ -434,7 +434,10 @@ let package = Package(
         ),
         .testTarget(
             name: "StoreSimulatorTests",
-            dependencies: ["AppStore", "StrictJSON", "AppStoreVerification", "OpenSSL", "Randomness", "StoreSimulator"],
+            dependencies: [
+                "AppStore", "StrictJSON", "AppStoreVerification", "CorpusTesting", "OpenSSL", "Randomness", "StoreSimulator",
+                "StoreSimulatorServer", "WebhookReceiver", asyncHTTPClient, nioCore, nioHTTP1, nioSSL,
+            ],
             path: "Tests/Unit/StoreSimulatorTests"
         ),
         .testTarget(

@@ -7,7 +7,7 @@ package struct AppStoreInboxLab: AsyncParsableCommand {
         commandName: "appstore-inbox-lab",
         abstract: "Posts simulated notifications to appstore-inbox, and measures it. Not for production.",
         version: "appstore-inbox-lab \(Build.description)",
-        subcommands: [TriggerCommand.self, ReceiveCommand.self, DemoCommand.self, BenchCommand.self]
+        subcommands: [TriggerCommand.self, ReceiveCommand.self, APICommand.self, DemoCommand.self, BenchCommand.self]
     )
 
     package init() {}

@@ -1,8 +1,5 @@
 package import AppStore
-import NIOCore
 import NIOHTTP1
-import NIOPosix
-import NIOSSL
 package import StoreSimulator
 import Synchronization
 
@@ -27,14 +24,11 @@ package final class VerifyReceiptServer: Sendable {
     private struct State {
         var store: SimulatedReceiptStore
         var received: [VerifyReceiptRequest] = []
-        /// Answers that wait to be released.
-        var held: [@Sendable () -> Void] = []
-        var clients: [ObjectIdentifier: any Channel] = [:]
     }
 
     private let state: Mutex<State>
     private let configuration: Configuration
-    private let listeners = Mutex<[SimulatedReceiptHost: any Channel]>([:])
+    private let hosts = SimulatedHosts<SimulatedReceiptHost>()
     private let continuation: AsyncStream<VerifyReceiptRequest>.Continuation
     /// Requests as they arrive, for one consumer. Of unread requests, the newest 1000 are kept.
     package let requests: AsyncStream<VerifyReceiptRequest>
@@ -49,9 +43,12 @@ package final class VerifyReceiptServer: Sendable {
     package static func start(_ store: SimulatedReceiptStore, _ configuration: Configuration) async throws -> VerifyReceiptServer {
         let server = VerifyReceiptServer(store, configuration)
         do {
+            let identity = configuration.identity
             for host in SimulatedReceiptHost.allCases {
-                let listener = try await server.listen(host)
-                server.listeners.withLock { $0[host] = listener }
+                let port = configuration.ports[host] ?? 0
+                try await server.hosts.listen(as: host, port: port, identity, isOutdated: configuration.isOutdated) { head, body in
+                    server.reply(to: body, isPosted: head.method == .POST, at: host)
+                }
             }
         } catch {
             await server.stop()
@@ -80,87 +77,36 @@ package final class VerifyReceiptServer: Sendable {
 
     /// Stops the server and closes all connections, answered or not.
     package func stop() async {
-        let open = listeners.withLock { Array($0.values) } + state.withLock { Array($0.clients.values) }
-        for channel in open { channel.close(promise: nil) }
-        for channel in open { await channel.closeFuture.whenDone() }
+        await hosts.stop()
         continuation.finish()
     }
 
     /// The URL of a host; nil when the server has stopped.
     package func address(of host: SimulatedReceiptHost) -> String? {
-        let port = listeners.withLock { $0[host]?.localAddress?.port }
-        return port.map { "\(configuration.identity == nil ? "http" : "https")://localhost:\($0)/verifyReceipt" }
+        hosts.port(of: host).map { "\(configuration.identity == nil ? "http" : "https")://localhost:\($0)/verifyReceipt" }
     }
 
     /// All requests so far, in the order of their arrival.
     package var received: [VerifyReceiptRequest] { state.withLock(\.received) }
 
     /// Sends all held answers.
-    package func release() {
-        let held = state.withLock { state in
-            defer { state.held = [] }
-            return state.held
-        }
-        for answer in held { answer() }
-    }
+    package func release() { hosts.release() }
 
     /// Changes the store that the server answers from.
     package func change(_ change: (inout SimulatedReceiptStore) -> Void) {
         state.withLock { change(&$0.store) }
     }
 
-    /// Records a request and returns the reply.
-    func reply(to body: [UInt8], isPosted: Bool, at host: SimulatedReceiptHost) -> VerifyReceiptReply {
+    /// Records a request and returns the reply, and what is done when it is sent.
+    private func reply(to body: [UInt8], isPosted: Bool, at host: SimulatedReceiptHost) -> (
+        reply: SimulatedReply, then: @Sendable () -> Void
+    ) {
         let request = VerifyReceiptRequest(body: body, at: host)
         let now = configuration.now()
         let reply = state.withLock { state in
             state.received.append(request)
             return state.store.reply(to: request, isPosted: isPosted, at: now)
         }
-        continuation.yield(request)
-        return reply
-    }
-
-    /// Keeps an answer until ``release()``.
-    func hold(_ answer: @escaping @Sendable () -> Void) {
-        state.withLock { $0.held.append(answer) }
-    }
-
-    private func listen(_ host: SimulatedReceiptHost) async throws -> any Channel {
-        let context = try configuration.identity.map { try Self.context($0, isOutdated: configuration.isOutdated) }
-        return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelInitializer { channel in
-                self.track(channel)
-                return channel.eventLoop.makeCompletedFuture {
-                    if let context { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context)) }
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: false)
-                    try channel.pipeline.syncOperations.addHandler(VerifyReceiptHandler(server: self, host: host))
-                }
-            }
-            .bind(host: "127.0.0.1", port: configuration.ports[host] ?? 0).get()
-    }
-
-    private func track(_ channel: any Channel) {
-        let id = ObjectIdentifier(channel)
-        state.withLock { $0.clients[id] = channel }
-        channel.closeFuture.whenComplete { _ in self.state.withLock { $0.clients[id] = nil } }
-    }
-
-    private static func context(_ identity: SimulatedHostIdentity, isOutdated: Bool) throws -> NIOSSLContext {
-        let chain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificatePEM.utf8))
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(identity.keyPEM.utf8), format: .pem))
-        )
-        if isOutdated { (tls.minimumTLSVersion, tls.maximumTLSVersion) = (.tlsv1, .tlsv11) }
-        return try NIOSSLContext(configuration: tls)
-    }
-}
-
-extension EventLoopFuture<Void> {
-    /// Waits for completion and ignores the result.
-    fileprivate func whenDone() async {
-        await withCheckedContinuation { continuation in whenComplete { _ in continuation.resume() } }
+        return (reply, { self.continuation.yield(request) })
     }
 }

@@ -27,7 +27,7 @@ package struct SimulatedReceiptStore: Sendable {
     /// Answers a request.
     ///
     /// - Parameter isPosted: whether the request was a POST.
-    package mutating func reply(to request: VerifyReceiptRequest, isPosted: Bool, at now: Timestamp) -> VerifyReceiptReply {
+    package mutating func reply(to request: VerifyReceiptRequest, isPosted: Bool, at now: Timestamp) -> SimulatedReply {
         guard isPosted else { return Self.refusal(.notPosted) }
         guard let receiptData = request.receiptData, Self.isBase64(receiptData) else { return Self.refusal(.malformedReceiptData) }
         guard var entry = entries[receiptData] else { return Self.refusal(.notAuthenticated) }
@@ -43,17 +43,17 @@ package struct SimulatedReceiptStore: Sendable {
         _ request: VerifyReceiptRequest,
         _ answer: VerifyReceiptAnswer,
         at now: Timestamp
-    ) -> VerifyReceiptReply {
+    ) -> SimulatedReply {
         switch content {
         case .answer: return Self.reply(answer, request, secrets[answer.app.bundleID], at: now)
         case .otherHost: return Self.refusal(request.host.statusForOther)
         case .status(let status, let isRetryable): return Self.refusal(status, isRetryable: isRetryable)
         case .page(let status, let contentType, let body, let headers):
-            var reply = VerifyReceiptReply(status: status, contentType: contentType, body: body)
+            var reply = SimulatedReply(status: status, contentType: contentType, body: body)
             reply.headers += headers
             return reply
         case .spaces(let count):
-            var reply = VerifyReceiptReply(["status": 0])
+            var reply = SimulatedReply(["status": 0])
             reply.body += [UInt8](repeating: UInt8(ascii: " "), count: max(0, count - reply.body.count))
             return reply
         }
@@ -65,7 +65,7 @@ package struct SimulatedReceiptStore: Sendable {
         _ request: VerifyReceiptRequest,
         _ secrets: Set<String>?,
         at now: Timestamp
-    ) -> VerifyReceiptReply {
+    ) -> SimulatedReply {
         guard answer.app.receiptHost == request.host else { return refusal(request.host.statusForOther) }
         var answer = answer
         answer.requestDate = now
@@ -74,11 +74,11 @@ package struct SimulatedReceiptStore: Sendable {
         } else {
             (answer.transactions, answer.renewals, answer.latestReceipt) = (nil, [], nil)
         }
-        return VerifyReceiptReply(answer.json)
+        return SimulatedReply(answer.json)
     }
 
-    private static func refusal(_ status: VerifyReceiptStatus, isRetryable: Bool? = nil) -> VerifyReceiptReply {
-        VerifyReceiptReply(VerifyReceiptAnswer.refusal(status, isRetryable: isRetryable))
+    private static func refusal(_ status: VerifyReceiptStatus, isRetryable: Bool? = nil) -> SimulatedReply {
+        SimulatedReply(VerifyReceiptAnswer.refusal(status, isRetryable: isRetryable))
     }
 
     private static func isBase64(_ text: String) -> Bool {

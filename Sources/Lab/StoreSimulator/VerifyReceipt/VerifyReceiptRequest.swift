@@ -30,9 +30,3 @@ extension VerifyReceiptRequest: CustomStringConvertible, CustomReflectable {
     package var description: String { "a request to \(host.rawValue)" }
     package var customMirror: Mirror { Mirror(self, children: ["host": host.rawValue]) }
 }
-
-extension JSONValue {
-    fileprivate var text: String? {
-        if case .string(let text) = self { text } else { nil }
-    }
-}

@@ -8,15 +8,15 @@ package struct VerifyReceiptScript: Hashable, Sendable {
             case answer
             case otherHost
             case status(VerifyReceiptStatus, isRetryable: Bool?)
-            case page(status: Int, contentType: String, body: String, headers: [VerifyReceiptReply.Header])
+            case page(status: Int, contentType: String, body: String, headers: [SimulatedReply.Header])
             case spaces(Int)
         }
 
         let content: Content
-        private(set) var manner = VerifyReceiptReply.Manner.atOnce
+        private(set) var manner = SimulatedReply.Manner.atOnce
 
         /// The same content, sent in another manner.
-        package func by(_ manner: VerifyReceiptReply.Manner) -> Step {
+        package func by(_ manner: SimulatedReply.Manner) -> Step {
             var copy = self
             copy.manner = manner
             return copy
@@ -36,12 +36,12 @@ package struct VerifyReceiptScript: Hashable, Sendable {
         }
         /// A redirect.
         package static func redirect(to address: String) -> Step {
-            let header = VerifyReceiptReply.Header(name: "location", value: address)
+            let header = SimulatedReply.Header(name: "location", value: address)
             return Step(content: .page(status: 302, contentType: "text/html", body: "<html></html>", headers: [header]))
         }
         /// A status with Retry-After.
         package static func busy(status: Int = 429, retryAfter: String) -> Step {
-            let header = VerifyReceiptReply.Header(name: "retry-after", value: retryAfter)
+            let header = SimulatedReply.Header(name: "retry-after", value: retryAfter)
             return Step(content: .page(status: status, contentType: "text/plain", body: "later", headers: [header]))
         }
         /// Status 0 in JSON, followed by spaces up to `count` bytes.

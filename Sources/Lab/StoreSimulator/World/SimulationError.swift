@@ -4,7 +4,7 @@
 package struct SimulationError: Error, Hashable, CustomStringConvertible {
     /// What was wrong.
     package struct Code: Hashable, Sendable {
-        private enum Kind { case impossibleEvent, unknownNotification, invalidOption, authorityFolder, signing }
+        private enum Kind { case impossibleEvent, unknownNotification, invalidOption, authorityFolder, keyFolder, signing }
         private let kind: Kind
 
         /// The event cannot happen to a customer in this state, such as a renewal after the expiry.
@@ -15,6 +15,8 @@ package struct SimulationError: Error, Hashable, CustomStringConvertible {
         package static let invalidOption = Self(kind: .invalidOption)
         /// The folder of a test authority cannot be read or written.
         package static let authorityFolder = Self(kind: .authorityFolder)
+        /// A key of the App Store Server API cannot be written.
+        package static let keyFolder = Self(kind: .keyFolder)
         /// Something could not be signed.
         package static let signing = Self(kind: .signing)
     }

@@ -2,7 +2,7 @@ import AppStore
 import StrictJSON
 
 /// An HTTP response of a simulated host.
-package struct VerifyReceiptReply: Hashable, Sendable {
+package struct SimulatedReply: Hashable, Sendable {
     /// How the response is sent.
     package enum Manner: Hashable, Sendable {
         case atOnce
@@ -16,6 +16,10 @@ package struct VerifyReceiptReply: Hashable, Sendable {
         case cut(after: Int)
         /// The connection is reset without a response.
         case reset
+        /// The whole response, which keeps the connection open, and then the connection is closed.
+        case thenClosed
+        /// Nothing, over a connection that stays open.
+        case never
     }
 
     package struct Header: Hashable, Sendable {
@@ -28,8 +32,16 @@ package struct VerifyReceiptReply: Hashable, Sendable {
     package var body: [UInt8]
     package var manner = Manner.atOnce
 
-    init(_ json: JSONObject) {
+    init(status: Int = 200, _ json: JSONObject) {
+        self.status = status
         body = JSONSerializer.serialize(json)
+    }
+
+    /// A response without a body.
+    init(status: Int) {
+        self.status = status
+        headers = []
+        body = []
     }
 
     init(status: Int, contentType: String, body: String) {

@@ -3,49 +3,10 @@ import NIOCore
 import NIOHTTP1
 import StoreSimulator
 
-/// Reads the requests of one connection and sends the server's replies.
-final class VerifyReceiptHandler: ChannelInboundHandler {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias OutboundOut = HTTPServerResponsePart
-
-    private let server: VerifyReceiptServer
-    private let host: SimulatedReceiptHost
-    private var head: HTTPRequestHead?
-    private var body: [UInt8] = []
-
-    /// The connection of a larger request is closed.
-    private static let maximumBodyBytes = 16 * 1024 * 1024
-
-    init(server: VerifyReceiptServer, host: SimulatedReceiptHost) {
-        self.server = server
-        self.host = host
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
-        case .head(let head):
-            self.head = head
-            body = []
-        case .body(let bytes):
-            body += bytes.readableBytesView
-            if body.count > Self.maximumBodyBytes { context.close(promise: nil) }
-        case .end:
-            guard let head else { return }
-            let reply = server.reply(to: body, isPosted: head.method == .POST, at: host)
-            VerifyReceiptWire(channel: context.channel, reply: reply, isKeptAlive: head.isKeepAlive).send { server.hold($0) }
-        }
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The client has disconnected, or does not speak HTTP.
-        context.close(promise: nil)
-    }
-}
-
 /// Sends a reply over a connection.
-struct VerifyReceiptWire: Sendable {
+struct ReplyWire: Sendable {
     let channel: any Channel
-    let reply: VerifyReceiptReply
+    let reply: SimulatedReply
     /// Whether the connection stays open after the reply.
     let isKeptAlive: Bool
 
@@ -55,6 +16,8 @@ struct VerifyReceiptWire: Sendable {
         case .atOnce: sendAll()
         case .after(let silence): channel.eventLoop.scheduleTask(in: TimeAmount(silence)) { sendAll() }
         case .whenReleased: hold { sendAll() }
+        case .thenClosed: sendAll(thenCloses: true)
+        case .never: break
         case .trickling(let pause):
             write(head(length: nil))
             let drop = TimeAmount(pause)
@@ -70,11 +33,11 @@ struct VerifyReceiptWire: Sendable {
         }
     }
 
-    private func sendAll() {
+    private func sendAll(thenCloses: Bool = false) {
         write(head(length: reply.body.count))
         write(reply.body)
         let end = channel.writeAndFlush(HTTPServerResponsePart.end(nil))
-        if !isKeptAlive { end.whenComplete { _ in channel.close(promise: nil) } }
+        if thenCloses || !isKeptAlive { end.whenComplete { _ in channel.close(promise: nil) } }
     }
 
     /// - Parameter length: the length of the body; nil sends it in chunks.
