@@ -353,7 +353,11 @@ let package = Package(
             dependencies: ["Randomness", "AppStore", "StrictJSON", "Ledger", "LedgerTesting"],
             path: "Tests/Unit/LedgerTests"
         ),
-        .testTarget(name: "OpenSSLTests", dependencies: ["Randomness", "OpenSSL"], path: "Tests/Unit/OpenSSLTests"),
+        .testTarget(
+            name: "OpenSSLTests",
+            dependencies: ["AppStore", "Randomness", "OpenSSL", "StoreSimulator"],
+            path: "Tests/Unit/OpenSSLTests"
+        ),
         .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [
