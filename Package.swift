@@ -58,7 +58,7 @@ let package = Package(
             exclude: ["README.md", "schema.sql", "queries", "steps"],
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
-                "Statements+Shop.swift", "Statements+Endpoints.swift", "Statements+Webhooks.swift",
+                "Statements+Shop.swift", "Statements+Endpoints.swift", "Statements+Webhooks.swift", "Statements+Certificates.swift",
             ],
             resources: [
                 .embedInCode("roles.sql"), .embedInCode("grants.sql"), .embedInCode("fingerprint.txt"), .embedInCode("tables"),
@@ -92,6 +92,15 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "Reporting", "SQL", "Systemd", asyncHTTPClient, logging,
                 metrics, nioCore, nioHTTP1, nioSSL, serviceLifecycle,
+            ]
+        ),
+
+        // Whether the certificates that sign are revoked, asked beside verification.
+        .target(
+            name: "Revocation",
+            dependencies: [
+                "AppStore", "AppStoreVerification", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "Systemd", asyncHTTPClient,
+                logging, nioCore, nioHTTP1, serviceLifecycle,
             ]
         ),
 
@@ -142,8 +151,8 @@ let package = Package(
                 "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Feed", "GroupCommit", "HTTPServing",
                 "Interpretation",
                 "InboxQueue",
-                "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "SQL", "Schema", "ShopAPI", "Systemd",
-                "Webhooks", "Worker",
+                "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "Revocation", "SQL", "Schema", "ShopAPI",
+                "Systemd", "Webhooks", "Worker",
                 argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
                 serviceLifecycle, unixSignals,
             ]
@@ -264,7 +273,8 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "InboxQueue",
                 "Ingest", "Outbox", "Postgres", "Prometheus",
-                "PrometheusTesting", "Schema", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser, logging, metrics,
+                "PrometheusTesting", "Revocation", "Schema", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser, logging,
+                metrics,
             ],
             path: "Tests/Unit/CommandsTests"
         ),
@@ -414,6 +424,14 @@ let package = Package(
             name: "PrometheusTests",
             dependencies: ["Prometheus", "PrometheusTesting", "Randomness", metrics],
             path: "Tests/Unit/PrometheusTests"
+        ),
+        .testTarget(
+            name: "RevocationTests",
+            dependencies: [
+                "AppStore", "AppStoreVerification", "InboxQueue", "InboxTesting", "Interpretation", "OpenSSL", "Outbox", "Postgres",
+                "PostgresTesting", "Revocation", "StoreSimulator", "StoreSimulatorServer", "Worker", logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/RevocationTests"
         ),
         .testTarget(
             name: "SchemaTests",

@@ -11,6 +11,7 @@ import NIOPosix
 import Outbox
 import Postgres
 import Prometheus
+import Revocation
 import Schema
 import ServiceLifecycle
 import Systemd
@@ -104,11 +105,13 @@ struct WorkerCommand: DaemonCommand {
         MetricCatalogue.expose(outboxCollector, in: registry)
         let endpointCollector = StatisticsCollector<EndpointStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(endpointCollector, in: registry)
+        let certificateCollector = revocationCollector(settings, pool: pool, registry: registry, logger: logger)
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
         let loops = try loops(settings, parts, pools, registry: registry, notifier: notifier, logger: logger)
-        return ([pool, pools.webhooks] + listeners + [collector, outboxCollector, endpointCollector, maintenance] + loops, admin)
+        let collectors: [any Service] = [collector, outboxCollector, endpointCollector] + certificateCollector
+        return ([pool, pools.webhooks] + listeners + collectors + [maintenance] + loops, admin)
     }
 
     /// The services that process events and make calls, and the heartbeat that reports their progress to systemd.
@@ -123,6 +126,7 @@ struct WorkerCommand: DaemonCommand {
         let pool = pools.worker
         // More than the longest step: a batch that runs again event by event. Waiting for the database is progress.
         let monitor = LoopMonitor(limit: .seconds(180))
+        let revocation = revocation(settings, parts, pool: pool, logger: logger, monitor: monitor)
         return [
             Heartbeat(
                 every: notifier.keepAlivePause,
@@ -133,9 +137,11 @@ struct WorkerCommand: DaemonCommand {
             FeedService(pool: pool, logger: logger, heartbeat: { monitor.loop() }),
             outbox(settings, secrets: { parts.secrets.current }, pool: pool, registry: registry, logger: logger, monitor: monitor),
             webhooks(settings, parts, pool: pools.webhooks, registry: registry, logger: logger, monitor: monitor),
+            revocation,
             WorkerService(
                 queue: queue(settings, parts.processor, pool: pool, registry: registry, logger: logger),
                 configuration: WorkerService.Configuration(concurrency: settings.concurrency),
+                prepare: { await revocation.prepare() },
                 logger: logger,
                 heartbeat: { monitor.loop() }
             ),
