@@ -59,6 +59,7 @@ let package = Package(
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
                 "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Endpoints.swift", "Statements+Webhooks.swift",
+                "Statements+Certificates.swift",
             ],
             resources: [
                 .embedInCode("roles.sql"), .embedInCode("grants.sql"), .embedInCode("fingerprint.txt"), .embedInCode("tables"),
@@ -98,7 +99,17 @@ let package = Package(
         // Questions to Apple's App Store Server API: keys, budget, and what answers mean.
         .target(
             name: "ServerAPI",
-            dependencies: ["AppStore", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "StrictJSON", logging, metrics]
+            dependencies: [
+                "AppStore", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "StrictJSON", logging, metrics, serviceLifecycle,
+            ]
+        ),
+        // Whether the certificates that sign are revoked, asked beside verification.
+        .target(
+            name: "Revocation",
+            dependencies: [
+                "AppStore", "AppStoreVerification", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "Systemd", asyncHTTPClient,
+                logging, nioCore, nioHTTP1, serviceLifecycle,
+            ]
         ),
 
         // Entries of the feed, sent to the endpoints of operators.
@@ -148,7 +159,8 @@ let package = Package(
                 "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Feed", "GroupCommit", "HTTPServing",
                 "Interpretation",
                 "InboxQueue",
-                "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "SQL", "Schema", "ServerAPI", "ShopAPI",
+                "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "Revocation", "SQL", "Schema", "ServerAPI",
+                "ShopAPI",
                 "Systemd", "Webhooks", "Worker",
                 argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
                 serviceLifecycle, unixSignals,
@@ -270,7 +282,8 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "InboxQueue",
                 "Ingest", "Outbox", "Postgres", "Prometheus",
-                "PrometheusTesting", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser, logging,
+                "PrometheusTesting", "Revocation", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser,
+                logging,
                 metrics,
             ],
             path: "Tests/Unit/CommandsTests"
@@ -360,7 +373,11 @@ let package = Package(
             dependencies: ["Randomness", "AppStore", "StrictJSON", "Ledger", "LedgerTesting"],
             path: "Tests/Unit/LedgerTests"
         ),
-        .testTarget(name: "OpenSSLTests", dependencies: ["Randomness", "OpenSSL"], path: "Tests/Unit/OpenSSLTests"),
+        .testTarget(
+            name: "OpenSSLTests",
+            dependencies: ["AppStore", "Randomness", "OpenSSL", "StoreSimulator"],
+            path: "Tests/Unit/OpenSSLTests"
+        ),
         .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [
@@ -417,6 +434,14 @@ let package = Package(
             name: "PrometheusTests",
             dependencies: ["Prometheus", "PrometheusTesting", "Randomness", metrics],
             path: "Tests/Unit/PrometheusTests"
+        ),
+        .testTarget(
+            name: "RevocationTests",
+            dependencies: [
+                "AppStore", "AppStoreVerification", "InboxQueue", "InboxTesting", "Interpretation", "OpenSSL", "Outbox", "Postgres",
+                "PostgresTesting", "Revocation", "StoreSimulator", "StoreSimulatorServer", "Worker", logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/RevocationTests"
         ),
         .testTarget(
             name: "SchemaTests",

@@ -41,6 +41,7 @@ extension SchemaManifest {
         SchemaFile("tables/70_operations", PackageResources._0_operations_sql),
         SchemaFile("tables/80_feed", PackageResources._0_feed_sql),
         SchemaFile("tables/81_webhooks", PackageResources._1_webhooks_sql),
+        SchemaFile("tables/82_certificates", PackageResources._2_certificates_sql),
     ]
 
     private static let steps: [SchemaStep] = []
@@ -97,6 +98,8 @@ extension SchemaManifest {
         SchemaFile("functions/outbox/fall_back", PackageResources.fall_back_sql),
         SchemaFile("functions/outbox/repeat_call", PackageResources.repeat_call_sql),
         SchemaFile("functions/outbox/settle_call", PackageResources.settle_call_sql),
+        SchemaFile("functions/revocation/certificate_questions", PackageResources.certificate_questions_sql),
+        SchemaFile("functions/revocation/signers_of", PackageResources.signers_of_sql),
         SchemaFile("functions/schema/schema_fingerprint", PackageResources.schema_fingerprint_sql),
         SchemaFile("functions/server_api/api_budgets", PackageResources.api_budgets_sql),
         SchemaFile("functions/shop/api_feed", PackageResources.api_feed_sql),
@@ -122,6 +125,7 @@ extension SchemaManifest {
 
     private static let views = [
         SchemaFile("views/api_budget_status", PackageResources.api_budget_status_sql),
+        SchemaFile("views/certificate_status", PackageResources.certificate_status_sql),
         SchemaFile("views/consumption_requests", PackageResources.consumption_requests_sql),
         SchemaFile("views/deliveries", PackageResources.deliveries_sql),
         SchemaFile("views/effects", PackageResources.effects_sql),
@@ -135,6 +139,7 @@ extension SchemaManifest {
         SchemaFile("views/outbox_status", PackageResources.outbox_status_sql),
         SchemaFile("views/user_orders", PackageResources.user_orders_sql),
         SchemaFile("views/payments", PackageResources.payments_sql),
+        SchemaFile("views/revoked_events", PackageResources.revoked_events_sql),
         SchemaFile("views/unmatched", PackageResources.unmatched_sql),
     ]
 }

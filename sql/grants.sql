@@ -59,6 +59,10 @@ GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appsto
 -- Of endpoints it sees what it leases.
 GRANT EXECUTE ON FUNCTION appstore.lease_endpoints, appstore.poll_endpoints, appstore.take_deliveries, appstore.settle_deliveries,
     appstore.release_endpoint, appstore.endpoint_statistics, appstore.consumer_statistics, appstore.expire_deliveries TO appstore_worker;
+-- It asks whether the certificates that sign are revoked, and rejects by what it reads.
+GRANT SELECT ON appstore.certificates TO appstore_worker;
+GRANT EXECUTE ON FUNCTION appstore.see_certificates, appstore.lease_certificate, appstore.settle_certificate, appstore.certificate_statistics
+    TO appstore_worker;
 
 -- viewer and operator read everything but bodies and the hashes of keys.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
@@ -70,13 +74,14 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.outbox_status,
     appstore.call_kinds, appstore.api_budgets, appstore.api_budget_status, appstore.inbox_partitions, appstore.feed_switch, appstore.feed_head, appstore.feed_generations, appstore.tells, appstore.feed, appstore.told_access,
     appstore.told_orders, appstore.feed_consumers, appstore.endpoints, appstore.open_deliveries, appstore.redeliveries,
-    appstore.delivery_attempts, appstore.endpoint_status, appstore.deliveries TO appstore_viewer, appstore_operator;
+    appstore.delivery_attempts, appstore.endpoint_status, appstore.deliveries, appstore.certificates, appstore.certificate_status,
+    appstore.revoked_events TO appstore_viewer, appstore_operator;
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics,
     appstore.events_not_exactly_once, appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link,
     appstore.settled_events, appstore.settled_since, appstore.explain_user, appstore.endpoint_statistics, appstore.consumer_statistics,
-    appstore.api_allowance TO appstore_viewer, appstore_operator;
+    appstore.api_allowance, appstore.certificate_statistics, appstore.signers_of TO appstore_viewer, appstore_operator;
 
 -- They and the worker explain an event. The function shows no body.
 GRANT EXECUTE ON FUNCTION appstore.explain TO appstore_worker, appstore_viewer, appstore_operator;
@@ -87,7 +92,7 @@ GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appst
     appstore.consumption_answered, appstore.repeat_call, appstore.make_api_key, appstore.revoke_api_key, appstore.enable_feed,
     appstore.disable_feed, appstore.set_consumer, appstore.remove_consumer, appstore.make_endpoint, appstore.change_endpoint,
     appstore.pause_endpoint, appstore.resume_endpoint, appstore.remove_endpoint, appstore.rotate_endpoint_secret, appstore.test_endpoint,
-    appstore.redeliver, appstore.stop_redelivery TO appstore_operator;
+    appstore.redeliver, appstore.stop_redelivery, appstore.ignore_revocation TO appstore_operator;
 GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
 GRANT INSERT, UPDATE, DELETE ON appstore.products TO appstore_operator;
 GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, feed, deliveries, failed_deliveries, partition_events)

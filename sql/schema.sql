@@ -592,49 +592,34 @@ $$;
 
 COMMENT ON FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose order may differ; contracts; claimed, contracts whose claims may differ; bare, contracts that may have to be deleted.';
 
-CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[]) RETURNS boolean
+CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_kind   text;
-    v_source text;
-    v_event  bigint;
+    v_kind  text;
+    v_event bigint;
 BEGIN
+    PERFORM appstore.check_argument(source = 'verify_receipt', format('source %L is not an answer to a call', source), 'It is the kind of the call.');
     -- A worker can only answer a call under the latest lease. Apple's answer itself cannot be checked here.
     SELECT c.kind INTO v_kind FROM appstore.outbox AS c
     WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND (c.state = 'open') IS TRUE AND c.is_leased FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN false;
+        RETURN NULL;
     END IF;
-    SELECT k.source INTO v_source FROM appstore.call_kinds AS k WHERE k.kind = v_kind;
-    PERFORM appstore.check_argument(FOUND, format('a call of kind %s has no answer', v_kind), 'appstore.call_kinds lists the kinds.');
-    PERFORM appstore.check_argument((v_source IS NULL) = (coalesce(cardinality(bodies), 0) = 0),
-                                    format('a call of kind %s is answered with %s bodies', v_kind, coalesce(cardinality(bodies), 0)),
-                                    'An answer has bodies exactly where appstore.call_kinds names a source.');
-    IF v_source IS NOT NULL THEN
-        v_event := (SELECT min(stored.event_id) FROM appstore.store(v_source, bodies) AS stored (event_id));
-    END IF;
+    PERFORM appstore.check_argument(v_kind = source, format('a call of kind %s has no answer of source %s', v_kind, source),
+                                    'It is the kind of the call.');
+    v_event := (SELECT appstore.store(source, ARRAY[body]));
     UPDATE appstore.outbox AS c
     SET state = 'answered', settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1, last_reason = NULL, repeats = 0,
         answer_event_id = v_event
     WHERE c.call_id = answer_call.call_id;
-    RETURN true;
+    RETURN v_event;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[]) IS 'Stores the bodies of an answer as events, of the source that appstore.call_kinds names for the kind of the call, and settles the call. Returns false, without effect, when the lease of that epoch has been lost.';
-
-CREATE FUNCTION appstore.api_allowance(setting double precision, lowered_to double precision, last_429_at timestamp with time zone, instant timestamp with time zone) RETURNS double precision
-    LANGUAGE sql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    SELECT CASE WHEN last_429_at IS NULL THEN setting
-                ELSE least(setting, lowered_to + setting * 0.1 * greatest(extract(epoch FROM instant - last_429_at)::double precision, 0) / 3600) END
-$$;
-
-COMMENT ON FUNCTION appstore.api_allowance(setting double precision, lowered_to double precision, last_429_at timestamp with time zone, instant timestamp with time zone) IS 'The requests a second that a budget allows at an instant: its setting, or what the latest 429 has left of it and a tenth of the setting for each hour since.';
+COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) IS 'Stores the answer to a call as an event and settles the call; returns the event''s id, or null, without effect, when the lease of that epoch has been lost. source must be the kind of the call.';
 
 CREATE FUNCTION appstore.api_consumer(key_hash bytea, name text) RETURNS TABLE(generation integer, "position" bigint, moved_at timestamp with time zone, head bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1371,37 +1356,20 @@ $$;
 
 COMMENT ON FUNCTION appstore.begin_to_store() IS 'Gives the transaction its number and makes its commit wait for the disk. local, remote_write and remote_apply stay what they are.';
 
-CREATE FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION appstore.certificate_statistics() RETURNS TABLE(certificates bigint, revoked bigint, ignored bigint, age_seconds double precision, last_error text)
+    LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-#variable_conflict use_column
-DECLARE
-    v_budget appstore.api_budgets;
-    v_now    timestamptz;
-    v_until  timestamptz;
-BEGIN
-    SELECT b.* INTO v_budget FROM appstore.api_budgets AS b
-    WHERE b.bundle_id = block_api_endpoint.bundle_id AND b.environment = block_api_endpoint.environment
-      AND b.endpoint = block_api_endpoint.endpoint
-    FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
-    v_now := clock_timestamp();
-    -- Without a usable delay a minute; never for longer than Apple counts. The workers come back at different times.
-    v_until := greatest(v_budget.blocked_until, v_now
-                        + least(greatest(coalesce(delay, interval '1 minute'), interval '0'), interval '1 hour') + random() * interval '5 seconds');
-    UPDATE appstore.api_budgets AS b
-    SET blocked_until = v_until, tokens = 0, refilled_at = v_until, last_429_at = v_now,
-        -- Requests that were in flight together are refused together.
-        lowered_to = CASE WHEN v_budget.blocked_until > v_now THEN b.lowered_to
-                          ELSE greatest(b.setting * 0.05, 0.7 * appstore.api_allowance(b.setting, b.lowered_to, b.last_429_at, v_now)) END
-    WHERE b.bundle_id = v_budget.bundle_id AND b.environment = v_budget.environment AND b.endpoint = v_budget.endpoint;
-END
+    SELECT count(*) FILTER (WHERE c.is_recent), count(*) FILTER (WHERE c.status = 'revoked' AND NOT c.is_ignored),
+           count(*) FILTER (WHERE c.is_ignored),
+           max(extract(epoch FROM c.age)) FILTER (WHERE c.is_recent AND c.last_error IS DISTINCT FROM 'no_address')::double precision,
+           (array_agg(c.last_error ORDER BY c.age DESC) FILTER (WHERE c.is_recent AND c.last_error IS NOT NULL))[1]
+    FROM (SELECT c.status, c.is_ignored, c.last_error, c.seen_at > statement_timestamp() - interval '30 days' AS is_recent,
+                 statement_timestamp() - coalesce(c.answered_at, c.first_seen_at) AS age
+          FROM appstore.certificates AS c) AS c
 $$;
 
-COMMENT ON FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) IS 'Records a 429: nothing is taken from the budget for the delay that Apple asks for, and up to five seconds more; and the allowance becomes 70 percent, once for each block. delay: null where Apple asks for none. A budget from which nothing was ever taken does not change.';
+COMMENT ON FUNCTION appstore.certificate_statistics() IS 'How many certificates signed within 30 days, how many of all are revoked, or revoked and ignored; since when the one that has waited longest has had no usable answer, without those that name no responder that may be asked; and the last error.';
 
 CREATE FUNCTION appstore.chain_link(digest bytea, line text) RETURNS bytea
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -3765,6 +3733,26 @@ $$;
 
 COMMENT ON FUNCTION appstore.held_until(p_endpoint text, p_subject text, p_position bigint, p_now timestamp with time zone) IS 'Until when an entry is held by an earlier one of its subject that failed; null: it is not.';
 
+CREATE FUNCTION appstore.ignore_revocation(fingerprint bytea, is_ignored boolean DEFAULT true, note text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE appstore.certificates AS c SET is_ignored = ignore_revocation.is_ignored
+    WHERE c.fingerprint = ignore_revocation.fingerprint AND c.status = 'revoked';
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'no revoked certificate has the fingerprint %', encode(ignore_revocation.fingerprint, 'hex')
+            USING ERRCODE = 'no_data_found', HINT = 'appstore.certificate_status lists the certificates.';
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+    VALUES (clock_timestamp(), session_user, 'ignore_revocation', '{}', ignore_revocation.note,
+            jsonb_build_object('fingerprint', encode(ignore_revocation.fingerprint, 'hex'), 'is_ignored', ignore_revocation.is_ignored));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.ignore_revocation(fingerprint bytea, is_ignored boolean, note text) IS 'Decides that a revocation has no effect, or that it has one again. Workers follow within a minute and a half; then requeue what was rejected. It fails with no_data_found when there is no such revoked certificate.';
+
 CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3812,7 +3800,7 @@ BEGIN
                (SELECT newest.received_at
                 FROM (SELECT o.event_id, o.received_at, o.source, o.result FROM appstore.outcomes AS o
                       ORDER BY o.event_id DESC LIMIT 10000) AS newest
-                WHERE newest.source IN ('notification_v2', 'notification_v1') AND newest.result NOT IN ('rejected', 'failed', 'discarded')
+                WHERE newest.source LIKE 'notification%' AND newest.result NOT IN ('rejected', 'failed', 'discarded')
                 ORDER BY newest.event_id DESC LIMIT 1),
                (SELECT o.received_at FROM appstore.outcomes AS o ORDER BY o.event_id DESC OFFSET 9999 LIMIT 1)),
            (SELECT count(*) FROM appstore.batch_markers AS m WHERE m.lost_at IS NOT NULL),
@@ -3881,6 +3869,27 @@ CREATE FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash 
 $$;
 
 COMMENT ON FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) IS 'Whether a fact is newer than the known one: by its date, then by its hash. A date is null where there is no fact.';
+
+CREATE FUNCTION appstore.lease_certificate(p_seconds integer) RETURNS TABLE(fingerprint bytea, epoch bigint, certificate bytea, issuer bytea, failures integer, this_update bigint, now_ms bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY
+    UPDATE appstore.certificates AS c SET epoch = c.epoch + 1, leased_until = v_now + p_seconds * interval '1 second'
+    WHERE c.fingerprint = (
+        SELECT due.fingerprint FROM appstore.certificates AS due
+        WHERE due.run_at <= v_now AND due.seen_at > v_now - interval '30 days' AND (due.leased_until < v_now OR due.leased_until IS NULL)
+        ORDER BY due.run_at, due.fingerprint LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING c.fingerprint, c.epoch, c.certificate, c.issuer, c.failures, extract(epoch FROM c.this_update)::bigint,
+              (extract(epoch FROM v_now) * 1000)::bigint;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.lease_certificate(p_seconds integer) IS 'Leases the certificate that has been due for longest, was seen within 30 days and is no other worker''s, for so many seconds. No row: none is.';
 
 CREATE FUNCTION appstore.lease_endpoints(p_slots integer, p_seconds integer) RETURNS TABLE(name text, endpoint_id uuid, epoch bigint, url text, format text, keeps_order boolean, max_in_flight integer, max_per_second integer, timeout_seconds integer, secret_generation integer, previous_secret boolean, "position" bigint, failures integer, failing_since_ms bigint, open_for_ms bigint, probes integer)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4611,15 +4620,14 @@ $$;
 
 COMMENT ON FUNCTION appstore.posted_scope(body bytea, OUT environment appstore.environment, OUT bundle_ids text[]) IS 'The environment and the apps of a client post; null bundle_ids are any. environment is null when the body cannot be read.';
 
-CREATE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval, counts_attempt boolean DEFAULT true) RETURNS boolean
+CREATE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
 BEGIN
     UPDATE appstore.outbox AS c
-    SET is_leased = false, run_at = clock_timestamp() + postpone_call.delay,
-        attempts = c.attempts + CASE WHEN postpone_call.counts_attempt THEN 1 ELSE 0 END,
+    SET is_leased = false, run_at = clock_timestamp() + postpone_call.delay, attempts = c.attempts + 1,
         repeats = CASE WHEN c.last_reason = postpone_call.reason THEN c.repeats + 1 ELSE 1 END, last_reason = postpone_call.reason
     WHERE c.call_id = postpone_call.call_id AND c.epoch = postpone_call.epoch AND (c.state = 'open') IS TRUE;
     IF NOT FOUND THEN
@@ -4630,7 +4638,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval, counts_attempt boolean) IS 'Ends an attempt that had no answer: the call is due again after delay, and its fallback is used meanwhile. counts_attempt: false where the call is not the cause, such as a 429. Returns false, without effect, when the lease of that epoch has been lost.';
+COMMENT ON FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) IS 'Ends an attempt that had no answer: the call is due again after delay, and its fallback is used meanwhile. Returns false, without effect, when the lease of that epoch has been lost.';
 
 CREATE FUNCTION appstore.prepare_partitions() RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5563,6 +5571,18 @@ $$;
 
 COMMENT ON FUNCTION appstore.schema_fingerprint() IS 'A digest of each table, index, view, function and type of the schema, and of each role''s privileges. appstore-inbox migrate --check compares them with those of the schema that the program creates.';
 
+CREATE FUNCTION appstore.see_certificates(p_certificates bytea[], p_issuers bytea[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    INSERT INTO appstore.certificates AS c (fingerprint, certificate, issuer)
+    SELECT DISTINCT ON (sha256(seen.certificate)) sha256(seen.certificate), seen.certificate, seen.issuer
+    FROM unnest(p_certificates, p_issuers) AS seen (certificate, issuer) ORDER BY 1
+    ON CONFLICT (fingerprint) DO UPDATE SET seen_at = clock_timestamp();
+$$;
+
+COMMENT ON FUNCTION appstore.see_certificates(p_certificates bytea[], p_issuers bytea[]) IS 'Records certificates that signed, each with its issuer. The caller has verified that each chain leads to a configured root.';
+
 CREATE FUNCTION appstore.sequence_feed(max_tells integer DEFAULT 2000, OUT is_on boolean, OUT told bigint, OUT has_more boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5746,6 +5766,30 @@ $$;
 
 COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Where the feed is on, it writes a tell for each that failed, and for notifications where an endpoint wants them. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
 
+CREATE FUNCTION appstore.settle_certificate(p_fingerprint bytea, p_epoch bigint, p_status text, p_this_update bigint, p_next_update bigint, p_revoked_at bigint, p_reason text, p_error text, p_wait_ms bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    IF p_status IS NULL THEN
+        UPDATE appstore.certificates AS c
+        SET leased_until = NULL, run_at = v_now + p_wait_ms * interval '1 millisecond', failures = c.failures + 1, last_error = p_error
+        WHERE c.fingerprint = p_fingerprint AND c.epoch = p_epoch;
+    ELSE
+        UPDATE appstore.certificates AS c
+        SET leased_until = NULL, run_at = v_now + p_wait_ms * interval '1 millisecond', failures = 0, last_error = NULL, answered_at = v_now,
+            status = p_status, this_update = to_timestamp(p_this_update), next_update = to_timestamp(p_next_update),
+            revoked_at = to_timestamp(p_revoked_at), crl_reason = p_reason, is_ignored = c.is_ignored AND p_status = 'revoked'
+        WHERE c.fingerprint = p_fingerprint AND c.epoch = p_epoch;
+    END IF;
+    RETURN FOUND;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.settle_certificate(p_fingerprint bytea, p_epoch bigint, p_status text, p_this_update bigint, p_next_update bigint, p_revoked_at bigint, p_reason text, p_error text, p_wait_ms bigint) IS 'Records a usable answer, or with a null p_status that there was none, which changes no status; and when to ask next. Times are in seconds since 1970. False when a later lease has begun: then nothing has changed.';
+
 CREATE FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5926,6 +5970,42 @@ $$;
 
 COMMENT ON FUNCTION appstore.settled_since(events integer) IS 'Since when the latest so many events have been settled; null when there are none.';
 
+CREATE FUNCTION appstore.signers_of(p_body bytea) RETURNS TABLE(fingerprint bytea, signed_at timestamp with time zone)
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_body jsonb;
+    v_open text[];
+    v_part text;
+    v_json jsonb[];
+BEGIN
+    v_body := convert_from(p_body, 'UTF8')::jsonb;
+    v_open := ARRAY[v_body ->> 'signedPayload', v_body ->> 'signedTransaction'];
+    FOR n IN 1 .. cardinality(v_open) + 3 LOOP
+        CONTINUE WHEN v_open[n] IS NULL;
+        v_json := '{}';
+        FOR p IN 1 .. 2 LOOP
+            v_part := translate(split_part(v_open[n], '.', p), '-_', '+/');
+            v_json := v_json || convert_from(decode(v_part || repeat('=', -length(v_part) & 3), 'base64'), 'UTF8')::jsonb;
+        END LOOP;
+        signed_at := to_timestamp(coalesce(v_json[2] -> 'signedDate', v_json[2] -> 'receiptCreationDate')::double precision / 1000);
+        FOR c IN 0 .. 1 LOOP
+            fingerprint := sha256(decode(v_json[1] -> 'x5c' ->> c, 'base64'));
+            RETURN NEXT;
+        END LOOP;
+        IF n = 1 THEN
+            v_open := v_open || ARRAY[v_json[2] #>> '{data,signedTransactionInfo}', v_json[2] #>> '{data,signedRenewalInfo}',
+                                      v_json[2] #>> '{appData,signedAppTransactionInfo}'];
+        END IF;
+    END LOOP;
+EXCEPTION WHEN OTHERS THEN
+    RETURN;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.signers_of(p_body bytea) IS 'SHA-256 of the leaf and the intermediate of each JWS in a body, also of those inside a notification, and its signing date. Verifies nothing: for bodies that a worker has verified. Stops at what it cannot read, such as a receipt.';
+
 CREATE FUNCTION appstore.state_digest(environment appstore.environment) RETURNS text
     LANGUAGE sql STABLE
     AS $$
@@ -6091,7 +6171,6 @@ DECLARE
     v_last  bigint;
     v_taken bigint;
 BEGIN
-    PERFORM appstore.check_argument(n > 0, format('%s entries cannot be taken', coalesce(n::text, 'null')), 'n is at least 1.');
     SELECT c.position INTO v_after FROM appstore.feed_consumers AS c WHERE c.name = take.consumer FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no consumer %', quote_nullable(consumer)
@@ -6116,60 +6195,6 @@ END
 $_$;
 
 COMMENT ON FUNCTION appstore.take(consumer text, n bigint) IS 'The next n entries of the feed for a named consumer, in order. Moves the consumer in the caller''s transaction: exactly once with what the caller writes. A second transaction of the consumer waits for the first. Fails with object_not_in_prerequisite_state when entries have aged.';
-
-CREATE FUNCTION appstore.take_api_budget(bundle_id text, environment appstore.environment, endpoint text, setting double precision, class integer, wanted integer, OUT granted integer, OUT wait interval, OUT is_blocked boolean) RETURNS record
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-DECLARE
-    -- The part of a full bucket that each class leaves to the more urgent ones.
-    c_levels    CONSTANT double precision[] := ARRAY[0, 0.1, 0.25, 0.4, 0.6];
-    v_budget    appstore.api_budgets;
-    v_now       timestamptz;
-    v_allowance double precision;
-    v_capacity  double precision;
-    v_level     double precision;
-BEGIN
-    PERFORM appstore.check_argument(class BETWEEN 0 AND 4, format('there is no class %s', class), 'Classes are 0 to 4.');
-    PERFORM appstore.check_argument(wanted >= 1, format('%s requests cannot be taken', wanted), 'At least one is.');
-    INSERT INTO appstore.api_budgets AS b (bundle_id, environment, endpoint, setting, tokens)
-    SELECT take_api_budget.bundle_id, take_api_budget.environment, take_api_budget.endpoint, take_api_budget.setting,
-           greatest(take_api_budget.setting, 5)
-    WHERE NOT EXISTS (
-        SELECT FROM appstore.api_budgets AS b
-        WHERE b.bundle_id = take_api_budget.bundle_id AND b.environment = take_api_budget.environment
-          AND b.endpoint = take_api_budget.endpoint)
-    ON CONFLICT DO NOTHING;
-    SELECT b.* INTO STRICT v_budget FROM appstore.api_budgets AS b
-    WHERE b.bundle_id = take_api_budget.bundle_id AND b.environment = take_api_budget.environment AND b.endpoint = take_api_budget.endpoint
-    FOR NO KEY UPDATE;
-    v_now := clock_timestamp();
-    v_allowance := appstore.api_allowance(take_api_budget.setting, v_budget.lowered_to, v_budget.last_429_at, v_now);
-    v_capacity := greatest(v_allowance, 5);
-    v_level := c_levels[class + 1] * v_capacity;
-    v_budget.tokens := least(v_capacity, v_budget.tokens
-                             + v_allowance * greatest(extract(epoch FROM v_now - v_budget.refilled_at)::double precision, 0));
-    is_blocked := coalesce(v_budget.blocked_until > v_now, false);
-    granted := 0;
-    IF is_blocked THEN
-        wait := v_budget.blocked_until - v_now;
-        RETURN;
-    ELSIF v_budget.tokens < v_level + 1 THEN
-        wait := (v_level + 1 - v_budget.tokens) / v_allowance * interval '1 second';
-        RETURN;
-    END IF;
-    granted := least(wanted, floor(v_budget.tokens - v_level)::integer, ceil(v_allowance)::integer);
-    wait := interval '0';
-    UPDATE appstore.api_budgets AS b
-    SET setting = take_api_budget.setting, tokens = v_budget.tokens - granted, refilled_at = greatest(v_now, b.refilled_at),
-        hour_began = date_trunc('hour', v_now, 'UTC'), last_class = take_api_budget.class,
-        used_this_hour = CASE WHEN b.hour_began = date_trunc('hour', v_now, 'UTC') THEN b.used_this_hour ELSE 0 END + granted
-    WHERE b.bundle_id = take_api_budget.bundle_id AND b.environment = take_api_budget.environment AND b.endpoint = take_api_budget.endpoint;
-END
-$$;
-
-COMMENT ON FUNCTION appstore.take_api_budget(bundle_id text, environment appstore.environment, endpoint text, setting double precision, class integer, wanted integer, OUT granted integer, OUT wait interval, OUT is_blocked boolean) IS 'Takes requests from a budget: at least one of those wanted and at most a second''s worth, or none. Then wait is the time until the class may ask again, and is_blocked says whether a 429 is the reason. Class 0 takes all that is left, 1 to 4 leave 10, 25, 40 and 60 percent of the bucket. setting is the requests a second that the caller''s settings allow.';
 
 CREATE FUNCTION appstore.take_deliveries(p_name text, p_epoch bigint, p_after bigint, p_in_flight bigint[], p_most integer, p_most_redelivered integer, p_most_bytes integer) RETURNS TABLE(kind text, "position" bigint, redelivery_id bigint, id uuid, type text, subject text, attempts integer, first_failed_ms bigint, held_ms bigint, body bytea, body_missing boolean)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6621,88 +6646,6 @@ CREATE AGGREGATE appstore.chained_digest(text) (
 
 COMMENT ON AGGREGATE appstore.chained_digest(text) IS 'A chain of SHA-256 over lines, in their order.';
 
-CREATE TABLE appstore.api_budgets (
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment appstore.environment NOT NULL,
-    endpoint text NOT NULL COLLATE pg_catalog."C",
-    setting double precision NOT NULL,
-    lowered_to double precision,
-    last_429_at timestamp with time zone,
-    tokens double precision NOT NULL,
-    refilled_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    blocked_until timestamp with time zone,
-    hour_began timestamp with time zone DEFAULT date_trunc('hour'::text, clock_timestamp(), 'UTC'::text) NOT NULL,
-    used_this_hour bigint DEFAULT 0 NOT NULL,
-    last_class smallint,
-    CONSTRAINT api_budgets_endpoint_is_a_name CHECK ((endpoint ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
-    CONSTRAINT api_budgets_lowered_by_429 CHECK ((((lowered_to IS NULL) = (last_429_at IS NULL)) AND ((lowered_to > (0)::double precision) IS NOT FALSE))),
-    CONSTRAINT api_budgets_setting_is_a_rate CHECK (((setting > (0)::double precision) AND (setting < (1000)::double precision))),
-    CONSTRAINT api_budgets_tokens_are_there CHECK ((tokens >= (0)::double precision))
-)
-WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
-
-COMMENT ON TABLE appstore.api_budgets IS 'The budget of each app, environment and endpoint, which all workers share: a token is a request. appstore.take_api_budget spends them.';
-
-COMMENT ON COLUMN appstore.api_budgets.endpoint IS 'The endpoint, such as consumption.';
-
-COMMENT ON COLUMN appstore.api_budgets.setting IS 'Requests a second that the settings of the worker allow, a share of what Apple documents.';
-
-COMMENT ON COLUMN appstore.api_budgets.lowered_to IS 'Requests a second after the latest 429; from then on a tenth of the setting is added each hour.';
-
-COMMENT ON COLUMN appstore.api_budgets.last_429_at IS 'When Apple said last that the limit was exceeded.';
-
-COMMENT ON COLUMN appstore.api_budgets.tokens IS 'Requests that were left at refilled_at; a second''s worth at most, and five where that is less.';
-
-COMMENT ON COLUMN appstore.api_budgets.refilled_at IS 'Until when tokens were added. After a 429 the end of the block.';
-
-COMMENT ON COLUMN appstore.api_budgets.blocked_until IS 'Nothing is asked before.';
-
-COMMENT ON COLUMN appstore.api_budgets.hour_began IS 'The hour of used_this_hour.';
-
-COMMENT ON COLUMN appstore.api_budgets.used_this_hour IS 'Requests that workers have taken since hour_began.';
-
-COMMENT ON COLUMN appstore.api_budgets.last_class IS 'The class that took last: 0 deadline, 1 interactive, 2 reconcile, 3 history, 4 import.';
-
-CREATE VIEW appstore.api_budget_status AS
- SELECT b.bundle_id,
-    b.environment,
-    b.endpoint,
-    b.setting,
-    a.allowance,
-    hour.used AS used_this_hour,
-    ((hour.used)::double precision / (a.allowance * (3600)::double precision)) AS used_ratio,
-        CASE
-            WHEN (b.blocked_until > statement_timestamp()) THEN b.blocked_until
-            ELSE NULL::timestamp with time zone
-        END AS blocked_until,
-    b.last_429_at,
-    (ARRAY['deadline'::text, 'interactive'::text, 'reconcile'::text, 'history'::text, 'import'::text])[(b.last_class + 1)] AS last_class
-   FROM ((appstore.api_budgets b
-     CROSS JOIN LATERAL ( SELECT appstore.api_allowance(b.setting, b.lowered_to, b.last_429_at, statement_timestamp()) AS allowance) a)
-     CROSS JOIN LATERAL ( SELECT
-                CASE
-                    WHEN (b.hour_began = date_trunc('hour'::text, statement_timestamp(), 'UTC'::text)) THEN b.used_this_hour
-                    ELSE (0)::bigint
-                END AS used) hour);
-
-COMMENT ON VIEW appstore.api_budget_status IS 'What the workers may ask the App Store Server API, and what they have asked in this hour.';
-
-COMMENT ON COLUMN appstore.api_budget_status.endpoint IS 'The endpoint, such as consumption.';
-
-COMMENT ON COLUMN appstore.api_budget_status.setting IS 'Requests a second that the settings allow.';
-
-COMMENT ON COLUMN appstore.api_budget_status.allowance IS 'Requests a second that are allowed now: less than the setting for some hours after a 429.';
-
-COMMENT ON COLUMN appstore.api_budget_status.used_this_hour IS 'Requests that workers have taken since the hour began.';
-
-COMMENT ON COLUMN appstore.api_budget_status.used_ratio IS 'used_this_hour in relation to what the allowance permits in an hour.';
-
-COMMENT ON COLUMN appstore.api_budget_status.blocked_until IS 'After a 429, until when nothing is asked; null while asking is allowed.';
-
-COMMENT ON COLUMN appstore.api_budget_status.last_429_at IS 'When Apple said last that the limit was exceeded.';
-
-COMMENT ON COLUMN appstore.api_budget_status.last_class IS 'The urgency of the latest request: deadline, interactive, reconcile, history or import.';
-
 ALTER TABLE appstore.api_keys ALTER COLUMN key_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.api_keys_key_id_seq
     START WITH 1
@@ -6773,17 +6716,120 @@ COMMENT ON COLUMN appstore.batch_markers.lost_at IS 'When the lock was first fou
 
 COMMENT ON COLUMN appstore.batch_markers.server_start IS 'Under which start of the server the marker was written.';
 
-CREATE TABLE appstore.call_kinds (
-    kind text NOT NULL COLLATE pg_catalog."C",
-    source text COLLATE pg_catalog."C",
-    CONSTRAINT call_kinds_source_is_a_source CHECK ((source ~ '^[a-z][a-z0-9_]{0,62}$'::text))
+CREATE TABLE appstore.certificates (
+    fingerprint bytea NOT NULL,
+    certificate bytea NOT NULL,
+    issuer bytea NOT NULL,
+    first_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    status text COLLATE pg_catalog."C",
+    this_update timestamp with time zone,
+    next_update timestamp with time zone,
+    answered_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    crl_reason text COLLATE pg_catalog."C",
+    refuses_all boolean GENERATED ALWAYS AS (COALESCE((crl_reason = ANY (ARRAY['unspecified'::text, 'key_compromise'::text, 'ca_compromise'::text])), false)) STORED NOT NULL,
+    is_ignored boolean DEFAULT false NOT NULL,
+    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    last_error text,
+    epoch bigint DEFAULT 0 NOT NULL,
+    leased_until timestamp with time zone,
+    CONSTRAINT certificates_answered_as_a_whole CHECK ((num_nonnulls(status, this_update, next_update, answered_at) = ANY (ARRAY[0, 4]))),
+    CONSTRAINT certificates_fingerprint_is_its_digest CHECK ((fingerprint = sha256(certificate))),
+    CONSTRAINT certificates_only_a_revocation_is_ignored CHECK (((NOT is_ignored) OR ((status = 'revoked'::text) IS TRUE))),
+    CONSTRAINT certificates_revoked_with_time_and_reason CHECK ((num_nonnulls(revoked_at, crl_reason) =
+CASE
+    WHEN (status = 'revoked'::text) THEN 2
+    ELSE 0
+END)),
+    CONSTRAINT certificates_status_is_known CHECK ((status = ANY (ARRAY['good'::text, 'revoked'::text])))
 );
 
-COMMENT ON TABLE appstore.call_kinds IS 'The kinds of calls that can be answered, and what their answers become.';
+COMMENT ON TABLE appstore.certificates IS 'Leaf and intermediate certificates below the configured roots that signed events, and whether they are revoked. A worker leases a row to ask the responder; epoch is counted up, and a worker that returns with an older epoch is refused.';
 
-COMMENT ON COLUMN appstore.call_kinds.kind IS 'The column kind of the outbox.';
+COMMENT ON COLUMN appstore.certificates.fingerprint IS 'SHA-256 of the certificate.';
 
-COMMENT ON COLUMN appstore.call_kinds.source IS 'The source of the events that an answer becomes; null for answers that are no event.';
+COMMENT ON COLUMN appstore.certificates.certificate IS 'The certificate in DER.';
+
+COMMENT ON COLUMN appstore.certificates.issuer IS 'The certificate of its issuer in DER; of an intermediate, the root.';
+
+COMMENT ON COLUMN appstore.certificates.first_seen_at IS 'When a worker first reported it.';
+
+COMMENT ON COLUMN appstore.certificates.seen_at IS 'When a worker last reported it, every few hours while it signs. After 30 days it is not asked about.';
+
+COMMENT ON COLUMN appstore.certificates.status IS 'good or revoked, as the last usable answer says; null: there was none.';
+
+COMMENT ON COLUMN appstore.certificates.this_update IS 'From when on the responder knows this. An older answer is refused.';
+
+COMMENT ON COLUMN appstore.certificates.next_update IS 'Until when the answer holds. A revocation counts until an answer says good.';
+
+COMMENT ON COLUMN appstore.certificates.answered_at IS 'When the last usable answer came.';
+
+COMMENT ON COLUMN appstore.certificates.revoked_at IS 'When it was revoked; null while it is good.';
+
+COMMENT ON COLUMN appstore.certificates.crl_reason IS 'Why (RFC 5280): unspecified, key_compromise, superseded …';
+
+COMMENT ON COLUMN appstore.certificates.refuses_all IS 'Whether events of any signing date are rejected, because the holder of a stolen key can choose the date; otherwise those from revoked_at on.';
+
+COMMENT ON COLUMN appstore.certificates.is_ignored IS 'An operator has decided that the revocation has no effect: appstore.ignore_revocation.';
+
+COMMENT ON COLUMN appstore.certificates.run_at IS 'When to ask next.';
+
+COMMENT ON COLUMN appstore.certificates.failures IS 'How many questions in a row brought no usable answer.';
+
+COMMENT ON COLUMN appstore.certificates.last_error IS 'Why the last question brought none; null when it did.';
+
+COMMENT ON COLUMN appstore.certificates.epoch IS 'Counted up by each lease.';
+
+COMMENT ON COLUMN appstore.certificates.leased_until IS 'Until when a worker has it; null: none.';
+
+CREATE VIEW appstore.certificate_status AS
+ SELECT c.fingerprint,
+    c.status,
+    c.revoked_at,
+    c.crl_reason,
+    c.refuses_all,
+    c.is_ignored,
+    c.this_update,
+    c.next_update,
+    c.answered_at,
+    c.first_seen_at,
+    c.seen_at,
+    c.run_at AS next_question_at,
+    c.failures,
+    c.last_error
+   FROM appstore.certificates c;
+
+COMMENT ON VIEW appstore.certificate_status IS 'The certificates that signed events, and what their issuers say of them.';
+
+COMMENT ON COLUMN appstore.certificate_status.fingerprint IS 'SHA-256 of the certificate.';
+
+COMMENT ON COLUMN appstore.certificate_status.status IS 'good or revoked, as the last usable answer says; null: there was none.';
+
+COMMENT ON COLUMN appstore.certificate_status.revoked_at IS 'When it was revoked.';
+
+COMMENT ON COLUMN appstore.certificate_status.crl_reason IS 'Why.';
+
+COMMENT ON COLUMN appstore.certificate_status.refuses_all IS 'Whether events of any signing date are rejected; otherwise those from revoked_at on.';
+
+COMMENT ON COLUMN appstore.certificate_status.is_ignored IS 'An operator has decided that the revocation has no effect.';
+
+COMMENT ON COLUMN appstore.certificate_status.this_update IS 'From when on the responder knows this.';
+
+COMMENT ON COLUMN appstore.certificate_status.next_update IS 'Until when the answer holds.';
+
+COMMENT ON COLUMN appstore.certificate_status.answered_at IS 'When the last usable answer came.';
+
+COMMENT ON COLUMN appstore.certificate_status.first_seen_at IS 'When a worker first reported it.';
+
+COMMENT ON COLUMN appstore.certificate_status.seen_at IS 'When a worker last reported it.';
+
+COMMENT ON COLUMN appstore.certificate_status.next_question_at IS 'When a worker asks next.';
+
+COMMENT ON COLUMN appstore.certificate_status.failures IS 'How many questions in a row brought no usable answer.';
+
+COMMENT ON COLUMN appstore.certificate_status.last_error IS 'Why the last question brought none.';
 
 CREATE TABLE appstore.client_posts (
     environment appstore.environment NOT NULL,
@@ -7655,8 +7701,6 @@ CREATE TABLE appstore.outbox (
     kind text NOT NULL COLLATE pg_catalog."C",
     call_key text NOT NULL COLLATE pg_catalog."C",
     bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment appstore.environment DEFAULT 'Production'::appstore.environment NOT NULL,
-    priority smallint DEFAULT 1 NOT NULL,
     event_id bigint,
     asked_by bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     payload bytea,
@@ -7681,7 +7725,6 @@ CREATE TABLE appstore.outbox (
     CONSTRAINT outbox_kind_is_a_name CHECK ((kind ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
     CONSTRAINT outbox_made_of_something CHECK (((event_id IS NOT NULL) OR (payload IS NOT NULL))),
     CONSTRAINT outbox_payload_within_limits CHECK ((octet_length(payload) <= 4194304)),
-    CONSTRAINT outbox_priority_is_a_class CHECK (((priority >= 0) AND (priority <= 4))),
     CONSTRAINT outbox_reason_where_needed CHECK (((reason IS NOT NULL) OR (state = ANY (ARRAY['open'::text, 'answered'::text])))),
     CONSTRAINT outbox_settled_in_the_end CHECK ((((state = 'open'::text) = (settled_at IS NULL)) AND ((state = 'open'::text) OR (NOT is_leased)))),
     CONSTRAINT outbox_state_is_known CHECK ((state = ANY (ARRAY['open'::text, 'answered'::text, 'refused'::text, 'given_up'::text, 'discarded'::text])))
@@ -7695,10 +7738,6 @@ COMMENT ON COLUMN appstore.outbox.call_id IS 'The number of the call.';
 COMMENT ON COLUMN appstore.outbox.kind IS 'The service that is called, such as verify_receipt.';
 
 COMMENT ON COLUMN appstore.outbox.call_key IS 'Identifies the request; there is one open call for each key.';
-
-COMMENT ON COLUMN appstore.outbox.environment IS 'Apple''s environment that is asked, or asked first.';
-
-COMMENT ON COLUMN appstore.outbox.priority IS '0 a deadline, 1 a person or program waits, 2 reconciliation, 3 history, 4 import. Lower ones are made first, and spend of the budget first.';
 
 COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call sends.';
 
@@ -7716,8 +7755,6 @@ COMMENT ON COLUMN appstore.outbox.is_leased IS 'Whether a worker makes the call 
 
 COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
 
-COMMENT ON COLUMN appstore.outbox.attempts IS 'The attempts that count: not those that waited for the budget, for the end of a 429, or for a key.';
-
 COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt brought no answer.';
 
 COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
@@ -7726,7 +7763,7 @@ COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later ans
 
 COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';
 
-COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
+COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became.';
 
 COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
 
@@ -7745,8 +7782,6 @@ CREATE VIEW appstore.outbox_status AS
  SELECT c.call_id,
     c.kind,
     c.bundle_id,
-    c.environment,
-    c.priority,
     c.event_id,
     c.state,
     c.reason,
@@ -7774,17 +7809,13 @@ COMMENT ON COLUMN appstore.outbox_status.call_id IS 'The number of the call.';
 
 COMMENT ON COLUMN appstore.outbox_status.kind IS 'The service that is called, such as verify_receipt.';
 
-COMMENT ON COLUMN appstore.outbox_status.environment IS 'Apple''s environment that is asked, or asked first.';
-
-COMMENT ON COLUMN appstore.outbox_status.priority IS '0 a deadline, 1 a person or program waits, 2 reconciliation, 3 history, 4 import. Lower ones are made first.';
-
 COMMENT ON COLUMN appstore.outbox_status.event_id IS 'The event whose body the call sends.';
 
 COMMENT ON COLUMN appstore.outbox_status.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
 
 COMMENT ON COLUMN appstore.outbox_status.reason IS 'Why it was refused, given up or discarded.';
 
-COMMENT ON COLUMN appstore.outbox_status.waits_for IS 'Of an open call: the reason of its latest attempt, or no_worker when it has been due for a minute: no worker runs, all are busy, or none has the app''s secret or key.';
+COMMENT ON COLUMN appstore.outbox_status.waits_for IS 'Of an open call: the reason of its latest attempt, or no_worker when it has been due for a minute: no worker runs, all are busy, or none has the app''s secret.';
 
 COMMENT ON COLUMN appstore.outbox_status.asked_at IS 'When it was written.';
 
@@ -7794,7 +7825,7 @@ COMMENT ON COLUMN appstore.outbox_status.is_leased IS 'Whether a worker makes th
 
 COMMENT ON COLUMN appstore.outbox_status.deadline_at IS 'When an open call is given up.';
 
-COMMENT ON COLUMN appstore.outbox_status.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
+COMMENT ON COLUMN appstore.outbox_status.answer_event_id IS 'The event that the answer became.';
 
 COMMENT ON COLUMN appstore.outbox_status.fallback_event_id IS 'The event that stands for a missing answer.';
 
@@ -8094,6 +8125,61 @@ COMMENT ON COLUMN appstore.retention.deliveries IS 'How long delivery_attempts i
 COMMENT ON COLUMN appstore.retention.failed_deliveries IS 'How long the attempts of it that failed are kept.';
 
 COMMENT ON COLUMN appstore.retention.partition_events IS 'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
+
+CREATE VIEW appstore.revoked_events AS
+ SELECT e.event_id,
+    e.source,
+    e.received_at,
+    e.settled_at,
+    e.result,
+    e.notification_type,
+    e.subtype,
+    e.environment,
+    e.bundle_id,
+    e.transaction_id,
+    e.original_transaction_id,
+    c.fingerprint,
+    c.revoked_at,
+    c.crl_reason,
+    c.is_ignored
+   FROM (appstore.certificates c
+     CROSS JOIN LATERAL ( SELECT o.event_id,
+            o.source,
+            o.received_at,
+            o.settled_at,
+            o.run,
+            o.attempts,
+            o.result,
+            o.reason,
+            o.last_error,
+            o.notification_type,
+            o.subtype,
+            o.notification_uuid,
+            o.environment,
+            o.bundle_id,
+            o.transaction_id,
+            o.original_transaction_id
+           FROM (appstore.inbox i
+             JOIN appstore.outcomes o ON (((o.event_id = i.event_id) AND (o.result <> ALL (ARRAY['rejected'::appstore.result, 'failed'::appstore.result, 'discarded'::appstore.result])))))
+          WHERE ((c.refuses_all OR (i.received_at >= (c.revoked_at - '00:05:00'::interval))) AND (EXISTS ( SELECT
+                   FROM appstore.signers_of(i.body) s(fingerprint, signed_at)
+                  WHERE ((s.fingerprint = c.fingerprint) AND (c.refuses_all OR (s.signed_at >= c.revoked_at))))))
+         OFFSET 0) e)
+  WHERE (c.status = 'revoked'::text);
+
+COMMENT ON VIEW appstore.revoked_events IS 'Events that were settled before their certificate was known to be revoked, and would be rejected now. The ledger keeps what they said. It reads every body, and misses those that have aged. Once for each revoked certificate of an event.';
+
+COMMENT ON COLUMN appstore.revoked_events.result IS 'What became of the event.';
+
+COMMENT ON COLUMN appstore.revoked_events.notification_type IS 'This column and the following ones: what the payload says of itself.';
+
+COMMENT ON COLUMN appstore.revoked_events.fingerprint IS 'SHA-256 of the revoked certificate.';
+
+COMMENT ON COLUMN appstore.revoked_events.revoked_at IS 'When it was revoked.';
+
+COMMENT ON COLUMN appstore.revoked_events.crl_reason IS 'Why.';
+
+COMMENT ON COLUMN appstore.revoked_events.is_ignored IS 'An operator has decided that the revocation has no effect.';
 
 CREATE TABLE appstore.schema_definitions (
     name text NOT NULL COLLATE pg_catalog."C",
@@ -8432,9 +8518,6 @@ ALTER TABLE ONLY appstore.outcomes ATTACH PARTITION appstore.outcomes_first FOR 
 
 ALTER TABLE ONLY appstore.inbox ALTER COLUMN event_id SET DEFAULT nextval('appstore.inbox_event_id'::regclass);
 
-ALTER TABLE ONLY appstore.api_budgets
-    ADD CONSTRAINT api_budgets_pkey PRIMARY KEY (bundle_id, environment, endpoint);
-
 ALTER TABLE ONLY appstore.api_keys
     ADD CONSTRAINT api_keys_key_hash_key UNIQUE (key_hash);
 
@@ -8447,8 +8530,8 @@ ALTER TABLE ONLY appstore.audit_log
 ALTER TABLE ONLY appstore.batch_markers
     ADD CONSTRAINT batch_markers_pkey PRIMARY KEY (lane);
 
-ALTER TABLE ONLY appstore.call_kinds
-    ADD CONSTRAINT call_kinds_pkey PRIMARY KEY (kind);
+ALTER TABLE ONLY appstore.certificates
+    ADD CONSTRAINT certificates_pkey PRIMARY KEY (fingerprint);
 
 ALTER TABLE ONLY appstore.client_posts
     ADD CONSTRAINT client_posts_key UNIQUE NULLS NOT DISTINCT (original_transaction_id, environment, user_id, is_receipt, transaction_id);
@@ -8633,7 +8716,7 @@ CREATE INDEX outbox_by_key ON appstore.outbox USING btree (call_key, kind, call_
 
 CREATE INDEX outbox_deadlines ON appstore.outbox USING btree (deadline_at, call_id) WHERE (state = 'open'::text);
 
-CREATE INDEX outbox_due ON appstore.outbox USING btree (bundle_id, environment, kind, priority, run_at, call_id) WHERE (state = 'open'::text);
+CREATE INDEX outbox_due ON appstore.outbox USING btree (bundle_id, kind, run_at, call_id) WHERE (state = 'open'::text);
 
 CREATE INDEX outbox_of_answer ON appstore.outbox USING btree (answer_event_id) WHERE (answer_event_id IS NOT NULL);
 

@@ -10,6 +10,8 @@ final class ChainCache: Sendable {
     private struct Entry {
         let headerSegment: [UInt8]
         let chain: SigningChain
+        /// Whether it was used since the last ``ChainCache/takeUsed()``.
+        var isUsed = true
 
         /// Uses memcmp: `==` on arrays is ten times slower for a header.
         func matches(_ segment: [UInt8]) -> Bool {
@@ -25,6 +27,7 @@ final class ChainCache: Sendable {
         mutating func use(_ headerSegment: [UInt8]) -> SigningChain? {
             guard let index = entries.firstIndex(where: { $0.matches(headerSegment) }) else { return nil }
             if index > 0 { entries.insert(entries.remove(at: index), at: 0) }
+            entries[0].isUsed = true
             return entries[0].chain
         }
     }
@@ -51,6 +54,14 @@ final class ChainCache: Sendable {
         }
     }
 
+    /// The chains that were used since the last call.
+    func takeUsed() -> [SigningChain] {
+        state.withLock { state in
+            defer { for index in state.entries.indices { state.entries[index].isUsed = false } }
+            return state.entries.filter(\.isUsed).map(\.chain)
+        }
+    }
+
     /// Stores a chain after a signature below it was verified; evicts the least recently used one.
     func insert(_ chain: SigningChain, for headerSegment: [UInt8]) {
         guard limit > 0 else { return }
@@ -73,4 +84,13 @@ package struct ChainCacheCounts: Hashable, Sendable {
 extension Verifier {
     /// Hits and misses of the chain cache so far.
     package var chainCacheCounts: ChainCacheCounts { signatures.cache.counts }
+
+    /// The certificates that signed, each with its issuer, below the roots of the policy, since the last call.
+    package func takeUsedCertificates() -> Set<IssuedCertificate> {
+        Set(
+            signatures.cache.takeUsed().flatMap { chain in
+                zip(chain.path, chain.path.dropFirst()).map { IssuedCertificate($0, issuer: $1) }
+            }
+        )
+    }
 }

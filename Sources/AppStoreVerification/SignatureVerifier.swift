@@ -14,7 +14,7 @@ struct SignatureVerifier: Sendable {
         // The checks behind a cached chain were made earlier: a record needs them again.
         if diagnostics == nil, case .success(let known) = payload, let chain = cache.chain(for: jws.headerSegment, at: known.second) {
             try Self.verifySignature(of: jws, by: chain)
-            return SignedPayload(known, bytes: jws.payload, anchor: chain.anchor)
+            return SignedPayload(known, bytes: jws.payload, chain: chain)
         }
         let (leaf, intermediate) = try Self.certificates(of: jws, diagnostics)
         let unverified = try diagnostics.check(.signedDate) { () throws(Flaw) in try payload.get() }
@@ -28,7 +28,7 @@ struct SignatureVerifier: Sendable {
         )
         try diagnostics.check(.signature) { () throws(Flaw) in try Self.verifySignature(of: jws, by: chain) }
         cache.insert(chain, for: jws.headerSegment)
-        return SignedPayload(unverified, bytes: jws.payload, anchor: chain.anchor)
+        return SignedPayload(unverified, bytes: jws.payload, chain: chain)
     }
 
     private static func verifySignature(of jws: CompactJWS, by chain: SigningChain) throws(Flaw) {

@@ -1,5 +1,4 @@
 internal import AppStore
-internal import OpenSSL
 import StrictJSON
 
 /// A payload whose signature is not verified.
@@ -31,15 +30,14 @@ struct SignedPayload {
     let kind: SignedPayloadKind?
     let signedDate: Timestamp
     let bytes: [UInt8]
-    /// The root of its chain.
-    let anchor: Certificate
+    let chain: SigningChain
 
-    init(_ payload: UnverifiedPayload, bytes: [UInt8], anchor: Certificate) {
+    init(_ payload: UnverifiedPayload, bytes: [UInt8], chain: SigningChain) {
         object = payload.object
         kind = payload.kind
         signedDate = payload.signedDate
         self.bytes = bytes
-        self.anchor = anchor
+        self.chain = chain
     }
 
     /// Decodes the payload as the expected kind. The check is needed because one leaf signs all kinds.

@@ -5,10 +5,15 @@ internal import OpenSSL
 struct SigningChain: Sendable {
     /// The leaf's key.
     let key: PublicKey
-    /// The configured root of the chain.
-    let anchor: Certificate
+    /// The leaf, the intermediate, and the configured root.
+    let path: [Certificate]
+    /// SHA-256 of leaf and intermediate.
+    let fingerprints: [[UInt8]]
     /// When all three certificates are valid, in seconds since 1970.
     let validity: ClosedRange<Int64>
+
+    /// The configured root of the chain.
+    var anchor: Certificate { path[2] }
 }
 
 extension SigningChain {
@@ -51,7 +56,8 @@ extension SigningChain {
             guard path[1].hasExtension(oid: Self.intermediateMarker) else { throw Flaw(.intermediateMarkerMissing) }
         }
         key = try diagnostics.check(.leaf) { () throws(Flaw) in try Self.key(of: leaf, rules) }
-        anchor = path[2]
+        self.path = path
+        fingerprints = path.prefix(2).map(\.sha256Fingerprint)
         // Not empty: all three are valid at `time`.
         validity = path.reduce(Int64.min...Int64.max) { $0.clamped(to: $1.notBefore...$1.notAfter) }
     }

@@ -12,6 +12,8 @@ package struct VerificationPolicy: Sendable {
     package var appAppleID: Int64?
     /// How far a signedDate may lie after the time of receipt, because clocks differ.
     package var clockTolerance: Duration = .seconds(5 * 60)
+    /// The revoked certificates below these roots, as far as they are known. Chains of receipts are not looked up.
+    package var revocations = Revocations()
 
     package init(apps: [App]?, environments: Set<AppStoreEnvironment>?, roots: [TrustedRoot] = [.appleRootCAG3], appAppleID: Int64? = nil) {
         self.apps = apps

@@ -135,6 +135,8 @@ package enum VerificationReason: String, CaseIterable, Sendable, CustomStringCon
     case originalTransactionIDDisagreement = "original_transaction_id_disagreement"
     /// The signing date lies after the time of receipt: retryable.
     case signedInTheFuture = "signed_in_the_future"
+    /// The leaf or the intermediate was revoked before the signing date, or its key may have been stolen.
+    case certificateRevoked = "certificate_revoked"
 
     package var description: String { rawValue }
 }

@@ -16,6 +16,7 @@ package enum VerificationStep: String, CaseIterable, Sendable {
     case environment
     case app
     case clock
+    case revocation
     case contract
 
     /// What a passed check establishes.
@@ -37,6 +38,7 @@ package enum VerificationStep: String, CaseIterable, Sendable {
         case .environment: "the environment is configured, and the root is trusted for it; of a request, it is the named one"
         case .app: "the app is configured; of a request, the API key is for it"
         case .clock: "not signed in the future"
+        case .revocation: "no revocation of the chain's certificates is known"
         case .contract: "transaction and renewal info belong to the same contract"
         }
     }

@@ -15,6 +15,18 @@ package final class Verifier: Sendable {
         signatures = SignatureVerifier(roots: policy.roots.map(\.certificate), cache: ChainCache(limit: chainCacheLimit))
     }
 
+    private init(policy: VerificationPolicy, signatures: SignatureVerifier) {
+        self.policy = policy
+        self.signatures = signatures
+    }
+
+    /// A verifier that refuses what revoked certificates signed, and otherwise is this one, with its cache.
+    package func refusing(_ revocations: Revocations) -> Verifier {
+        var policy = policy
+        policy.revocations = revocations
+        return Verifier(policy: policy, signatures: signatures)
+    }
+
     /// Verifies a notification V2 and every JWS in it.
     package func verifyNotification(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil)
         -> Verdict<VerifiedNotification>
@@ -96,6 +108,11 @@ package final class Verifier: Sendable {
 
     /// Checks what a genuine payload names.
     func check(_ subject: Subject, of payload: SignedPayload, receivedAt: Timestamp, _ diagnostics: VerificationDiagnostics?) throws(Flaw) {
-        try policy.check(subject, signedAt: payload.signedDate, below: payload.anchor, receivedAt: receivedAt, diagnostics)
+        try policy.check(subject, signedAt: payload.signedDate, below: payload.chain.anchor, receivedAt: receivedAt, diagnostics)
+        try diagnostics.check(.revocation) { () throws(Flaw) in
+            if let index = policy.revocations.refused(payload.chain.fingerprints, signedAt: payload.signedDate) {
+                throw Flaw(.certificateRevoked, "x5c[\(index)]")
+            }
+        }
     }
 }

@@ -16,6 +16,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/objects.h>
+#include <openssl/ocsp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
@@ -87,6 +88,13 @@ static inline int COpenSSL_ASN1_TIME_to_seconds(const ASN1_TIME *time, int64_t *
     if (time == NULL || ASN1_TIME_to_tm(time, &parts) != 1) return 0;
     *seconds = (int64_t)timegm(&parts);
     return 1;
+}
+
+// The texts of a stack, which X509_email_free frees with them.
+static inline int COpenSSL_sk_STRING_num(const STACK_OF(OPENSSL_STRING) *stack) { return sk_OPENSSL_STRING_num(stack); }
+
+static inline const char *COpenSSL_sk_STRING_value(const STACK_OF(OPENSSL_STRING) *stack, int index) {
+    return sk_OPENSSL_STRING_value(stack, index);
 }
 
 // Adds the extension that `value` describes in the language of x509v3_config(5). Returns 1 on success.

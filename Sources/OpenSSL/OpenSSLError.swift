@@ -5,7 +5,7 @@ package struct OpenSSLError: Error, Hashable, CustomStringConvertible {
     /// The kind of a refusal.
     package struct Code: Hashable, Sendable {
         private enum Kind {
-            case malformedCertificate, trailingBytes, malformedKey, unsupportedKey, invalidCertificateRequest, signingFailed
+            case malformedCertificate, trailingBytes, malformedKey, unsupportedKey, invalidCertificateRequest, signingFailed, ocspFailed
         }
         private let kind: Kind
 
@@ -21,6 +21,8 @@ package struct OpenSSLError: Error, Hashable, CustomStringConvertible {
         package static let invalidCertificateRequest = Self(kind: .invalidCertificateRequest)
         /// libcrypto could not sign.
         package static let signingFailed = Self(kind: .signingFailed)
+        /// libcrypto could not write an OCSP request or answer.
+        package static let ocspFailed = Self(kind: .ocspFailed)
     }
 
     package var code: Code

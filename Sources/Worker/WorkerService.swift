@@ -42,26 +42,32 @@ package struct WorkerService: Service {
 
     private let queue: EventQueue<EventProcessor.Prepared>
     private let configuration: Configuration
+    private let prepare: @Sendable () async -> Void
     private let heartbeat: @Sendable () -> LoopHeartbeat
     private let logger: Logger
     private let loops = LeaderFollowers()
 
-    /// - Parameter heartbeat: begins the heartbeat of a loop. It beats each time that the loop goes round, also while the database is away, and is
-    ///   finished while the loop waits to become the leader.
+    /// - Parameters:
+    ///   - prepare: runs before the first event is taken.
+    ///   - heartbeat: begins the heartbeat of a loop. It beats each time that the loop goes round, also while the database is away, and is
+    ///     finished while the loop waits to become the leader.
     package init(
         queue: EventQueue<EventProcessor.Prepared>,
         configuration: Configuration,
+        prepare: @escaping @Sendable () async -> Void = {},
         logger: Logger,
         heartbeat: @escaping @Sendable () -> LoopHeartbeat = { .none }
     ) {
         self.queue = queue
         self.configuration = configuration
+        self.prepare = prepare
         self.heartbeat = heartbeat
         self.logger = logger
     }
 
     /// Runs until graceful shutdown, then ends after the batches in flight.
     package func run() async throws {
+        await prepare()
         var recovery = Recovery()
         // First of all: the process before this one may have died of an event that would kill this one, too.
         // Where that fails for long, work is better than none.

@@ -21,6 +21,7 @@ struct DoctorCheck: Sendable {
         DoctorCheck(group: .listeners, subject: "listeners", run: listeners),
         DoctorCheck(group: .listeners, subject: "public URL", run: publicURL),
         DoctorCheck(group: .inbox, subject: "inbox", run: inbox),
+        DoctorCheck(group: .inbox, subject: "ocsp", run: revocation),
         DoctorCheck(group: .webhooks, subject: "endpoints", run: endpoints),
         DoctorCheck(group: .apple, subject: "App Store Server API", run: serverAPI),
         DoctorCheck(group: .disk, subject: "disk", run: disk),

@@ -1,6 +1,8 @@
 import AppStoreVerification
 import ArgumentParser
+import Interpretation
 import Postgres
+import Revocation
 import SQL
 import Schema
 import StrictJSON
@@ -56,6 +58,7 @@ struct ExplainCommand: AsyncParsableCommand {
         }
         let settings = try VerificationSettings(reader)
         let hints = ExplanationHints(apps: settings.apps.map(\.bundleID), readsBodies: true)
-        return try await Explanation.read(event, from: connection, reader: settings.eventReader, hints: hints)
+        let events = settings.eventReader.refusing(try await RevocationRegister.revocations(connection))
+        return try await Explanation.read(event, from: connection, reader: events, hints: hints)
     }
 }

@@ -13,4 +13,9 @@ final class Reloadable<Value: Sendable>: Sendable {
     func replace(with new: Value) {
         value.withLock { $0 = new }
     }
+
+    /// Replaces the value by one that is made of it.
+    func update(_ change: (Value) -> Value) {
+        value.withLock { $0 = change($0) }
+    }
 }

@@ -123,6 +123,14 @@ enum Settings {
         summary: "root certificates trusted in addition to Apple's, for tests: PEM or DER, for Sandbox unless Production is named",
         parse: SettingValue.extraRoots
     )
+    static let ocsp = Setting(
+        "ocsp",
+        value: "on|off",
+        default: "on",
+        summary:
+            "off asks no OCSP responder whether certificates are revoked, for a site without a way out; what is known counts all the same",
+        parse: SettingValue.toggle
+    )
     static let workerAdminListen = Setting(
         "worker-admin-listen",
         value: "HOST:PORT|unix:PATH|off",
@@ -187,7 +195,7 @@ enum Settings {
         [apps.description, environments.description, extraRoots.description, verifyReceipt.description] + secrets
     static let worker =
         database + verification + outbound + serverAPI + webhooks + [
-            workerAdminListen.description, concurrency.description, batchSize.description, maximumAttempts.description,
+            ocsp.description, workerAdminListen.description, concurrency.description, batchSize.description, maximumAttempts.description,
         ] + common
 
     /// Each setting once, for checking names: a configuration file may serve both daemons.

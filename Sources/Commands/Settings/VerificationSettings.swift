@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreVerification
 import Interpretation
+import Revocation
 
 /// The settings that decide which events count, for the worker and `explain`.
 struct VerificationSettings: Sendable {
@@ -46,6 +47,9 @@ struct VerificationSettings: Sendable {
 
     /// The reader of events, with everything that decides about them.
     var eventReader: EventReader { EventReader(verifier: verifier, receipts: receiptVerifier, legacy: legacy) }
+
+    /// Which OCSP responders may be asked whether certificates are revoked.
+    var responderHosts: ResponderHosts { extraRoots.isEmpty ? .apple : .any }
 
     /// The secrets that are sent to verifyReceipt. Without the secret of an app, a worker makes no calls for it and leaves them to other
     /// workers.

@@ -4,6 +4,7 @@ import ArgumentParser
 struct WorkerOptions: SettingsOptions {
     @OptionGroup private var verification: VerificationOptions
     @OptionGroup private var webhookSecret: WebhookSecretOptions
+    @Option(help: Settings.ocsp.description.help) private var ocsp: String?
     @Option(help: Settings.workerAdminListen.description.help) private var workerAdminListen: String?
     @Option(help: Settings.concurrency.description.help) private var concurrency: String?
     @Option(help: Settings.batchSize.description.help) private var batchSize: String?
@@ -21,7 +22,8 @@ struct WorkerOptions: SettingsOptions {
 
     var flags: [String: String] {
         Self.collect([
-            "worker-admin-listen": workerAdminListen, "concurrency": concurrency, "batch-size": batchSize, "max-attempts": maxAttempts,
+            "ocsp": ocsp, "worker-admin-listen": workerAdminListen, "concurrency": concurrency, "batch-size": batchSize,
+            "max-attempts": maxAttempts,
             "verify-receipt-url": verifyReceiptURL, "verify-receipt-sandbox-url": verifyReceiptSandboxURL,
             "outbound-roots": outboundRoots, "webhook-headers-directory": webhookHeadersDirectory,
             "outbound-networks": outboundNetworks, "outbound-proxy": outboundProxy, "outbound-proxy-file": outboundProxyFile,

@@ -8,6 +8,8 @@ struct WorkerSettings: Sendable {
     let database: DatabaseSettings
     /// Which events count.
     let verification: VerificationSettings
+    /// Whether OCSP responders are asked.
+    let asksResponders: Bool
     /// The listener of `/livez`, `/readyz` and `/metrics`; nil when it is off.
     let adminListen: ListenAddress?
     /// Batches in flight.
@@ -29,6 +31,7 @@ struct WorkerSettings: Sendable {
         try reader.requireValid(Settings.worker, and: VerificationSettings.problems(reader) + Self.problems(reader))
         database = try DatabaseSettings(reader)
         verification = try VerificationSettings(reader)
+        asksResponders = try reader.required(Settings.ocsp)
         adminListen = try reader.required(Settings.workerAdminListen)
         concurrency = try reader.required(Settings.concurrency)
         batchSize = try reader.required(Settings.batchSize)

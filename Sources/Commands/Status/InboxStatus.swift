@@ -1,6 +1,7 @@
 import AppStore
 import InboxQueue
 import Postgres
+import Revocation
 import SQL
 import StrictJSON
 
@@ -9,14 +10,16 @@ struct InboxStatus {
     let statistics: InboxStatistics
     /// The exact number of settled events by result.
     let results: [(result: String, events: Int64)]
+    let revocation: RevocationStatistics
 
     static func read(from connection: Connection) async throws -> InboxStatus {
         let answers = try await connection.pipeline([
-            InboxStatistics.statement, Statement(.statusResults),
+            InboxStatistics.statement, Statement(.statusResults), RevocationStatistics.statement,
         ])
         return InboxStatus(
             statistics: try InboxStatistics(answers[0][answers[0].startIndex]),
-            results: try answers[1].map { (try $0.decode("result"), try $0.decode("events")) }
+            results: try answers[1].map { (try $0.decode("result"), try $0.decode("events")) },
+            revocation: try RevocationStatistics(answers[2][answers[2].startIndex])
         )
     }
 
@@ -32,6 +35,7 @@ struct InboxStatus {
             "lastNotificationSeconds": .seconds(statistics.silence), "lostBatches": .count(statistics.lostBatches),
             "partitions": .count(statistics.partitions), "oldestSnapshotSeconds": .seconds(statistics.snapshotAge),
             "oldestSnapshotTransactions": .count(statistics.snapshotTransactions),
+            "revokedCertificates": .count(revocation.revoked), "revocationAgeSeconds": .seconds(revocation.age),
             "outcomes": .object(JSONObject(results.map { ($0.result, .count($0.events)) })),
         ]
     }
@@ -45,6 +49,7 @@ struct InboxStatus {
         if let age = statistics.snapshotAge, age >= .seconds(60) {
             lines.append(line("snapshot", "\(age.components.seconds) s old: dead rows cannot be removed"))
         }
+        if !revocation.isEmpty { lines.append(line("ocsp", revocation.summary)) }
         lines += results.map { line($0.result, "\($0.events)") }
         return lines.joined(separator: "\n")
     }

@@ -1,6 +1,7 @@
 import AppStoreVerification
 import Interpretation
 import Prometheus
+import Revocation
 import ServerAPI
 import Webhooks
 import Worker
@@ -22,6 +23,8 @@ struct ReloadableWorker: Sendable {
     /// What webhooks are signed with; nil delivers none.
     let webhookMasters: Reloadable<WebhookMasters?>
     let webhookHeaders: Reloadable<WebhookHeaders>
+    /// Which OCSP responders may be asked.
+    let responderHosts: Reloadable<ResponderHosts>
     private let metrics: VerificationMetrics
 
     /// Exposes the metrics of verification in the registry.
@@ -32,15 +35,27 @@ struct ReloadableWorker: Sendable {
         apiKeys = Reloadable(settings.serverAPI.keys)
         webhookMasters = Reloadable(settings.webhooks.masters)
         webhookHeaders = Reloadable(settings.webhooks.headers)
+        responderHosts = Reloadable(settings.verification.responderHosts)
         registry.observe { [processor] in processor.current.reader.verifier }
     }
 
     /// Replaces the parts. A batch in flight ends with the old ones.
     func apply(_ settings: WorkerSettings) {
-        processor.replace(with: EventProcessor(settings.verification.eventReader, metrics: metrics))
+        processor.update { old in
+            EventProcessor(settings.verification.eventReader.refusing(old.reader.verifier.policy.revocations), metrics: metrics)
+        }
         secrets.replace(with: settings.verification.outboundSecrets)
         apiKeys.replace(with: settings.serverAPI.keys)
         webhookMasters.replace(with: settings.webhooks.masters)
         webhookHeaders.replace(with: settings.webhooks.headers)
+        responderHosts.replace(with: settings.verification.responderHosts)
+    }
+
+    /// Rejects from now on what revoked certificates signed. A batch in flight ends as it began.
+    func apply(_ revocations: Revocations) {
+        processor.update { old in
+            guard old.reader.verifier.policy.revocations != revocations else { return old }
+            return EventProcessor(old.reader.refusing(revocations), metrics: metrics)
+        }
     }
 }

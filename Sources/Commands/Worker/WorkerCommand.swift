@@ -11,6 +11,7 @@ import NIOPosix
 import Outbox
 import Postgres
 import Prometheus
+import Revocation
 import Schema
 import ServerAPI
 import ServiceLifecycle
@@ -107,13 +108,13 @@ struct WorkerCommand: DaemonCommand {
         MetricCatalogue.expose(endpointCollector, in: registry)
         let budgetCollector = StatisticsCollector<BudgetStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(budgetCollector, in: registry)
+        let certificateCollector = revocationCollector(settings, pool: pool, registry: registry, logger: logger)
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
         let loops = try loops(settings, parts, pools, registry: registry, notifier: notifier, logger: logger)
-        // Without a key this worker asks nothing.
-        let budgets = settings.serverAPI.keys.isEmpty ? [] : [budgetCollector]
-        let collectors: [any Service] = [collector, outboxCollector, endpointCollector] + budgets
+        // Always, since a reload may add the first key.
+        let collectors: [any Service] = [collector, outboxCollector, endpointCollector, budgetCollector] + certificateCollector
         return ([pool, pools.webhooks] + listeners + collectors + [maintenance] + loops, admin)
     }
 
@@ -129,6 +130,7 @@ struct WorkerCommand: DaemonCommand {
         let pool = pools.worker
         // More than the longest step: a batch that runs again event by event. Waiting for the database is progress.
         let monitor = LoopMonitor(limit: .seconds(180))
+        let revocation = revocation(settings, parts, pool: pool, logger: logger, monitor: monitor)
         return [
             Heartbeat(
                 every: notifier.keepAlivePause,
@@ -139,9 +141,11 @@ struct WorkerCommand: DaemonCommand {
             FeedService(pool: pool, logger: logger, heartbeat: { monitor.loop() }),
             outbox(settings, parts, pool: pool, registry: registry, logger: logger, monitor: monitor),
             webhooks(settings, parts, pool: pools.webhooks, registry: registry, logger: logger, monitor: monitor),
+            revocation,
             WorkerService(
                 queue: queue(settings, parts.processor, pool: pool, registry: registry, logger: logger),
                 configuration: WorkerService.Configuration(concurrency: settings.concurrency),
+                prepare: { await revocation.prepare() },
                 logger: logger,
                 heartbeat: { monitor.loop() }
             ),

@@ -63,6 +63,11 @@ struct RoleTests {
         case readEndpoints = "SELECT FROM appstore.endpoints, appstore.redeliveries, appstore.endpoint_status, appstore.deliveries"
         case makeEndpoint = "SELECT appstore.make_endpoint('x', 'https://example.com') WHERE false"
         case redeliver = "SELECT appstore.redeliver('x') WHERE false"
+        case askAboutCertificates = "SELECT appstore.see_certificates('{}', '{}') FROM appstore.lease_certificate(1)"
+        case readCertificates = "SELECT FROM appstore.certificates, appstore.certificate_statistics()"
+        case listRevoked = "SELECT FROM appstore.certificate_status, appstore.revoked_events"
+        case ignoreRevocation = "SELECT appstore.ignore_revocation('x') WHERE false"
+        case revoke = "UPDATE appstore.certificates SET status = 'revoked'"
         case moveEndpoint = "UPDATE appstore.endpoints SET position = 0"
         case take = "SELECT appstore.take('x') WHERE false"
         case changeFeed = "UPDATE appstore.feed SET user_id = 'x'"
@@ -82,6 +87,7 @@ struct RoleTests {
                 .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readLedger, .changeLedger, .readUnmatched, .readEffects,
                 .readEffectLog, .explain,
                 .age, .ageNotifications, .dropPartition, .preparePartitions, .sequenceFeed, .ageFeed, .serveEndpoint,
+                .askAboutCertificates, .readCertificates,
             ]
         ),
         (
@@ -91,7 +97,7 @@ struct RoleTests {
                 .readOrders, .readEffects, .readEffectLog, .unlink, .answerRequest, .repairInSteps, .repairAll, .changeAges,
                 .readMaintenance, .forget, .digest, .explain, .explainUser, .readSettled, .enableFeed, .readFeed, .readEndpoints,
                 .makeEndpoint,
-                .redeliver,
+                .redeliver, .readCertificates, .listRevoked, .ignoreRevocation,
             ]
         ),
         (
@@ -99,7 +105,7 @@ struct RoleTests {
             [
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
                 .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
-                .readMaintenance, .readFeed, .readEndpoints,
+                .readMaintenance, .readFeed, .readEndpoints, .readCertificates, .listRevoked,
             ]
         ),
         (

@@ -1,4 +1,5 @@
 import AppStore
+import OpenSSL
 import StrictJSON
 
 @testable import AppStoreVerification
@@ -64,6 +65,18 @@ extension ReasonCase {
                 transaction: Payloads.transaction.with("signedDate", .integer(TestStore.now.millisecondsSince1970 + 300_001))
             )
         },
+        ReasonCase(reason: .certificateRevoked, what: "the leaf, before the signing date") { store in
+            try revoked(Payloads.notification(), by: store) { $0.add(store.leaf.sha256Fingerprint, refusing: .from(TestStore.now)) }
+        },
+        ReasonCase(reason: .certificateRevoked, what: "the intermediate, whose key was stolen") { store in
+            try revoked(Payloads.notification(), by: store) { $0.add(store.intermediate.sha256Fingerprint, refusing: .all) }
+        },
+        ReasonCase(reason: .certificateRevoked, what: "nested", location: "data.signedTransactionInfo") { store in
+            let later = Payloads.transaction.with("signedDate", .integer(TestStore.now.millisecondsSince1970 + 1))
+            return try revoked(Payloads.full(store, transaction: later), by: store) {
+                $0.add(store.leaf.sha256Fingerprint, refusing: .from(TestStore.now.advanced(by: .milliseconds(1))))
+            }
+        },
         .content(.signatureInvalid, "nested", at: "data.signedTransactionInfo") {
             let other = try $0.sign(Payloads.renewalInfo)
             let forged = try $0.sign(Payloads.transaction).replacing(part: 2) { _ in other.part(2) }
@@ -73,4 +86,11 @@ extension ReasonCase {
             try Payloads.full($0, transaction: Payloads.transaction.with("signedDate", 0))
         },
     ]
+
+    /// A notification, verified while certificates are known to be revoked.
+    private static func revoked(_ payload: JSONObject, by store: TestStore, _ revoke: (inout Revocations) -> Void) throws -> Attempt {
+        var policy = try store.policy()
+        revoke(&policy.revocations)
+        return Attempt(jws: try store.sign(payload), policy: policy)
+    }
 }

@@ -128,6 +128,7 @@ struct VerificationDiagnosticsTests {
         if wrong.contains(.chain) { policy.roots = [.appleRootCAG3] }
         if wrong.contains(.environment) { policy.environments = [.sandbox] }
         if wrong.contains(.app) { policy.apps = [App(bundleID: "com.example.other")] }
+        if wrong.contains(.revocation) { policy.revocations.add(store.leaf.sha256Fingerprint, refusing: .all) }
         var jws = try store.sign(payload(wrong), header: header(of: store, wrong))
         if wrong.contains(.signature) {
             let other = try store.sign([:])

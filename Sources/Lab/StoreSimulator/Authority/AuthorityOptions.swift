@@ -41,6 +41,8 @@ package struct AuthorityOptions: Sendable {
     package var intermediateValidity: Validity
     package var leafValidity: Validity
     package var flaws: Set<Flaw> = []
+    /// Where the OCSP responder is said to be: `http://` and a host. Nothing can be fetched from the default.
+    package var responder = CertificateExtensions.host
 
     /// Validity periods like Apple's: two years for the leaf, decades for the others, with `instant` in the middle.
     package init(around instant: Timestamp) {

@@ -2,17 +2,17 @@ import OpenSSL
 
 /// Extensions that make simulated certificates about as large as Apple's, for realistic sizes and times.
 ///
-/// All addresses end in `.invalid` (RFC 2606): nothing can be fetched.
+/// All addresses but those of a responder that is given end in `.invalid` (RFC 2606): nothing can be fetched.
 enum CertificateExtensions {
     /// Marks the intermediate of Apple's Worldwide Developer Relations.
     static let intermediateMarker = "1.2.840.113635.100.6.2.1"
     /// Marks a leaf that signs for the App Store.
     static let leafMarker = "1.2.840.113635.100.6.11.1"
 
-    private static let host = "http://simulated.invalid"
+    static let host = "http://simulated.invalid"
 
-    static func ofIntermediate(marked: Bool) -> [CertificateBuilder.Extension] {
-        let ocsp = accessDescription(method: ocspMethod, "\(host)/ocsp03-testrootcag3")
+    static func ofIntermediate(marked: Bool, responder: String = host) -> [CertificateBuilder.Extension] {
+        let ocsp = accessDescription(method: ocspMethod, "\(responder)/ocsp03-testrootcag3")
         let distribution = DER.context(0, DER.context(0, DER.context(6, constructed: false, Array("\(host)/testrootcag3.crl".utf8))))
         return [
             .init(oid: "1.3.6.1.5.5.7.1.1", value: DER.sequence(ocsp)),
@@ -20,9 +20,9 @@ enum CertificateExtensions {
         ] + (marked ? [.init(oid: intermediateMarker, value: DER.null)] : [])
     }
 
-    static func ofLeaf(marked: Bool) -> [CertificateBuilder.Extension] {
+    static func ofLeaf(marked: Bool, responder: String = host) -> [CertificateBuilder.Extension] {
         let issuers = accessDescription(method: DER.oid(1, 3, 6, 1, 5, 5, 7, 48, 2), "\(host)/testg6.der")
-        let ocsp = accessDescription(method: ocspMethod, "\(host)/ocsp03-testg602")
+        let ocsp = accessDescription(method: ocspMethod, "\(responder)/ocsp03-testg602")
         return [
             .init(oid: "1.3.6.1.5.5.7.1.1", value: DER.sequence(issuers, ocsp)),
             .init(oid: "2.5.29.32", value: DER.sequence(policy)),

@@ -28,7 +28,10 @@ extension TestAuthority {
         request.pathLength = request.isCA ? 0 : nil
         request.keyUsage = options.flaws.contains(.intermediateMayNotSignCertificates) ? [.crlSign] : [.keyCertSign, .crlSign]
         if !request.isCA { request.keyUsage = [.digitalSignature] }
-        request.extensions = CertificateExtensions.ofIntermediate(marked: !options.flaws.contains(.intermediateWithoutMarker))
+        request.extensions = CertificateExtensions.ofIntermediate(
+            marked: !options.flaws.contains(.intermediateWithoutMarker),
+            responder: options.responder
+        )
         return request
     }
 
@@ -42,7 +45,10 @@ extension TestAuthority {
         )
         request.isCA = options.flaws.contains(.leafIsAuthority)
         request.keyUsage = options.flaws.contains(.leafMayNotSign) ? [.crlSign] : [.digitalSignature]
-        request.extensions = CertificateExtensions.ofLeaf(marked: !options.flaws.contains(.leafWithoutMarker))
+        request.extensions = CertificateExtensions.ofLeaf(
+            marked: !options.flaws.contains(.leafWithoutMarker),
+            responder: options.responder
+        )
         return request
     }
 

@@ -9,6 +9,7 @@ import Outbox
 import Postgres
 import Prometheus
 import PrometheusTesting
+import Revocation
 import Schema
 import ServerAPI
 import ServiceLifecycle
@@ -89,6 +90,7 @@ import Testing
         MetricCatalogue.expose(StatisticsCollector<OutboxStatistics>(pool: pool, logger: .quiet), in: registry)
         MetricCatalogue.expose(StatisticsCollector<BudgetStatistics>(pool: pool, logger: .quiet), in: registry)
         MetricCatalogue.expose(StatisticsCollector<EndpointStatistics>(pool: pool, logger: .quiet), in: registry)
+        #expect(WorkerCommand.revocationCollector(settings, pool: pool, registry: registry, logger: .quiet).count == 1)
         let gate = SchemaGate(.worker, logger: .quiet)
         let admin = WorkerCommand.admin(settings, registry: registry, collector: collector, gate: gate, logger: .quiet) {}
         #expect(admin.count == 1)
@@ -96,9 +98,11 @@ import Testing
         let metrics = try ExposedMetrics(registry.render())
         #expect(metrics.value("appstore_inbox_statistics_up") == 0)
         // Statistics of the database that were never read.
-        let unread = Set((MetricCatalogue.inbox + MetricCatalogue.endpoints).map(\.name)).subtracting(["appstore_inbox_statistics_up"])
-            .subtracting(lazy)
-            .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])
+        let unread = Set((MetricCatalogue.inbox + MetricCatalogue.endpoints + MetricCatalogue.revocation).map(\.name)).subtracting([
+            "appstore_inbox_statistics_up"
+        ])
+        .subtracting(lazy)
+        .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])
         #expect(metrics.silent.subtracting(lazy) == unread)
         #expect(metrics.value("appstore_inbox_maintenance_rows_total", ["task": "prepare_partitions"]) == 0)
         let late = ["kind": "verify_receipt", "result": "late"]

@@ -1,0 +1,65 @@
+import AppStore
+package import AppStoreVerification
+import OpenSSL
+package import Postgres
+import SQL
+
+/// Runs the statements about certificates.
+package struct RevocationRegister: Sendable {
+    let pool: ConnectionPool
+
+    /// The revocations that have an effect.
+    package static func revocations(_ connection: Connection) async throws -> Revocations {
+        var revocations = Revocations()
+        for row in try await connection.query(Statement(.certificateRevocations)) {
+            let first: Int64? = try row.decode("from_ms")
+            revocations.add(
+                try row.decode("fingerprint"),
+                refusing: first.map { Revocations.RefusedDates.from(Timestamp(millisecondsSince1970: $0)) } ?? .all
+            )
+        }
+        return revocations
+    }
+
+    func revocations() async throws -> Revocations {
+        try await pool.withConnection { try await Self.revocations($0) }
+    }
+
+    /// Records that certificates sign.
+    func see(_ seen: [IssuedCertificate]) async throws {
+        _ = try await query(
+            Statement(.certificateSee, ["certificates": seen.map(\.certificate.der), "issuers": seen.map(\.issuer.der)])
+        )
+    }
+
+    /// Leases the next certificate that is due.
+    func lease(for length: Duration) async throws -> LeasedCertificate? {
+        let seconds = Int32(clamping: length.milliseconds / 1000)
+        return try await query(Statement(.certificateLease, ["seconds": seconds])).first.map(LeasedCertificate.init)
+    }
+
+    /// False when there is a later lease.
+    func settle(_ leased: LeasedCertificate, _ result: QuestionResult, askAgainAfter wait: Duration) async throws -> Bool {
+        var (status, error): (String?, String?) = (nil, nil)
+        var (validity, revocation): (OCSPValidity?, OCSPRevocation?) = (nil, nil)
+        switch result {
+        case .answered(let window, let found):
+            (validity, revocation) = (window, found)
+            status = found == nil ? "good" : "revoked"
+        case .unanswered(let reason): error = reason
+        }
+        let statement = Statement(
+            .certificateSettle,
+            [
+                "fingerprint": leased.fingerprint, "epoch": leased.epoch, "status": status, "this_update": validity?.thisUpdate,
+                "next_update": validity?.nextUpdate, "revoked_at": revocation?.time, "reason": revocation?.reason.rawValue,
+                "error": error, "wait_ms": wait.milliseconds,
+            ]
+        )
+        return try await query(statement).first?.decode("is_ours") ?? false
+    }
+
+    private func query(_ statement: Statement) async throws -> Rows {
+        try await pool.withConnection { try await $0.query(statement) }
+    }
+}

@@ -1,0 +1,190 @@
+package import AppStoreVerification
+package import Logging
+import OpenSSL
+package import Outbox
+package import Postgres
+import Reporting
+import ServiceLifecycle
+package import Systemd
+
+/// Asks OCSP responders whether the certificates that sign are revoked, beside verification, and tells the verifier.
+///
+/// Soft-fail: only a signed, fresh answer changes what is known. Any number of processes may run it: each question is leased. No transaction is
+/// open during a question.
+package struct RevocationService: Service {
+    /// How certificates are asked about.
+    package struct Configuration: Sendable {
+        /// Whether this process asks responders; otherwise it only follows what others were told.
+        package var asks = true
+        /// Between two looks at the register, a fifth of it random.
+        package var pause: Duration = .seconds(60)
+        /// How soon a certificate is asked about that has not signed before.
+        package var tick: Duration = .seconds(2)
+        /// The duration of a lease. It must be longer than a question.
+        package var lease: Duration = .seconds(120)
+        package var requestTimeout: Duration = .seconds(30)
+        /// The largest accepted answer; Apple's have some two kilobytes.
+        package var maximumAnswerBytes = 65_536
+        var schedule = QuestionSchedule()
+
+        package init() {}
+    }
+
+    private let register: RevocationRegister
+    private let configuration: Configuration
+    private let hosts: @Sendable () -> ResponderHosts
+    private let used: @Sendable () -> Set<IssuedCertificate>
+    private let apply: @Sendable (Revocations) -> Void
+    private let logger: Logger
+    private let heartbeat: @Sendable () -> LoopHeartbeat
+    private let exchange: Exchange?
+    private let outage = EdgeTrigger()
+
+    /// - Parameters:
+    ///   - hosts: which responders may be asked; asked for each question.
+    ///   - used: the certificates that have signed since the last call.
+    ///   - apply: gets the revocations that have an effect, each time that the register is read.
+    ///   - heartbeat: begins the heartbeat of the loop. No step takes longer than the pause or a question.
+    ///   - exchange: for tests; nil sends questions by HTTP.
+    package init(
+        pool: ConnectionPool,
+        configuration: Configuration = Configuration(),
+        hosts: @escaping @Sendable () -> ResponderHosts = { .apple },
+        used: @escaping @Sendable () -> Set<IssuedCertificate>,
+        apply: @escaping @Sendable (Revocations) -> Void,
+        logger: Logger,
+        heartbeat: @escaping @Sendable () -> LoopHeartbeat = { .none },
+        exchange: Exchange? = nil
+    ) {
+        register = RevocationRegister(pool: pool)
+        self.configuration = configuration
+        self.hosts = hosts
+        self.used = used
+        self.apply = apply
+        self.logger = logger
+        self.heartbeat = heartbeat
+        self.exchange = exchange
+    }
+
+    /// Reads the register, so that the first event already meets what is known. Gives up after half a minute: events go on then.
+    package func prepare() async {
+        let end = ContinuousClock.now + .seconds(30)
+        while !isEnding, .now < end {
+            do {
+                return try await learn()
+            } catch {
+                databaseFailed(error)
+                await Task.rest(for: .milliseconds(500))
+            }
+        }
+    }
+
+    /// Runs until graceful shutdown.
+    package func run() async throws {
+        guard configuration.asks else { return await loop(nil) }
+        if let exchange { return await loop(exchange) }
+        try await Exchange.withResponders { await loop($0) }
+    }
+
+    private var isEnding: Bool { Task.isShuttingDownGracefully || Task.isCancelled }
+
+    private func loop(_ exchange: Exchange?) async {
+        let heartbeat = heartbeat()
+        defer { heartbeat.finish() }
+        var seen = SeenCertificates()
+        while !isEnding {
+            do {
+                try await step(exchange, &seen, heartbeat)
+            } catch {
+                databaseFailed(error)
+            }
+            let end = ContinuousClock.now + configuration.pause * Double.random(in: 0.8...1.2)
+            repeat {
+                await Task.rest(for: min(configuration.tick, end - .now))
+                if exchange != nil { seen.add(used(), at: .now) }
+            } while !isEnding && .now < end && seen.unreported.isEmpty
+        }
+    }
+
+    /// Reports what has signed, asks about what is due, and reads the register.
+    func step(_ exchange: Exchange?, _ seen: inout SeenCertificates, _ heartbeat: LoopHeartbeat = .none) async throws {
+        heartbeat.beat()
+        if let exchange {
+            try await report(&seen)
+            while !isEnding, let leased = try await register.lease(for: configuration.lease) {
+                heartbeat.beat()
+                try await ask(about: leased, exchange)
+            }
+        }
+        try await learn()
+    }
+
+    private func learn() async throws {
+        apply(try await register.revocations())
+        if outage.ended() { logger.notice("revocations can be read again") }
+    }
+
+    private func report(_ seen: inout SeenCertificates) async throws {
+        seen.add(used(), at: .now)
+        guard !seen.unreported.isEmpty else { return }
+        try await register.see(Array(seen.unreported))
+        seen.wereReported(at: .now)
+    }
+
+    private func ask(about leased: LeasedCertificate, _ exchange: Exchange) async throws {
+        let start = ContinuousClock.now
+        var now: Int64 { (leased.leasedAt + (ContinuousClock.now - start).milliseconds) / 1000 }
+        let result: QuestionResult
+        do throws(OpenSSLError) {
+            let subject = (certificate: try Certificate(der: leased.certificate), issuer: try Certificate(der: leased.issuer))
+            if let request = try request(subject.certificate, subject.issuer) {
+                let outcome = await cancelWhenGracefulShutdown { await exchange.send(request, timeout: configuration.requestTimeout) }
+                // The lease expires.
+                if case .failure(.shuttingDown) = outcome { return }
+                result = QuestionResult(outcome, about: leased, subject, at: now)
+            } else {
+                result = .noAddress
+            }
+        } catch {
+            result = .unanswered("certificate_unreadable")
+        }
+        var generator = SystemRandomNumberGenerator()
+        let wait = configuration.schedule.wait(after: result, failures: leased.failures, at: now, using: &generator)
+        guard try await register.settle(leased, result, askAgainAfter: wait) else { return }
+        log(result, about: leased)
+        if case .answered(_, .some) = result { try await learn() }
+    }
+
+    /// POST, as Apple's own libraries ask: the answer is the responder's latest, not one of a cache. Nil where no responder may be asked.
+    private func request(_ certificate: Certificate, _ issuer: Certificate) throws(OpenSSLError) -> OutboundRequest? {
+        guard let address = hosts().first(of: certificate.ocspAddresses) else { return nil }
+        return OutboundRequest(
+            .post,
+            address,
+            headers: [("Content-Type", "application/ocsp-request"), ("Accept", "application/ocsp-response")],
+            body: try OCSPRequest(for: certificate, issuedBy: issuer).der,
+            maximumAnswerBytes: configuration.maximumAnswerBytes
+        )
+    }
+
+    private func log(_ result: QuestionResult, about leased: LeasedCertificate) {
+        var metadata: Logger.Metadata = [LogKey.certificate: "\(ContentDigest.hexadecimal(leased.fingerprint))"]
+        switch result {
+        case .answered(_, let revocation?):
+            metadata[LogKey.reason] = "\(revocation.reason.rawValue)"
+            metadata[LogKey.time] = "\(revocation.time)"
+            logger.error("a certificate that signs is revoked: what it signed is rejected", metadata: metadata)
+        case .answered: logger.debug("a certificate that signs is good", metadata: metadata)
+        case .unanswered(let reason):
+            metadata[LogKey.reason] = "\(reason)"
+            logger.info("no usable answer whether a certificate is revoked", metadata: metadata)
+        }
+    }
+
+    /// Logs the first failure as a warning.
+    private func databaseFailed(_ error: any Error) {
+        if error is CancellationError, Task.isCancelled { return }
+        let level: Logger.Level = !error.isDatabaseOutage && outage.began() ? .warning : .debug
+        logger.log(level: level, "revocations cannot be read or recorded", metadata: [LogKey.error: "\(error)"])
+    }
+}
