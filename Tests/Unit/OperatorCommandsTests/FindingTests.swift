@@ -65,7 +65,9 @@ struct FindingTests {
                 #"  failure  schema    the schema\u001b[2J is version 0. Run `migrate`"#,
             ]
         )
-        #expect(lines.filter { !$0.hasPrefix(" ") } == ["settings", "database", "roles", "listeners", "inbox", "webhooks", "disk"])
+        #expect(
+            lines.filter { !$0.hasPrefix(" ") } == ["settings", "database", "roles", "listeners", "inbox", "webhooks", "apple", "disk"]
+        )
         #expect(report.text(inColour: true).contains("\u{1B}[33mwarning\u{1B}[0m"))
         #expect(!report.text(inColour: true).contains("\u{1B}[2J"))
     }
