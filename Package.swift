@@ -58,7 +58,8 @@ let package = Package(
             exclude: ["README.md", "schema.sql", "queries", "steps"],
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
-                "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Endpoints.swift", "Statements+Webhooks.swift",
+                "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Consumption.swift", "Statements+Endpoints.swift",
+                "Statements+Webhooks.swift",
             ],
             resources: [
                 .embedInCode("roles.sql"), .embedInCode("grants.sql"), .embedInCode("fingerprint.txt"), .embedInCode("tables"),
@@ -100,6 +101,9 @@ let package = Package(
             name: "ServerAPI",
             dependencies: ["AppStore", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "StrictJSON", logging, metrics]
         ),
+
+        // The answers to Apple's consumption requests.
+        .target(name: "Consumption", dependencies: ["AppStore", "Outbox", "ServerAPI", "StrictJSON", metrics]),
 
         // Entries of the feed, sent to the endpoints of operators.
         .target(
@@ -145,7 +149,7 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Feed", "GroupCommit", "HTTPServing",
+                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Consumption", "Feed", "GroupCommit", "HTTPServing",
                 "Interpretation",
                 "InboxQueue",
                 "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "SQL", "Schema", "ServerAPI", "ShopAPI",
@@ -455,6 +459,14 @@ let package = Package(
                 "SQL", "ServerAPI", "StrictJSON", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ServerAPITests"
+        ),
+        .testTarget(
+            name: "ConsumptionTests",
+            dependencies: [
+                "AppStore", "Consumption", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus",
+                "PrometheusTesting", "ServerAPI", "StrictJSON", logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/ConsumptionTests"
         ),
         .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),

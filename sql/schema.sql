@@ -15,6 +15,18 @@ CREATE TYPE appstore.claim_kind AS ENUM (
 
 COMMENT ON TYPE appstore.claim_kind IS 'The origin of a claim to a contract. The order of declaration is the rank: of claims of one instant the one of the later kind counts.';
 
+CREATE TYPE appstore.consumption_answer AS (
+	consented boolean,
+	delivery text,
+	sample boolean,
+	percentage integer,
+	preference text,
+	evidence text,
+	details jsonb
+);
+
+COMMENT ON TYPE appstore.consumption_answer IS 'What appstore.answer_consumption takes.';
+
 CREATE TYPE appstore.environment AS ENUM (
     'Production',
     'Sandbox'
@@ -626,6 +638,26 @@ $$;
 
 COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[]) IS 'Stores the bodies of an answer as events, of the source that appstore.call_kinds names for the kind of the call, and settles the call. Returns false, without effect, when the lease of that epoch has been lost.';
 
+CREATE FUNCTION appstore.answer_consumption(environment appstore.environment, transaction_id text, consented boolean, delivery text DEFAULT NULL::text, sample boolean DEFAULT NULL::boolean, percentage integer DEFAULT NULL::integer, preference text DEFAULT NULL::text, evidence text DEFAULT NULL::text, details jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_refused record;
+BEGIN
+    SELECT * INTO v_refused FROM appstore.decide_consumption(
+        environment, transaction_id, ROW(consented, delivery, sample, percentage, preference, evidence, details), 'decision', session_user);
+    IF v_refused.refusal IS NOT NULL THEN
+        RAISE EXCEPTION '%', v_refused.message USING DETAIL = v_refused.refusal, HINT = 'appstore.consumption_requests lists what Apple asks.',
+            ERRCODE = CASE WHEN v_refused.refusal = 'not_asked' THEN 'no_data_found'
+                           WHEN v_refused.refusal IN ('apple_decided', 'answered', 'past_due', 'policy_off') THEN 'object_not_in_prerequisite_state'
+                           ELSE 'invalid_parameter_value' END;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.answer_consumption(environment appstore.environment, transaction_id text, consented boolean, delivery text, sample boolean, percentage integer, preference text, evidence text, details jsonb) IS 'Decides how Apple''s consumption request is answered, and puts the answer into the outbox; without consent it is a decision to send nothing. It fails with no_data_found when Apple has not asked, with object_not_in_prerequisite_state when it is too late or the policy is off, and with invalid_parameter_value when the answer breaks a rule; DETAIL names the rule. After a refusal by Apple, call it again with a correct answer. Where it fails with 40P01 or 55P03, call it again.';
+
 CREATE FUNCTION appstore.api_allowance(setting double precision, lowered_to double precision, last_429_at timestamp with time zone, instant timestamp with time zone) RETURNS double precision
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -635,6 +667,30 @@ CREATE FUNCTION appstore.api_allowance(setting double precision, lowered_to doub
 $$;
 
 COMMENT ON FUNCTION appstore.api_allowance(setting double precision, lowered_to double precision, last_429_at timestamp with time zone, instant timestamp with time zone) IS 'The requests a second that a budget allows at an instant: its setting, or what the latest 429 has left of it and a tenth of the setting for each hour since.';
+
+CREATE FUNCTION appstore.api_answer_consumption(key_hash bytea, environment appstore.environment, transaction_id text, consented boolean, delivery text, sample boolean, percentage integer, preference text, evidence text, details jsonb, OUT refusal text, OUT message text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{consumption:answer}', ARRAY[environment]);
+BEGIN
+    IF v_key.bundle_ids IS NOT NULL AND NOT EXISTS (
+        SELECT FROM appstore.transactions AS t
+        WHERE t.transaction_id = transaction_id AND t.environment = environment AND t.bundle_id = ANY (v_key.bundle_ids)) THEN
+        refusal := 'not_asked';
+        RETURN;
+    END IF;
+    SELECT d.refusal, d.message INTO refusal, message FROM appstore.decide_consumption(
+        environment, transaction_id, ROW(consented, delivery, sample, percentage, preference, evidence, details), 'decision',
+        'key ' || v_key.key_id) AS d;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_answer_consumption(key_hash bytea, environment appstore.environment, transaction_id text, consented boolean, delivery text, sample boolean, percentage integer, preference text, evidence text, details jsonb, OUT refusal text, OUT message text) IS 'Decides a request as answer_consumption does; instead of failing, it returns the state or rule that refuses the decision. Verb consumption:answer.';
 
 CREATE FUNCTION appstore.api_consumer(key_hash bytea, name text) RETURNS TABLE(generation integer, "position" bigint, moved_at timestamp with time zone, head bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -649,6 +705,23 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.api_consumer(key_hash bytea, name text) IS 'A named consumer of the feed and where the feed ends; no row where there is none. Verb feed:read.';
+
+CREATE FUNCTION appstore.api_consumption(key_hash bytea, environment appstore.environment, transaction_id text, state text, max_requests integer) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{consumption:read,consumption:answer}', ARRAY[environment]);
+BEGIN
+    RETURN QUERY SELECT d.* FROM appstore.consumption_documents(
+        environment, transaction_id, v_key.bundle_ids,
+        CASE WHEN transaction_id IS NULL AND state IS NULL THEN '{waiting,decided,sending,refused}'
+             WHEN transaction_id IS NULL THEN ARRAY[state] END, max_requests) AS d;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_consumption(key_hash bytea, environment appstore.environment, transaction_id text, state text, max_requests integer) IS 'The request about a transaction, or those that Apple waits for, in a state, or in any; of the apps of the key. Verb consumption:read; consumption:answer suffices as well, since the answer to a decision is the request.';
 
 CREATE FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text) RETURNS TABLE(result text, placed appstore.order_state)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -829,6 +902,21 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.api_feed_entry(key_hash bytea, "position" bigint) IS 'The entry at a position; null where there is none, or it has aged, or is not of an app and environment of the key. Verb feed:read.';
+
+CREATE FUNCTION appstore.api_give_consent(key_hash bytea, user_id text, evidence text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{consents:write}', '{}');
+BEGIN
+    RETURN (appstore.record_consent(user_id, evidence, NULL, 'key ' || v_key.key_id)).given_at;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_give_consent(key_hash bytea, user_id text, evidence text) IS 'Records a consent as give_consent does, for all apps. Verb consents:write.';
 
 CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE(key_id integer, bundle_ids text[], environments text[], verbs text[])
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1076,6 +1164,70 @@ $$;
 
 COMMENT ON FUNCTION appstore.api_user_orders(key_hash bytea, environment appstore.environment, user_id text, status text, product_id text, before_at timestamp with time zone, before_no uuid, max_orders integer) IS 'The orders of a user in the apps of the key, newest first by coalesce(ordered_at, paid_at) and order_no, at most max_orders; all statuses and products where these are null. before_at and before_no are the values of the last order of the page before. Verb orders:read.';
 
+CREATE FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{consents:write}', '{}');
+BEGIN
+    RETURN appstore.end_consent(user_id, 'key ' || v_key.key_id);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) IS 'Withdraws a consent as withdraw_consent does; false where none is in force. Verb consents:write.';
+
+CREATE FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    -- Once it is over, appstore.expire_calls has given up the calls that no worker took.
+    c_delay   CONSTANT interval := '70 minutes';
+    v_from    timestamptz;
+    v_request record;
+BEGIN
+    IF NOT appstore.maintenance_lock() THEN
+        RETURN;
+    END IF;
+    -- 1. Default answers where nothing else was decided. decide_consumption checks under the request's lock.
+    decided := 0;
+    FOR v_request IN
+        SELECT r.environment, r.transaction_id, p.delivery, p.sample, p.percentage, p.preference
+        FROM appstore.consumption_requests AS r CROSS JOIN LATERAL appstore.consumption_policy(r.bundle_id, r.product_id) AS p
+        WHERE r.due_at > statement_timestamp() AND r.due_at <= statement_timestamp() + interval '2 hours' AND r.state = 'waiting'
+          AND r.decided_at IS NULL AND p.mode = 'default' AND r.is_expected
+        ORDER BY r.due_at LIMIT 500
+    LOOP
+        decided := decided + (
+            SELECT (d.refusal IS NULL)::integer
+            FROM appstore.decide_consumption(
+                v_request.environment, v_request.transaction_id,
+                ROW(true, v_request.delivery, v_request.sample, v_request.percentage, v_request.preference, NULL, NULL),
+                'policy', session_user) AS d);
+    END LOOP;
+
+    -- 2. Count each missed request once, some time after it was due.
+    INSERT INTO appstore.maintenance_state (task, settled_at) VALUES ('consumption', statement_timestamp() - c_delay)
+    ON CONFLICT (task) DO NOTHING;
+    v_from := (SELECT s.settled_at FROM appstore.maintenance_state AS s WHERE s.task = 'consumption');
+    missed := (SELECT count(*) FROM appstore.consumption_requests AS r
+               WHERE r.due_at > v_from AND r.due_at <= statement_timestamp() - c_delay AND r.state = 'missed' AND r.is_expected);
+    UPDATE appstore.maintenance_state AS s SET settled_at = greatest(v_from, statement_timestamp() - c_delay), event_id = s.event_id + missed
+    WHERE s.task = 'consumption';
+END
+$$;
+
+COMMENT ON FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) IS 'Decides the requests of mode default that are due within two hours, of which nothing was decided and the user''s consent is known, at most 500; and counts those that were missed. Returns how many; nulls while another worker does it.';
+
 CREATE FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1302,7 +1454,7 @@ CREATE TABLE appstore.api_keys (
     CONSTRAINT api_keys_environments_not_empty CHECK (((cardinality(environments) > 0) AND (array_position(environments, NULL::appstore.environment) IS NULL))),
     CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
     CONSTRAINT api_keys_name_is_short CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100))),
-    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text, 'feed:read'::text, 'feed:consume'::text])))
+    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text, 'feed:read'::text, 'feed:consume'::text, 'consumption:read'::text, 'consumption:answer'::text, 'consents:write'::text])))
 );
 
 COMMENT ON TABLE appstore.api_keys IS 'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash would add nothing, since such a key cannot be guessed. A key is alive until it is revoked or expires.';
@@ -1663,26 +1815,186 @@ CREATE FUNCTION appstore.consumption_answered(environment appstore.environment, 
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_now timestamptz;
+    v_asked timestamptz;
+    v_now   timestamptz;
 BEGIN
     PERFORM appstore.check_environment(environment);
-    IF NOT EXISTS (SELECT FROM appstore.refund_requests AS r
-                   WHERE r.transaction_id = consumption_answered.transaction_id AND r.environment = consumption_answered.environment
-                     AND r.kind = 'asked') THEN
+    SELECT c.asked_at INTO v_asked FROM appstore.consumption_obligations AS c
+    WHERE c.transaction_id = consumption_answered.transaction_id AND c.environment = consumption_answered.environment FOR UPDATE;
+    IF v_asked IS NULL THEN
         RAISE EXCEPTION 'Apple has not asked about transaction % in %', quote_nullable(transaction_id), environment
             USING ERRCODE = 'no_data_found', HINT = 'appstore.consumption_requests lists what Apple asks.';
     END IF;
-    -- The latest answer counts in any order of commits: it covers all earlier ones.
-    UPDATE appstore.consumption_obligations AS c SET answered_at = greatest(c.answered_at, clock_timestamp()), answered_by = session_user
-    WHERE c.transaction_id = consumption_answered.transaction_id AND c.environment = consumption_answered.environment
-    RETURNING c.answered_at INTO v_now;
+    v_now := greatest(clock_timestamp(), v_asked);
+    UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'replaced', settled_at = clock_timestamp(), is_leased = false
+    WHERE o.call_key = consumption_answered.environment || '/' || consumption_answered.transaction_id AND o.kind = 'consumption'
+      AND o.state = 'open';
+    INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, result, settled_at)
+    VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, session_user, 'elsewhere', 'answered', v_now);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
     VALUES (v_now, session_user, 'consumption_answered', '{}',
             jsonb_build_object('environment', consumption_answered.environment, 'transaction_id', consumption_answered.transaction_id));
 END
 $$;
 
-COMMENT ON FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) IS 'Records that you have told Apple how a purchase was consumed. It can be repeated: the latest answer counts. It fails with no_data_found when Apple has not asked about the transaction.';
+COMMENT ON FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) IS 'Records that another program has told Apple how a purchase was consumed; an answer that waits to be sent is discarded. It can be repeated. It fails with no_data_found when Apple has not asked about the transaction.';
+
+CREATE FUNCTION appstore.consumption_body(answer appstore.consumption_answer, token uuid, is_advanced_commerce boolean) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN is_advanced_commerce THEN
+        jsonb_build_object(
+            'customerConsented', true, 'sampleContentProvided', (answer).sample, 'appAccountToken', coalesce(token::text, ''),
+            'consumptionStatus', CASE WHEN (answer).percentage IS NULL THEN 0 WHEN (answer).percentage = 0 THEN 1
+                                      WHEN (answer).percentage < 100000 THEN 2 ELSE 3 END,
+            'deliveryStatus', CASE (answer).delivery WHEN 'DELIVERED' THEN 0 WHEN 'UNDELIVERED_QUALITY_ISSUE' THEN 1
+                                                     WHEN 'UNDELIVERED_WRONG_ITEM' THEN 2 WHEN 'UNDELIVERED_SERVER_OUTAGE' THEN 3 ELSE 5 END,
+            'refundPreference', CASE (answer).preference WHEN 'GRANT_FULL' THEN 1 WHEN 'DECLINE' THEN 2 ELSE 0 END,
+            'accountTenure', 0, 'playTime', 0, 'lifetimeDollarsPurchased', 0, 'lifetimeDollarsRefunded', 0, 'platform', 0, 'userStatus', 0)
+        || coalesce((answer).details, '{}')
+    ELSE
+        jsonb_strip_nulls(jsonb_build_object(
+            'customerConsented', true, 'deliveryStatus', (answer).delivery, 'sampleContentProvided', (answer).sample,
+            'consumptionPercentage', (answer).percentage, 'refundPreference', (answer).preference))
+    END
+$$;
+
+COMMENT ON FUNCTION appstore.consumption_body(answer appstore.consumption_answer, token uuid, is_advanced_commerce boolean) IS 'What Apple is sent: ConsumptionRequest, or ConsumptionRequestV1 for a purchase of the Advanced Commerce API, where what is not given is 0, undeclared.';
+
+CREATE FUNCTION appstore.consumption_documents(environment appstore.environment, transaction_id text, bundle_ids text[], states text[], max_requests integer) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT json_build_object(
+        'environment', r.environment, 'transactionId', r.transaction_id, 'state', r.state, 'askedAt', appstore.instant_text(r.asked_at),
+        'dueAt', appstore.instant_text(r.due_at), 'reason', r.reason, 'originalTransactionId', r.original_transaction_id,
+        'bundleId', r.bundle_id, 'product', r.product_id, 'user', r.user_id, 'orderNo', r.order_no,
+        'isAdvancedCommerce', r.is_advanced_commerce, 'decidedAt', appstore.instant_text(r.decided_at), 'decidedBy', r.decided_by,
+        'consented', r.consented, 'delivery', r.delivery, 'percentage', r.percentage, 'preference', r.preference,
+        'answeredAt', appstore.instant_text(r.answered_at), 'refusedWith', r.refused_with, 'outcome', r.outcome,
+        'outcomeAt', appstore.instant_text(r.outcome_at), 'refundedPercentage', r.refunded_percentage)::text
+    FROM appstore.consumption_requests AS r
+    WHERE (consumption_documents.transaction_id IS NULL AND r.due_at > statement_timestamp() AND r.outcome IS NULL
+           OR r.transaction_id = consumption_documents.transaction_id)
+      AND (r.environment = consumption_documents.environment OR consumption_documents.environment IS NULL)
+      AND (r.bundle_id = ANY (consumption_documents.bundle_ids) OR consumption_documents.bundle_ids IS NULL)
+      AND (r.state = ANY (consumption_documents.states) OR consumption_documents.states IS NULL)
+    ORDER BY r.due_at LIMIT max_requests;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.consumption_documents(environment appstore.environment, transaction_id text, bundle_ids text[], states text[], max_requests integer) IS 'Requests as JSON, with the members of the HTTP API, the most urgent first: the one about a transaction, else those that Apple waits for. Null environment, bundle_ids and states are any.';
+
+CREATE TABLE appstore.consumption_policies (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text COLLATE pg_catalog."C",
+    mode text NOT NULL COLLATE pg_catalog."C",
+    delivery text COLLATE pg_catalog."C",
+    sample boolean,
+    percentage integer,
+    preference text COLLATE pg_catalog."C",
+    CONSTRAINT consumption_policies_answer_of_default CHECK ((((mode = 'default'::text) = (delivery IS NOT NULL)) AND ((mode = 'default'::text) = (sample IS NOT NULL)) AND ((mode = 'default'::text) OR ((percentage IS NULL) AND (preference IS NULL))))),
+    CONSTRAINT consumption_policies_delivery_is_known CHECK ((delivery = ANY (ARRAY['DELIVERED'::text, 'UNDELIVERED_QUALITY_ISSUE'::text, 'UNDELIVERED_WRONG_ITEM'::text, 'UNDELIVERED_SERVER_OUTAGE'::text, 'UNDELIVERED_OTHER'::text]))),
+    CONSTRAINT consumption_policies_mode_is_known CHECK ((mode = ANY (ARRAY['off'::text, 'backend'::text, 'default'::text]))),
+    CONSTRAINT consumption_policies_percentage_in_range CHECK (((percentage >= 0) AND (percentage <= 100000))),
+    CONSTRAINT consumption_policies_preference_is_known CHECK ((preference = ANY (ARRAY['DECLINE'::text, 'GRANT_FULL'::text, 'GRANT_PRORATED'::text]))),
+    CONSTRAINT consumption_policies_undelivered_is_unused CHECK (((delivery = 'DELIVERED'::text) OR (COALESCE(percentage, 0) = 0)))
+);
+
+COMMENT ON TABLE appstore.consumption_policies IS 'How Apple''s consumption requests about an app''s purchases are answered: rows that the operator writes. The row of the product counts, else that of the app without a product, else off.';
+
+COMMENT ON COLUMN appstore.consumption_policies.product_id IS 'The product; null for all products of the app without a row of their own.';
+
+COMMENT ON COLUMN appstore.consumption_policies.mode IS 'off: nothing is sent. backend: what appstore.answer_consumption decides is sent. default: that, and the answer of this row where nothing was decided two hours before the request is due and the user''s consent is in appstore.consents.';
+
+COMMENT ON COLUMN appstore.consumption_policies.delivery IS 'Apple''s deliveryStatus in the answer of mode default.';
+
+COMMENT ON COLUMN appstore.consumption_policies.sample IS 'Apple''s sampleContentProvided in that answer.';
+
+COMMENT ON COLUMN appstore.consumption_policies.percentage IS 'Apple''s consumptionPercentage in that answer, in thousandths of a percent; left out for auto-renewable subscriptions.';
+
+COMMENT ON COLUMN appstore.consumption_policies.preference IS 'Apple''s refundPreference in that answer.';
+
+CREATE FUNCTION appstore.consumption_policy(bundle_id text, product_id text) RETURNS appstore.consumption_policies
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT p FROM appstore.consumption_policies AS p
+    WHERE p.bundle_id = consumption_policy.bundle_id AND (p.product_id = consumption_policy.product_id OR p.product_id IS NULL)
+    ORDER BY p.product_id IS NULL LIMIT 1
+$$;
+
+COMMENT ON FUNCTION appstore.consumption_policy(bundle_id text, product_id text) IS 'The policy for a product; null where there is none, which means off.';
+
+CREATE FUNCTION appstore.consumption_statistics(OUT open bigint, OUT due interval, OUT missed bigint) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    SELECT count(*), min(next.due_at) FILTER (WHERE next.state IN ('waiting', 'refused')) - statement_timestamp() INTO open, due
+    FROM (SELECT r.due_at, r.state FROM appstore.consumption_requests AS r
+          WHERE r.due_at > statement_timestamp() AND r.outcome IS NULL AND r.state IN ('waiting', 'decided', 'sending', 'refused') AND r.is_expected
+          ORDER BY r.due_at LIMIT 10000) AS next;
+    missed := coalesce((SELECT s.event_id FROM appstore.maintenance_state AS s WHERE s.task = 'consumption'), 0);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.consumption_statistics(OUT open bigint, OUT due interval, OUT missed bigint) IS 'Of the requests that are to be answered by policy: how many Apple waits for, up to 10,000, which then means as many or more; the time until the first one without a decision, or with a refused one, is due; and how many were missed so far.';
+
+CREATE FUNCTION appstore.consumption_violation(answer appstore.consumption_answer, is_subscription boolean, ownership text, is_advanced_commerce boolean, OUT rule text, OUT message text) RETURNS record
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT checked.rule, checked.message
+    FROM (VALUES
+        (1, 'family_shared', ownership IS DISTINCT FROM 'FAMILY_SHARED',
+         'Apple takes no answer about what a family member shares (4000185)'),
+        (2, 'assigned', ownership IS DISTINCT FROM 'ASSIGNED',
+         'Apple takes no answer about what was assigned to another customer (4000227)'),
+        (3, 'delivery', (answer).delivery IN ('DELIVERED', 'UNDELIVERED_QUALITY_ISSUE', 'UNDELIVERED_WRONG_ITEM', 'UNDELIVERED_SERVER_OUTAGE',
+                                              'UNDELIVERED_OTHER'),
+         'delivery must be DELIVERED, UNDELIVERED_QUALITY_ISSUE, UNDELIVERED_WRONG_ITEM, UNDELIVERED_SERVER_OUTAGE or UNDELIVERED_OTHER'),
+        (4, 'sample', (answer).sample IS NOT NULL, 'sample must say whether sample content was provided before the purchase'),
+        (5, 'percentage', coalesce((answer).percentage, 0) BETWEEN 0 AND 100000,
+         'percentage must be from 0 to 100000, in thousandths of a percent'),
+        (6, 'preference', coalesce((answer).preference, 'DECLINE') IN ('DECLINE', 'GRANT_FULL', 'GRANT_PRORATED'),
+         'preference must be DECLINE, GRANT_FULL or GRANT_PRORATED, or left out'),
+        (7, 'percentage_of_subscription', (answer).percentage IS NULL OR NOT is_subscription OR is_advanced_commerce,
+         'Apple takes no percentage for an auto-renewable subscription (4000209)'),
+        (8, 'percentage_of_undelivered', (answer).delivery = 'DELIVERED' OR coalesce((answer).percentage, 0) = 0,
+         'what was not delivered cannot be consumed: percentage must be 0 or left out'),
+        (9, 'prorated_of_version_1', NOT is_advanced_commerce OR (answer).preference IS DISTINCT FROM 'GRANT_PRORATED',
+         'Apple knows no GRANT_PRORATED for a purchase of the Advanced Commerce API'),
+        (10, 'prorated_percentage',
+         (answer).preference IS DISTINCT FROM 'GRANT_PRORATED' OR is_subscription
+         OR coalesce((answer).percentage > 0 AND (answer).percentage < 100000, false),
+         'GRANT_PRORATED of anything but an auto-renewable subscription needs a percentage between 0 and 100000 (4000044)'),
+        (11, 'details', (answer).details IS NULL OR (is_advanced_commerce AND NOT EXISTS (
+                SELECT FROM jsonb_each(CASE jsonb_typeof((answer).details) WHEN 'object' THEN (answer).details ELSE '{"":0}' END) AS given (name, value)
+                WHERE NOT EXISTS (
+                    SELECT FROM (VALUES ('accountTenure', 7), ('playTime', 7), ('lifetimeDollarsPurchased', 7), ('lifetimeDollarsRefunded', 7),
+                                        ('platform', 2), ('userStatus', 4)) AS known (name, most)
+                    CROSS JOIN generate_series(0, known.most) AS number
+                    WHERE known.name = given.name AND number::text = given.value::text))),
+         'details are for purchases of the Advanced Commerce API: accountTenure, playTime, lifetimeDollarsPurchased and lifetimeDollarsRefunded '
+         'from 0 to 7, platform from 0 to 2, userStatus from 0 to 4')
+    ) AS checked (place, rule, holds, message)
+    WHERE checked.holds IS NOT TRUE
+    ORDER BY checked.place LIMIT 1
+$$;
+
+COMMENT ON FUNCTION appstore.consumption_violation(answer appstore.consumption_answer, is_subscription boolean, ownership text, is_advanced_commerce boolean, OUT rule text, OUT message text) IS 'The first of Apple''s rules that an answer breaks, and what it says, with Apple''s error number where that is known; nulls when it breaks none. Consent is checked by appstore.decide_consumption.';
 
 CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text) RETURNS TABLE(kind appstore.claim_kind, source_id text, user_id text, effective_at timestamp with time zone)
     LANGUAGE sql STABLE ROWS 1
@@ -1863,6 +2175,108 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.create_order(user_id text, product_id text, order_no uuid, bundle_id text) IS 'Makes an order in Production and returns its number, which the app passes to StoreKit as appAccountToken. The purchase may have arrived before. Repeating a call with the same number changes nothing; it fails with unique_violation when the number was used for another user, product or bundle, and with invalid_parameter_value for a version 5 UUID. Where it fails with 40P01 or 55P03, call it again.';
+
+CREATE FUNCTION appstore.decide_consumption(environment appstore.environment, transaction_id text, answer appstore.consumption_answer, origin text, actor text, OUT refusal text, OUT message text) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key     text := decide_consumption.environment || '/' || decide_consumption.transaction_id;
+    v_answer  appstore.consumption_answer := decide_consumption.answer;
+    v_request appstore.consumption_obligations;
+    v_sold    appstore.transactions;
+    v_last    appstore.consumption_decisions;
+    v_consent appstore.consents;
+    v_user    text;
+    v_call    bigint;
+BEGIN
+    PERFORM appstore.demand_read_committed(), appstore.check_environment(environment);
+    -- The deadline passes once: the decision must be on disk before the backend believes that it is made.
+    PERFORM appstore.begin_to_store();
+
+    -- 1. The request. Its row is locked, so that a decision of Apple's that is merged concurrently is seen here, or discards the call.
+    SELECT c.* INTO v_request FROM appstore.consumption_obligations AS c
+    WHERE c.transaction_id = decide_consumption.transaction_id AND c.environment = decide_consumption.environment FOR UPDATE;
+    SELECT t.* INTO v_sold FROM appstore.transactions AS t
+    WHERE t.transaction_id = decide_consumption.transaction_id AND t.environment = decide_consumption.environment;
+    SELECT d.* INTO v_last FROM appstore.consumption_decisions AS d
+    WHERE d.transaction_id = decide_consumption.transaction_id AND d.environment = decide_consumption.environment
+      AND d.decided_at >= v_request.asked_at
+    ORDER BY d.decided_at DESC, d.decision_id DESC LIMIT 1; -- by decision_id alone, the planner might read all decisions in its order
+    IF NOT v_answer.consented THEN
+        v_answer := ROW(false, NULL, NULL, NULL, NULL, v_answer.evidence, NULL);
+    ELSIF decide_consumption.origin = 'policy' AND v_sold.is_subscription AND NOT v_request.is_advanced_commerce THEN
+        v_answer.percentage := NULL;
+    END IF;
+    IF v_request.outcome IS NULL AND v_last.answer = v_answer AND (v_last.result IS NULL OR v_last.result = 'answered') THEN
+        RETURN; -- the same decision again
+    END IF;
+    SELECT refused.code, refused.message INTO refusal, message
+    FROM (VALUES
+        (1, 'not_asked', v_request.asked_at IS NULL OR v_sold.transaction_id IS NULL,
+         format('Apple has not asked about transaction %s in %s', quote_nullable(decide_consumption.transaction_id),
+                decide_consumption.environment)),
+        (2, 'apple_decided', v_request.outcome IS NOT NULL, format('Apple has decided about the refund: %s', v_request.outcome)),
+        (3, 'answered', v_last.result = 'answered', 'Apple has taken an answer to this request'),
+        (4, 'past_due', v_request.due_at <= clock_timestamp(), format('the answer was due at %s', v_request.due_at)),
+        (5, 'consent', v_answer.consented IS NULL, 'consented must be true or false: nothing is assumed (4000035)'),
+        (6, 'evidence', char_length(v_answer.evidence) NOT BETWEEN 1 AND 1000, 'evidence must have 1 to 1000 characters'),
+        (7, 'policy_off', v_answer.consented AND coalesce((appstore.consumption_policy(v_sold.bundle_id, v_sold.product_id)).mode, 'off') = 'off',
+         format('appstore.consumption_policies has nothing sent about product %s of %s', v_sold.product_id, v_sold.bundle_id))
+    ) AS refused (place, code, is_so, message)
+    WHERE refused.is_so ORDER BY refused.place LIMIT 1;
+
+    -- 2. Apple's rules. Without consent nothing is sent, so they do not matter.
+    IF refusal IS NULL AND v_answer.consented THEN
+        SELECT broken.rule, broken.message INTO refusal, message
+        FROM appstore.consumption_violation(v_answer, v_sold.is_subscription, v_sold.in_app_ownership_type, v_request.is_advanced_commerce)
+             AS broken;
+    END IF;
+
+    -- 3. The user's consent, which cannot be withdrawn between this check and the commit.
+    v_user := coalesce(
+        (SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = v_sold.order_no AND o.environment = decide_consumption.environment),
+        (SELECT m.user_id FROM appstore.contracts AS m
+         WHERE m.original_transaction_id = v_request.original_transaction_id AND m.environment = decide_consumption.environment));
+    IF refusal IS NULL AND v_answer.consented THEN
+        SELECT k.* INTO v_consent FROM appstore.consents AS k WHERE k.user_id = v_user
+        ORDER BY k.withdrawn_at DESC NULLS FIRST LIMIT 1 FOR SHARE;
+        IF v_consent.withdrawn_at IS NOT NULL THEN
+            refusal := 'consent_withdrawn';
+            message := format('the user withdrew the consent at %s: only appstore.give_consent makes it good again (4000035)',
+                              v_consent.withdrawn_at);
+        ELSIF v_consent.consent_id IS NULL AND v_answer.evidence IS NULL THEN
+            refusal := 'consent_unknown';
+            message := 'appstore.consents has no consent of the user, and evidence does not say how it was given (4000035)';
+        END IF;
+    END IF;
+    IF refusal IS NOT NULL THEN
+        RETURN;
+    END IF;
+
+    -- 4. The decision and its call. An earlier call that was not sent is replaced.
+    UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'replaced', settled_at = clock_timestamp(), is_leased = false
+    WHERE o.call_key = v_key AND o.kind = 'consumption' AND o.state = 'open';
+    IF v_answer.consented THEN
+        INSERT INTO appstore.outbox (kind, call_key, bundle_id, environment, priority, deadline_at, payload)
+        VALUES ('consumption', v_key, v_sold.bundle_id, decide_consumption.environment, 0, v_request.due_at,
+                convert_to(jsonb_build_object(
+                    'transactionId', decide_consumption.transaction_id, 'version', CASE WHEN v_request.is_advanced_commerce THEN 1 ELSE 2 END,
+                    'askedAt', floor(extract(epoch FROM v_request.asked_at) * 1000)::bigint,
+                    'body', appstore.consumption_body(v_answer, v_sold.app_account_token, v_request.is_advanced_commerce))::text, 'UTF8'))
+        RETURNING call_id INTO v_call;
+    END IF;
+    INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, user_id, answer, call_id)
+    VALUES (decide_consumption.environment, decide_consumption.transaction_id, greatest(clock_timestamp(), v_request.asked_at), actor,
+            decide_consumption.origin, v_user, v_answer, v_call);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.decide_consumption(environment appstore.environment, transaction_id text, answer appstore.consumption_answer, origin text, actor text, OUT refusal text, OUT message text) IS 'Decides how a request is answered: writes the decision and the call that sends it, or returns why not, which is a state of the request or a rule that the answer breaks. The same decision again changes nothing.';
 
 CREATE FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) RETURNS bigint[]
     LANGUAGE plpgsql
@@ -2315,33 +2729,62 @@ BEGIN
     INSERT INTO appstore.consumption_obligations (environment, transaction_id)
     SELECT derive_refund_requests.environment, merged.id FROM unnest(v_ids) AS merged (id) ORDER BY merged.id COLLATE "C"
     ON CONFLICT (transaction_id, environment) DO UPDATE SET asked_at = NULL WHERE false;
-    -- 2. The first request since the last decision.
+    -- 2. The latest request, from its first notification on: the first one after the decision before the last one. And the latest decision since.
     UPDATE appstore.consumption_obligations AS c
-    SET original_transaction_id = first.original_transaction_id, asked_at = first.signed_date,
-        due_at = first.signed_date + interval '12 hours', reason = first.reason
+    SET original_transaction_id = latest.original_transaction_id, asked_at = latest.asked_at, due_at = latest.asked_at + interval '12 hours',
+        reason = latest.reason, is_advanced_commerce = coalesce(latest.is_advanced_commerce, false), outcome = latest.outcome,
+        outcome_at = latest.outcome_at
     FROM unnest(v_ids) AS merged (id)
     LEFT JOIN LATERAL (
-        SELECT r.original_transaction_id, r.signed_date, r.reason FROM appstore.refund_requests AS r
-        WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind = 'asked'
-          AND r.signed_date > coalesce((
-                  SELECT max(d.signed_date) FROM appstore.refund_requests AS d
-                  WHERE d.transaction_id = merged.id AND d.environment = derive_refund_requests.environment AND d.kind <> 'asked'),
-              '-infinity')
-        ORDER BY r.signed_date, r.notification_uuid LIMIT 1
-    ) AS first ON true
+        SELECT first.original_transaction_id, first.signed_date AS asked_at, first.reason, first.is_advanced_commerce, decision.kind AS outcome,
+               decision.signed_date AS outcome_at
+        FROM (
+            SELECT max(r.signed_date) AS signed_date FROM appstore.refund_requests AS r
+            WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind = 'asked'
+        ) AS last
+        CROSS JOIN LATERAL (
+            SELECT r.original_transaction_id, r.signed_date, r.reason, r.is_advanced_commerce FROM appstore.refund_requests AS r
+            WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind = 'asked'
+              AND r.signed_date > coalesce((
+                      SELECT max(d.signed_date) FROM appstore.refund_requests AS d
+                      WHERE d.transaction_id = merged.id AND d.environment = derive_refund_requests.environment AND d.kind <> 'asked'
+                        AND d.signed_date < last.signed_date),
+                  '-infinity')
+            ORDER BY r.signed_date, r.notification_uuid LIMIT 1
+        ) AS first
+        LEFT JOIN LATERAL (
+            SELECT r.kind, r.signed_date FROM appstore.refund_requests AS r
+            WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind <> 'asked'
+              AND r.signed_date >= last.signed_date
+            ORDER BY r.signed_date DESC, r.notification_uuid DESC LIMIT 1
+        ) AS decision ON true
+    ) AS latest ON true
     WHERE c.transaction_id = ANY (v_ids) AND c.transaction_id = merged.id
       AND c.environment = derive_refund_requests.environment
-      AND (c.original_transaction_id, c.asked_at, c.reason) IS DISTINCT FROM (first.original_transaction_id, first.signed_date, first.reason);
+      AND (c.original_transaction_id, c.asked_at, c.reason, c.is_advanced_commerce, c.outcome, c.outcome_at)
+          IS DISTINCT FROM (latest.original_transaction_id, latest.asked_at, latest.reason, coalesce(latest.is_advanced_commerce, false),
+                            latest.outcome, latest.outcome_at);
     -- 3. Delete the rows of copies that do not count.
     DELETE FROM appstore.consumption_obligations AS c
     WHERE c.transaction_id = ANY (v_ids) AND c.environment = derive_refund_requests.environment AND c.asked_at IS NULL
-      AND c.answered_at IS NULL
       AND NOT EXISTS (SELECT FROM appstore.refund_requests AS r
                       WHERE r.transaction_id = c.transaction_id AND r.environment = c.environment OFFSET 0);
+    -- 4. Discard answers that wait to be sent: Apple has decided. A decision that is made concurrently waits for the lock and sees it.
+    UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'apple_decided', settled_at = clock_timestamp(), is_leased = false
+    WHERE o.call_id = ANY (ARRAY(
+            SELECT d.call_id FROM appstore.consumption_obligations AS c
+            CROSS JOIN LATERAL (
+                SELECT d.call_id FROM appstore.consumption_decisions AS d
+                WHERE d.transaction_id = c.transaction_id AND d.environment = c.environment AND d.call_id IS NOT NULL AND d.result IS NULL
+                  AND (c.outcome IS NOT NULL OR d.decided_at < c.asked_at) OFFSET 0
+            ) AS d
+            WHERE c.transaction_id = ANY (v_ids) AND c.environment = derive_refund_requests.environment AND c.asked_at IS NOT NULL
+            ORDER BY d.call_id))
+      AND (o.state = 'open') IS TRUE;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.derive_refund_requests(environment appstore.environment, transaction_ids text[]) IS 'Brings consumption_obligations up to date for these transactions, after rows of refund_requests about them were merged.';
+COMMENT ON FUNCTION appstore.derive_refund_requests(environment appstore.environment, transaction_ids text[]) IS 'Brings consumption_obligations up to date for these transactions, after rows of refund_requests about them were merged. Discards the calls that would answer requests which Apple has decided.';
 
 CREATE FUNCTION appstore.derive_token_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
     LANGUAGE plpgsql
@@ -2765,6 +3208,32 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) IS 'Settles a call without an answer, and uses its fallback unless Apple refused the receipt. Returns false, without effect, when the lease of that epoch has been lost.';
+
+CREATE FUNCTION appstore.end_consent(user_id text, actor text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    -- A decision that relies on the consent holds a lock on its row, or finds it withdrawn.
+    PERFORM appstore.demand_read_committed();
+    UPDATE appstore.consents AS k SET withdrawn_at = greatest(clock_timestamp(), k.given_at), withdrawn_by = actor
+    WHERE k.user_id = end_consent.user_id AND k.withdrawn_at IS NULL;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'consent_withdrawn', settled_at = clock_timestamp(), is_leased = false
+    WHERE o.call_id = ANY (ARRAY(SELECT d.call_id FROM appstore.consumption_decisions AS d
+                                 WHERE d.user_id = end_consent.user_id AND d.call_id IS NOT NULL AND d.result IS NULL ORDER BY d.call_id))
+      AND (o.state = 'open') IS TRUE;
+    RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.end_consent(user_id text, actor text) IS 'Ends the consent of a user and discards the answers that wait to be sent; false where none is in force.';
 
 CREATE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamp with time zone[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -3706,7 +4175,18 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.forget(user_id text, note text) IS 'Erases a user: replaces the user''s name in the ledger by an alias, discards the user''s client posts that still wait, and deletes the bodies of the posts and of all settled events about contracts that are or were the user''s, which a link that was taken back does not make them. Deletes what endpoints answered about the user. Returns the alias, how many orders and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. Where the feed is on, an entry user.forgotten names the user until it ages. Free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
+COMMENT ON FUNCTION appstore.forget(user_id text, note text) IS 'Erases a user: replaces the user''s name in the ledger by an alias, discards the user''s client posts that still wait, and deletes the bodies of the posts and of all settled events about contracts that are or were the user''s, which a link that was taken back does not make them. Deletes what endpoints answered about the user, and the evidence and details of decisions about consumption; ends the user''s consent. Returns the alias, how many orders and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. Where the feed is on, an entry user.forgotten names the user until it ages. Free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
+
+CREATE FUNCTION appstore.give_consent(user_id text, evidence text, given_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN (appstore.record_consent(user_id, evidence, given_at, session_user)).given_at;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.give_consent(user_id text, evidence text, given_at timestamp with time zone) IS 'Records that a user consents to tell Apple how purchases were consumed, and returns since when. It changes nothing while a consent of the user is in force.';
 
 CREATE FUNCTION appstore.give_way() RETURNS void
     LANGUAGE plpgsql
@@ -3831,6 +4311,12 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint) IS 'The inbox in numbers, of one instant. Counts stop at 10,000, which then means as many or more. overdue: how long the first due event has been due; oldest_unsettled: since the arrival of the first event without an outcome; silence: since the last genuine notification, at least; snapshot_*: the oldest snapshot that keeps vacuum from removing dead rows, of all sessions if sees_all_sessions; feed_position: null while the feed is off; feed_untold: since the oldest change without a position in the feed; feed_lag: how many entries the last named consumer has not taken.';
+
+CREATE FUNCTION appstore.instant_text(at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$ SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
+
+COMMENT ON FUNCTION appstore.instant_text(at timestamp with time zone) IS 'An instant as RFC 3339 in UTC, with milliseconds.';
 
 CREATE FUNCTION appstore.is_alive(k appstore.api_keys) RETURNS boolean
     LANGUAGE sql STABLE
@@ -4725,6 +5211,60 @@ $$;
 
 COMMENT ON FUNCTION appstore.receive(bodies bytea[], source text) IS 'Stores the bodies of notifications, at most 64 and 8 MB in one call, and returns the ids of their events, in the order of the bodies. It fails when one is empty or longer than 4 MB, and then stores none. Without bodies it only checks that the database commits.';
 
+CREATE TABLE appstore.consents (
+    consent_id bigint NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    given_at timestamp with time zone NOT NULL,
+    given_by text NOT NULL,
+    evidence text,
+    withdrawn_at timestamp with time zone,
+    withdrawn_by text,
+    CONSTRAINT consents_evidence_is_short CHECK (((char_length(evidence) >= 1) AND (char_length(evidence) <= 1000))),
+    CONSTRAINT consents_user_is_a_name CHECK (((char_length(user_id) >= 1) AND (char_length(user_id) <= 255))),
+    CONSTRAINT consents_withdrawal_whole CHECK (((withdrawn_at IS NULL) = (withdrawn_by IS NULL)))
+);
+
+COMMENT ON TABLE appstore.consents IS 'Users'' consents to tell Apple how they consumed purchases. A user has one in force at most; withdrawn ones stay as a record.';
+
+COMMENT ON COLUMN appstore.consents.consent_id IS 'The number of the consent.';
+
+COMMENT ON COLUMN appstore.consents.given_at IS 'When the user gave it.';
+
+COMMENT ON COLUMN appstore.consents.given_by IS 'The login, or the API key, that recorded it.';
+
+COMMENT ON COLUMN appstore.consents.evidence IS 'How the user gave it, such as the version of the terms; null once the user is forgotten.';
+
+COMMENT ON COLUMN appstore.consents.withdrawn_at IS 'When it was withdrawn; null while it is in force.';
+
+COMMENT ON COLUMN appstore.consents.withdrawn_by IS 'The login, or the API key, that withdrew it.';
+
+CREATE FUNCTION appstore.record_consent(user_id text, evidence text, given_at timestamp with time zone, actor text) RETURNS appstore.consents
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_consent appstore.consents;
+BEGIN
+    PERFORM appstore.check_argument(char_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 characters',
+                                    'Give the id that your own system has for the user.'),
+            appstore.check_argument(char_length(evidence) BETWEEN 1 AND 1000, 'evidence must have 1 to 1000 characters',
+                                    'Say how the user consented, such as the version of the terms.'),
+            appstore.check_argument(given_at IS NULL OR given_at <= clock_timestamp(), format('given_at is in the future: %s', given_at),
+                                    'Omit it for now.');
+    INSERT INTO appstore.consents (user_id, evidence, given_at, given_by)
+    VALUES (record_consent.user_id, record_consent.evidence, coalesce(record_consent.given_at, clock_timestamp()), actor)
+    ON CONFLICT (user_id) WHERE withdrawn_at IS NULL DO NOTHING;
+    SELECT k.* INTO v_consent FROM appstore.consents AS k WHERE k.user_id = record_consent.user_id AND k.withdrawn_at IS NULL;
+    RETURN v_consent;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.record_consent(user_id text, evidence text, given_at timestamp with time zone, actor text) IS 'Records a consent and returns the one in force, which may be an earlier one.';
+
 CREATE TABLE appstore.inbox_queue (
     event_id bigint NOT NULL,
     run_at timestamp with time zone NOT NULL,
@@ -5055,6 +5595,34 @@ BEGIN
     SELECT count(*) INTO v_rows FROM renamed;
     others := others + v_rows;
     UPDATE appstore.audit_log AS a SET details = jsonb_set(a.details, '{user_id}', to_jsonb(v_alias)) WHERE a.details ->> 'user_id' = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    -- Consents before the calls of decisions, and calls before decisions, as whatever decides and settles locks them. Nothing more is sent.
+    UPDATE appstore.consents AS k
+    SET user_id = v_alias, evidence = NULL, withdrawn_at = coalesce(k.withdrawn_at, greatest(clock_timestamp(), k.given_at)),
+        withdrawn_by = coalesce(k.withdrawn_by, session_user)
+    WHERE k.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    UPDATE appstore.outbox AS o
+    SET payload = '{}', state = CASE o.state WHEN 'open' THEN 'discarded' ELSE o.state END,
+        reason = CASE o.state WHEN 'open' THEN 'forgotten' ELSE o.reason END, settled_at = coalesce(o.settled_at, clock_timestamp()),
+        is_leased = false
+    WHERE o.call_id = ANY (ARRAY(SELECT d.call_id FROM appstore.consumption_decisions AS d
+                                 WHERE d.user_id = v_user AND d.call_id IS NOT NULL ORDER BY d.call_id));
+    UPDATE appstore.consumption_decisions AS d SET user_id = v_alias, answer.evidence = NULL, answer.details = NULL
+    WHERE d.decision_id = ANY (ARRAY(
+        SELECT d.decision_id FROM appstore.consumption_decisions AS d WHERE d.user_id = v_user
+        UNION -- those that were made before the user was known
+        SELECT d.decision_id FROM unnest(v_contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT t.transaction_id FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = c.id AND t.environment = c.environment OFFSET 0
+        ) AS t
+        CROSS JOIN LATERAL (
+            SELECT d.decision_id FROM appstore.consumption_decisions AS d
+            WHERE d.transaction_id = t.transaction_id AND d.environment = c.environment AND d.user_id IS NULL OFFSET 0
+        ) AS d));
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
     -- The feed under the lock of its head: the step before it is visible then, and the next one sees the aliases.
@@ -5746,6 +6314,21 @@ $$;
 
 COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Where the feed is on, it writes a tell for each that failed, and for notifications where an endpoint wants them. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
 
+CREATE FUNCTION appstore.settle_consumption() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    UPDATE appstore.consumption_decisions AS d SET result = nullif(NEW.state, 'open'), reason = NEW.reason, settled_at = NEW.settled_at
+    WHERE d.call_id = NEW.call_id;
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.settle_consumption() IS 'Copies the state of a call of kind consumption to its decision.';
+
 CREATE FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5956,7 +6539,7 @@ BEGIN
     -- charge whose first fact had no period, that of the period as it is known now.
     FOR part, v_excluded, v_source IN
         SELECT p.name, p.excluded, coalesce(p.source, 'appstore.' || p.name) FROM (
-        VALUES ('consumption_obligations', '{answered_at,answered_by,is_open}'::text[], NULL),
+        VALUES ('consumption_obligations', '{}'::text[], NULL),
                ('contracts', '{}', NULL),
                ('effects', '{}',
                 '(SELECT e.environment, e.kind,
@@ -6522,12 +7105,12 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id, 'later_token', 6
         FROM claim AS k JOIN charge AS c ON k.kind = 'token' AND k.source_id = c.transaction_id
         UNION ALL -- 7. answers to Apple
-        SELECT a.answered_at, a.answered_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,
-               'by=' || a.answered_by, 8
+        SELECT a.settled_at, a.settled_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,
+               concat_ws(', ', 'by=' || a.decided_by, 'preference=' || (a.answer).preference), 8
         FROM charge AS c
         CROSS JOIN LATERAL (
-            SELECT a.transaction_id, a.answered_at, a.answered_by FROM appstore.consumption_obligations AS a
-            WHERE a.transaction_id = c.transaction_id AND a.environment = timeline.environment AND a.answered_at IS NOT NULL OFFSET 0
+            SELECT a.transaction_id, a.settled_at, a.decided_by, a.answer FROM appstore.consumption_decisions AS a
+            WHERE a.transaction_id = c.transaction_id AND a.environment = timeline.environment AND a.result = 'answered' OFFSET 0
         ) AS a
         UNION ALL -- 8. events about the contract that had no effect
         SELECT o.received_at, o.received_at, o.event_id, 'event_' || o.result, o.transaction_id, NULL, NULL, NULL,
@@ -6611,6 +7194,17 @@ CREATE FUNCTION appstore.wants_raw(e appstore.endpoints) RETURNS boolean
 $$;
 
 COMMENT ON FUNCTION appstore.wants_raw(e appstore.endpoints) IS 'Whether an endpoint gets notification.received or notification.rejected.';
+
+CREATE FUNCTION appstore.withdraw_consent(user_id text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.end_consent(user_id, session_user);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.withdraw_consent(user_id text) IS 'Withdraws the consent of a user: nothing is sent about the user''s purchases until appstore.give_consent is called again. Answers that wait are discarded; one that a worker is sending at that moment may still reach Apple. Returns false where no consent is in force.';
 
 CREATE AGGREGATE appstore.chained_digest(text) (
     SFUNC = appstore.chain_link,
@@ -6806,6 +7400,64 @@ COMMENT ON COLUMN appstore.client_posts.transaction_id IS 'The posted transactio
 
 COMMENT ON COLUMN appstore.client_posts.conflict IS 'Derived: why the post did not make its user the owner, where an operator has to decide; on the first such post of the user for the contract.';
 
+ALTER TABLE appstore.consents ALTER COLUMN consent_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.consents_consent_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE appstore.consumption_decisions (
+    decision_id bigint NOT NULL,
+    environment appstore.environment NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    decided_at timestamp with time zone NOT NULL,
+    decided_by text NOT NULL,
+    origin text NOT NULL COLLATE pg_catalog."C",
+    user_id text COLLATE pg_catalog."C",
+    answer appstore.consumption_answer,
+    call_id bigint,
+    result text COLLATE pg_catalog."C",
+    reason text,
+    settled_at timestamp with time zone,
+    CONSTRAINT consumption_decisions_answer_where_decided CHECK (((answer IS NULL) = (origin = 'elsewhere'::text))),
+    CONSTRAINT consumption_decisions_call_with_consent CHECK (((call_id IS NOT NULL) = COALESCE((answer).consented, false))),
+    CONSTRAINT consumption_decisions_origin_is_known CHECK ((origin = ANY (ARRAY['decision'::text, 'policy'::text, 'elsewhere'::text]))),
+    CONSTRAINT consumption_decisions_result_is_known CHECK ((result = ANY (ARRAY['answered'::text, 'refused'::text, 'given_up'::text, 'discarded'::text]))),
+    CONSTRAINT consumption_decisions_settled_in_the_end CHECK (((result IS NULL) = (settled_at IS NULL)))
+);
+
+COMMENT ON TABLE appstore.consumption_decisions IS 'Every decision how to answer a consumption request, and what became of it. The latest one counts; it is about each request that Apple signed until decided_at.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.decision_id IS 'The number of the decision.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.decided_at IS 'When it was decided, or when Apple signed the request, where that is later.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.decided_by IS 'The login, or the API key, that decided.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.origin IS 'decision: appstore.answer_consumption; policy: mode default of consumption_policies; elsewhere: appstore.consumption_answered.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.answer IS 'What was decided. evidence and details are null once the user is forgotten; without consent nothing else is kept.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.call_id IS 'The call of the outbox that sends it; null where nothing is sent.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.result IS 'The state in which the call ended: answered (Apple took it), refused, given_up or discarded; null while it is open or there is none.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.reason IS 'Why it was refused, given up or discarded: Apple''s code, apple_decided, replaced …';
+
+COMMENT ON COLUMN appstore.consumption_decisions.settled_at IS 'When the call ended.';
+
+ALTER TABLE appstore.consumption_decisions ALTER COLUMN decision_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.consumption_decisions_decision_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE appstore.consumption_obligations (
     environment appstore.environment NOT NULL,
     transaction_id text NOT NULL COLLATE pg_catalog."C",
@@ -6813,26 +7465,26 @@ CREATE TABLE appstore.consumption_obligations (
     asked_at timestamp with time zone,
     due_at timestamp with time zone,
     reason text COLLATE pg_catalog."C",
-    answered_at timestamp with time zone,
-    answered_by text COLLATE pg_catalog."C",
-    is_open boolean GENERATED ALWAYS AS (((asked_at IS NOT NULL) AND ((answered_at IS NULL) OR (answered_at < asked_at)))) STORED NOT NULL,
-    CONSTRAINT consumption_obligations_answer_whole CHECK (((answered_at IS NULL) = (answered_by IS NULL))),
+    is_advanced_commerce boolean DEFAULT false NOT NULL,
+    outcome text COLLATE pg_catalog."C",
+    outcome_at timestamp with time zone,
+    CONSTRAINT consumption_obligations_outcome_whole CHECK ((((outcome IS NULL) = (outcome_at IS NULL)) AND ((outcome IS NULL) OR (asked_at IS NOT NULL)))),
     CONSTRAINT consumption_obligations_request_whole CHECK ((((asked_at IS NULL) = (due_at IS NULL)) AND ((asked_at IS NULL) = (original_transaction_id IS NULL))))
 );
 
-COMMENT ON TABLE appstore.consumption_obligations IS 'Whether Apple waits for an answer about a transaction: a row for each transaction of refund_requests, which is also the lock under which the row is derived. A function of the notifications and the answers, in whatever order they come.';
+COMMENT ON TABLE appstore.consumption_obligations IS 'Apple''s latest request about a transaction and what Apple decided then: a row for each transaction of refund_requests, which is also the lock under which the row is derived and the request decided. A function of the notifications, in whatever order they come.';
 
-COMMENT ON COLUMN appstore.consumption_obligations.asked_at IS 'When Apple signed its first request since its last decision. Apple repeats a request and wants one answer.';
+COMMENT ON COLUMN appstore.consumption_obligations.asked_at IS 'When Apple signed the first notification of its latest request; null where it asked nothing. Apple repeats a request and wants one answer.';
 
 COMMENT ON COLUMN appstore.consumption_obligations.due_at IS 'Twelve hours after asked_at.';
 
 COMMENT ON COLUMN appstore.consumption_obligations.reason IS 'consumptionRequestReason of that request.';
 
-COMMENT ON COLUMN appstore.consumption_obligations.answered_at IS 'It answers every request that was signed until then. Earlier answers are in audit_log.';
+COMMENT ON COLUMN appstore.consumption_obligations.is_advanced_commerce IS 'See refund_requests.';
 
-COMMENT ON COLUMN appstore.consumption_obligations.answered_by IS 'The login that called appstore.consumption_answered.';
+COMMENT ON COLUMN appstore.consumption_obligations.outcome IS 'Apple''s latest decision after the request: refunded or declined; null until then.';
 
-COMMENT ON COLUMN appstore.consumption_obligations.is_open IS 'Whether Apple waits for an answer.';
+COMMENT ON COLUMN appstore.consumption_obligations.outcome_at IS 'When Apple signed that decision.';
 
 CREATE TABLE appstore.orders (
     environment appstore.environment NOT NULL,
@@ -6882,24 +7534,140 @@ COMMENT ON COLUMN appstore.orders.paid_product_id IS 'The product that was bough
 
 COMMENT ON COLUMN appstore.orders.paid_at IS 'purchaseDate of the transaction that pays it.';
 
+CREATE TABLE appstore.outbox (
+    call_id bigint NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    call_key text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment DEFAULT 'Production'::appstore.environment NOT NULL,
+    priority smallint DEFAULT 1 NOT NULL,
+    event_id bigint,
+    asked_by bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    payload bytea,
+    asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    deadline_at timestamp with time zone NOT NULL,
+    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    is_leased boolean DEFAULT false NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    last_reason text,
+    repeats integer DEFAULT 0 NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
+    reason text,
+    settled_at timestamp with time zone,
+    answer_event_id bigint,
+    fallback_source text COLLATE pg_catalog."C",
+    fallback_event_id bigint,
+    CONSTRAINT outbox_answer_of_the_answered CHECK (((answer_event_id IS NULL) OR (state = 'answered'::text))),
+    CONSTRAINT outbox_fallback_is_a_source CHECK ((fallback_source ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
+    CONSTRAINT outbox_fallback_where_wanted CHECK (((fallback_event_id IS NULL) OR (fallback_source IS NOT NULL))),
+    CONSTRAINT outbox_key_is_short CHECK (((octet_length(call_key) >= 1) AND (octet_length(call_key) <= 255))),
+    CONSTRAINT outbox_kind_is_a_name CHECK ((kind ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
+    CONSTRAINT outbox_made_of_something CHECK (((event_id IS NOT NULL) OR (payload IS NOT NULL))),
+    CONSTRAINT outbox_payload_within_limits CHECK ((octet_length(payload) <= 4194304)),
+    CONSTRAINT outbox_priority_is_a_class CHECK (((priority >= 0) AND (priority <= 4))),
+    CONSTRAINT outbox_reason_where_needed CHECK (((reason IS NOT NULL) OR (state = ANY (ARRAY['open'::text, 'answered'::text])))),
+    CONSTRAINT outbox_settled_in_the_end CHECK ((((state = 'open'::text) = (settled_at IS NULL)) AND ((state = 'open'::text) OR (NOT is_leased)))),
+    CONSTRAINT outbox_state_is_known CHECK ((state = ANY (ARRAY['open'::text, 'answered'::text, 'refused'::text, 'given_up'::text, 'discarded'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.outbox IS 'Calls to make. A worker leases a call: run_at moves to the end of the lease and epoch is counted up. A worker that returns with an older epoch is refused; a worker that dies needs no cleanup, because its call is due again when the lease ends.';
+
+COMMENT ON COLUMN appstore.outbox.call_id IS 'The number of the call.';
+
+COMMENT ON COLUMN appstore.outbox.kind IS 'The service that is called, such as verify_receipt.';
+
+COMMENT ON COLUMN appstore.outbox.call_key IS 'Identifies the request; there is one open call for each key.';
+
+COMMENT ON COLUMN appstore.outbox.environment IS 'Apple''s environment that is asked, or asked first.';
+
+COMMENT ON COLUMN appstore.outbox.priority IS '0 a deadline, 1 a person or program waits, 2 reconciliation, 3 history, 4 import. Lower ones are made first, and spend of the budget first.';
+
+COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call sends.';
+
+COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that requested the call, about a hundred at most; the body of any of them can be sent.';
+
+COMMENT ON COLUMN appstore.outbox.payload IS 'The data to send where it is not an event''s body; never a secret.';
+
+COMMENT ON COLUMN appstore.outbox.asked_at IS 'When it was written.';
+
+COMMENT ON COLUMN appstore.outbox.deadline_at IS 'When an open call is given up.';
+
+COMMENT ON COLUMN appstore.outbox.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
+
+COMMENT ON COLUMN appstore.outbox.is_leased IS 'Whether a worker makes the call until run_at.';
+
+COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
+
+COMMENT ON COLUMN appstore.outbox.attempts IS 'The attempts that count: not those that waited for the budget, for the end of a 429, or for a key.';
+
+COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt brought no answer.';
+
+COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
+
+COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
+
+COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';
+
+COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
+
+COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
+
+COMMENT ON COLUMN appstore.outbox.fallback_event_id IS 'The event under which the body was stored again.';
+
 CREATE VIEW appstore.consumption_requests AS
  SELECT c.environment,
     c.transaction_id,
-    c.is_open AS open,
+        CASE
+            WHEN ((NOT (d.answer).consented) OR (d.reason = 'consent_withdrawn'::text)) THEN 'not_consented'::text
+            WHEN (d.result = 'answered'::text) THEN 'answered'::text
+            WHEN ((d.decision_id IS NOT NULL) AND (d.result IS NULL)) THEN
+            CASE
+                WHEN call.is_tried THEN 'sending'::text
+                ELSE 'decided'::text
+            END
+            WHEN ((c.outcome IS NOT NULL) OR (c.due_at <= statement_timestamp())) THEN 'missed'::text
+            WHEN (d.result = 'refused'::text) THEN 'refused'::text
+            ELSE 'waiting'::text
+        END AS state,
     c.asked_at,
     c.due_at,
-        CASE
-            WHEN (NOT c.is_open) THEN c.answered_at
-            ELSE NULL::timestamp with time zone
-        END AS answered_at,
     c.reason,
     c.original_transaction_id,
+    t.bundle_id,
     t.product_id,
     COALESCE(o.user_id, m.user_id) AS user_id,
-    t.order_no
-   FROM (((appstore.consumption_obligations c
-     LEFT JOIN LATERAL ( SELECT t_1.product_id,
-            t_1.order_no
+    t.order_no,
+    c.is_advanced_commerce,
+    d.decided_at,
+    d.decided_by,
+    (d.answer).consented AS consented,
+    (d.answer).delivery AS delivery,
+    (d.answer).percentage AS percentage,
+    (d.answer).preference AS preference,
+        CASE
+            WHEN (d.result = 'answered'::text) THEN d.settled_at
+            ELSE NULL::timestamp with time zone
+        END AS answered_at,
+        CASE
+            WHEN (d.result = 'refused'::text) THEN d.reason
+            ELSE NULL::text
+        END AS refused_with,
+    c.outcome,
+    c.outcome_at,
+        CASE
+            WHEN (c.outcome = 'refunded'::text) THEN t.revocation_percentage
+            ELSE NULL::integer
+        END AS refunded_percentage,
+    COALESCE(((policy.mode = 'backend'::text) OR ((policy.mode = 'default'::text) AND (EXISTS ( SELECT
+           FROM appstore.consents k
+          WHERE ((k.user_id = COALESCE(o.user_id, m.user_id)) AND (k.withdrawn_at IS NULL)))))), false) AS is_expected
+   FROM ((((((appstore.consumption_obligations c
+     LEFT JOIN LATERAL ( SELECT t_1.bundle_id,
+            t_1.product_id,
+            t_1.order_no,
+            t_1.revocation_percentage
            FROM appstore.transactions t_1
           WHERE ((t_1.transaction_id = c.transaction_id) AND (t_1.environment = c.environment))
          OFFSET 0) t ON (true))
@@ -6911,21 +7679,70 @@ CREATE VIEW appstore.consumption_requests AS
            FROM appstore.contracts m_1
           WHERE ((m_1.original_transaction_id = c.original_transaction_id) AND (m_1.environment = c.environment))
          OFFSET 0) m ON (true))
+     LEFT JOIN LATERAL ( SELECT d_1.decision_id,
+            d_1.environment,
+            d_1.transaction_id,
+            d_1.decided_at,
+            d_1.decided_by,
+            d_1.origin,
+            d_1.user_id,
+            d_1.answer,
+            d_1.call_id,
+            d_1.result,
+            d_1.reason,
+            d_1.settled_at
+           FROM appstore.consumption_decisions d_1
+          WHERE ((d_1.transaction_id = c.transaction_id) AND (d_1.environment = c.environment) AND (d_1.decided_at >= c.asked_at))
+          ORDER BY d_1.decided_at DESC, d_1.decision_id DESC
+         LIMIT 1) d ON (true))
+     LEFT JOIN LATERAL ( SELECT (o_1.epoch > 0) AS is_tried
+           FROM appstore.outbox o_1
+          WHERE (o_1.call_id = d.call_id)
+         OFFSET 0) call ON (true))
+     LEFT JOIN LATERAL ( SELECT p.mode
+           FROM appstore.consumption_policies p
+          WHERE ((p.bundle_id = t.bundle_id) AND ((p.product_id = t.product_id) OR (p.product_id IS NULL)))
+          ORDER BY (p.product_id IS NULL)
+         LIMIT 1) policy ON (true))
   WHERE (c.asked_at IS NOT NULL);
 
-COMMENT ON VIEW appstore.consumption_requests IS 'Apple''s requests about purchases whose refund it considers, until it has decided: a row for each transaction. Answer the open ones until due_at, then call appstore.consumption_answered.';
+COMMENT ON VIEW appstore.consumption_requests IS 'Apple''s latest request about each purchase whose refund it considers or considered, what was decided to answer, and what Apple did. Decide those in state waiting until due_at: appstore.answer_consumption.';
 
-COMMENT ON COLUMN appstore.consumption_requests.open IS 'Whether Apple waits for an answer.';
+COMMENT ON COLUMN appstore.consumption_requests.state IS 'waiting: nothing is decided. decided: the answer waits for a worker. sending: a worker has tried at least once. answered: Apple took it, or another program answered. refused: Apple refused it, and a correct answer can follow. missed: Apple decided or the time ended without an answer. not_consented: it was decided to send nothing, or the user withdrew the consent.';
 
-COMMENT ON COLUMN appstore.consumption_requests.asked_at IS 'The first request since Apple''s last decision; Apple repeats it and wants one answer.';
+COMMENT ON COLUMN appstore.consumption_requests.asked_at IS 'The first notification of the request; Apple repeats it and wants one answer.';
 
 COMMENT ON COLUMN appstore.consumption_requests.due_at IS 'Twelve hours after asked_at.';
-
-COMMENT ON COLUMN appstore.consumption_requests.answered_at IS 'When you called appstore.consumption_answered; null while it is open.';
 
 COMMENT ON COLUMN appstore.consumption_requests.reason IS 'Apple''s consumptionRequestReason.';
 
 COMMENT ON COLUMN appstore.consumption_requests.user_id IS 'The user of the order, else the owner of the contract.';
+
+COMMENT ON COLUMN appstore.consumption_requests.is_advanced_commerce IS 'Whether the answer is one of version 1: see refund_requests.';
+
+COMMENT ON COLUMN appstore.consumption_requests.decided_at IS 'When the latest decision about it was made; null while there is none.';
+
+COMMENT ON COLUMN appstore.consumption_requests.decided_by IS 'The login, or the API key, that decided.';
+
+COMMENT ON COLUMN appstore.consumption_requests.consented IS 'Whether the user consented, as the decision says.';
+
+COMMENT ON COLUMN appstore.consumption_requests.delivery IS 'Apple''s deliveryStatus in the answer.';
+
+COMMENT ON COLUMN appstore.consumption_requests.percentage IS 'Apple''s consumptionPercentage in the answer, in thousandths of a percent.';
+
+COMMENT ON COLUMN appstore.consumption_requests.preference IS 'Apple''s refundPreference in the answer; null where there is none.';
+
+COMMENT ON COLUMN appstore.consumption_requests.answered_at IS 'When Apple took the answer, or when it was recorded that another program answered.';
+
+COMMENT ON COLUMN appstore.consumption_requests.refused_with IS 'Why Apple refused the latest answer: such as apple_4000209.';
+
+COMMENT ON COLUMN appstore.consumption_requests.outcome IS 'Apple''s decision: refunded or declined; null until it is known.';
+
+COMMENT ON COLUMN appstore.consumption_requests.outcome_at IS 'When Apple signed that decision.';
+
+COMMENT ON COLUMN appstore.consumption_requests.refunded_percentage IS 'The refunded part of the price in thousandths of a percent, where Apple says it.';
+
+COMMENT ON COLUMN appstore.consumption_requests.is_expected IS 'Whether an answer is expected by consumption_policies: from the backend, or the default one with the user''s consent.';
 
 CREATE TABLE appstore.delivery_attempts (
     attempt_id bigint NOT NULL,
@@ -7600,15 +8417,15 @@ CREATE TABLE appstore.maintenance_state (
     not_before timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL
 );
 
-COMMENT ON TABLE appstore.maintenance_state IS 'How far each task of maintenance is: the walks of appstore.expire, expire_notifications and expire_deliveries, and the checks of aged partitions by appstore.drop_aged_partition.';
+COMMENT ON TABLE appstore.maintenance_state IS 'How far each task of maintenance is: the walks of appstore.expire, expire_notifications and expire_deliveries, and the checks of aged partitions by appstore.drop_aged_partition; and the count of missed requests by appstore.apply_consumption_policies.';
 
 COMMENT ON COLUMN appstore.maintenance_state.task IS 'A walk, such as rejected_bodies, or the name of a partition.';
 
 COMMENT ON COLUMN appstore.maintenance_state.started_at IS 'When the walk or check began.';
 
-COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
+COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes. Of consumption, until when due requests are counted.';
 
-COMMENT ON COLUMN appstore.maintenance_state.event_id IS 'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block; of deliveries, the last attempt.';
+COMMENT ON COLUMN appstore.maintenance_state.event_id IS 'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block; of deliveries, the last attempt. Of consumption, how many requests were missed so far.';
 
 COMMENT ON COLUMN appstore.maintenance_state.kept IS 'The events of the partition that must be kept.';
 
@@ -7648,88 +8465,6 @@ COMMENT ON COLUMN appstore.order_status.reason IS 'product_mismatch where anothe
 COMMENT ON COLUMN appstore.order_status.ordered_at IS 'When the shop made the order; null for the order of a renewal, and of a purchase without an order.';
 
 COMMENT ON COLUMN appstore.order_status.paid_at IS 'When the customer bought it; null while it is pending.';
-
-CREATE TABLE appstore.outbox (
-    call_id bigint NOT NULL,
-    kind text NOT NULL COLLATE pg_catalog."C",
-    call_key text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment appstore.environment DEFAULT 'Production'::appstore.environment NOT NULL,
-    priority smallint DEFAULT 1 NOT NULL,
-    event_id bigint,
-    asked_by bigint[] DEFAULT '{}'::bigint[] NOT NULL,
-    payload bytea,
-    asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    deadline_at timestamp with time zone NOT NULL,
-    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    is_leased boolean DEFAULT false NOT NULL,
-    epoch bigint DEFAULT 0 NOT NULL,
-    attempts integer DEFAULT 0 NOT NULL,
-    last_reason text,
-    repeats integer DEFAULT 0 NOT NULL,
-    state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
-    reason text,
-    settled_at timestamp with time zone,
-    answer_event_id bigint,
-    fallback_source text COLLATE pg_catalog."C",
-    fallback_event_id bigint,
-    CONSTRAINT outbox_answer_of_the_answered CHECK (((answer_event_id IS NULL) OR (state = 'answered'::text))),
-    CONSTRAINT outbox_fallback_is_a_source CHECK ((fallback_source ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
-    CONSTRAINT outbox_fallback_where_wanted CHECK (((fallback_event_id IS NULL) OR (fallback_source IS NOT NULL))),
-    CONSTRAINT outbox_key_is_short CHECK (((octet_length(call_key) >= 1) AND (octet_length(call_key) <= 255))),
-    CONSTRAINT outbox_kind_is_a_name CHECK ((kind ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
-    CONSTRAINT outbox_made_of_something CHECK (((event_id IS NOT NULL) OR (payload IS NOT NULL))),
-    CONSTRAINT outbox_payload_within_limits CHECK ((octet_length(payload) <= 4194304)),
-    CONSTRAINT outbox_priority_is_a_class CHECK (((priority >= 0) AND (priority <= 4))),
-    CONSTRAINT outbox_reason_where_needed CHECK (((reason IS NOT NULL) OR (state = ANY (ARRAY['open'::text, 'answered'::text])))),
-    CONSTRAINT outbox_settled_in_the_end CHECK ((((state = 'open'::text) = (settled_at IS NULL)) AND ((state = 'open'::text) OR (NOT is_leased)))),
-    CONSTRAINT outbox_state_is_known CHECK ((state = ANY (ARRAY['open'::text, 'answered'::text, 'refused'::text, 'given_up'::text, 'discarded'::text])))
-)
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
-
-COMMENT ON TABLE appstore.outbox IS 'Calls to make. A worker leases a call: run_at moves to the end of the lease and epoch is counted up. A worker that returns with an older epoch is refused; a worker that dies needs no cleanup, because its call is due again when the lease ends.';
-
-COMMENT ON COLUMN appstore.outbox.call_id IS 'The number of the call.';
-
-COMMENT ON COLUMN appstore.outbox.kind IS 'The service that is called, such as verify_receipt.';
-
-COMMENT ON COLUMN appstore.outbox.call_key IS 'Identifies the request; there is one open call for each key.';
-
-COMMENT ON COLUMN appstore.outbox.environment IS 'Apple''s environment that is asked, or asked first.';
-
-COMMENT ON COLUMN appstore.outbox.priority IS '0 a deadline, 1 a person or program waits, 2 reconciliation, 3 history, 4 import. Lower ones are made first, and spend of the budget first.';
-
-COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call sends.';
-
-COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that requested the call, about a hundred at most; the body of any of them can be sent.';
-
-COMMENT ON COLUMN appstore.outbox.payload IS 'The data to send where it is not an event''s body; never a secret.';
-
-COMMENT ON COLUMN appstore.outbox.asked_at IS 'When it was written.';
-
-COMMENT ON COLUMN appstore.outbox.deadline_at IS 'When an open call is given up.';
-
-COMMENT ON COLUMN appstore.outbox.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
-
-COMMENT ON COLUMN appstore.outbox.is_leased IS 'Whether a worker makes the call until run_at.';
-
-COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
-
-COMMENT ON COLUMN appstore.outbox.attempts IS 'The attempts that count: not those that waited for the budget, for the end of a 429, or for a key.';
-
-COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt brought no answer.';
-
-COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
-
-COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
-
-COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';
-
-COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
-
-COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
-
-COMMENT ON COLUMN appstore.outbox.fallback_event_id IS 'The event under which the body was stored again.';
 
 ALTER TABLE appstore.outbox ALTER COLUMN call_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.outbox_call_id_seq
@@ -8038,6 +8773,7 @@ CREATE TABLE appstore.refund_requests (
     reason text COLLATE pg_catalog."C",
     signed_date timestamp with time zone NOT NULL,
     left_transaction_id text COLLATE pg_catalog."C",
+    is_advanced_commerce boolean DEFAULT false NOT NULL,
     CONSTRAINT refund_requests_kind_is_known CHECK ((kind = ANY (ARRAY['asked'::text, 'refunded'::text, 'declined'::text])))
 );
 
@@ -8048,6 +8784,8 @@ COMMENT ON COLUMN appstore.refund_requests.kind IS 'asked: Apple asks how the pu
 COMMENT ON COLUMN appstore.refund_requests.reason IS 'consumptionRequestReason of a request.';
 
 COMMENT ON COLUMN appstore.refund_requests.left_transaction_id IS 'The transaction of a copy that was merged before and signed later; null in everything that Apple is known to send, whose copies name one transaction. Depends on the order of arrival and is not part of the state.';
+
+COMMENT ON COLUMN appstore.refund_requests.is_advanced_commerce IS 'Whether the transaction was bought through the Advanced Commerce API, so that Apple takes answers of version 1 only.';
 
 CREATE TABLE appstore.retention (
     is_only boolean DEFAULT true NOT NULL,
@@ -8452,8 +9190,17 @@ ALTER TABLE ONLY appstore.call_kinds
 ALTER TABLE ONLY appstore.client_posts
     ADD CONSTRAINT client_posts_key UNIQUE NULLS NOT DISTINCT (original_transaction_id, environment, user_id, is_receipt, transaction_id);
 
+ALTER TABLE ONLY appstore.consents
+    ADD CONSTRAINT consents_pkey PRIMARY KEY (consent_id);
+
+ALTER TABLE ONLY appstore.consumption_decisions
+    ADD CONSTRAINT consumption_decisions_pkey PRIMARY KEY (decision_id);
+
 ALTER TABLE ONLY appstore.consumption_obligations
     ADD CONSTRAINT consumption_obligations_pkey PRIMARY KEY (transaction_id, environment);
+
+ALTER TABLE ONLY appstore.consumption_policies
+    ADD CONSTRAINT consumption_policies_key UNIQUE NULLS NOT DISTINCT (bundle_id, product_id);
 
 ALTER TABLE ONLY appstore.contracts
     ADD CONSTRAINT contracts_pkey PRIMARY KEY (original_transaction_id, environment);
@@ -8574,7 +9321,17 @@ CREATE INDEX client_posts_by_user ON appstore.client_posts USING btree (user_id)
 
 CREATE INDEX client_posts_in_conflict ON appstore.client_posts USING btree (environment, original_transaction_id) WHERE (conflict IS NOT NULL);
 
-CREATE INDEX consumption_obligations_open ON appstore.consumption_obligations USING btree (due_at) WHERE is_open;
+CREATE INDEX consents_by_user ON appstore.consents USING btree (user_id);
+
+CREATE UNIQUE INDEX consents_in_force ON appstore.consents USING btree (user_id) WHERE (withdrawn_at IS NULL);
+
+CREATE UNIQUE INDEX consumption_decisions_by_call ON appstore.consumption_decisions USING btree (call_id);
+
+CREATE INDEX consumption_decisions_by_transaction ON appstore.consumption_decisions USING btree (transaction_id, environment);
+
+CREATE INDEX consumption_decisions_by_user ON appstore.consumption_decisions USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX consumption_obligations_by_due ON appstore.consumption_obligations USING btree (due_at);
 
 CREATE INDEX contracts_by_user ON appstore.contracts USING btree (user_id) WHERE (user_id IS NOT NULL);
 
@@ -8715,6 +9472,10 @@ ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey
 ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcomes_first_result_settled_at_event_id_idx;
 
 ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_first_settled_at_event_id_idx;
+
+CREATE TRIGGER consumption_settled AFTER UPDATE OF state ON appstore.outbox FOR EACH ROW WHEN (((new.kind = 'consumption'::text) AND (new.state <> old.state))) EXECUTE FUNCTION appstore.settle_consumption();
+
+COMMENT ON TRIGGER consumption_settled ON appstore.outbox IS 'Records in consumption_decisions what became of a call.';
 
 CREATE TRIGGER products_deleted AFTER DELETE ON appstore.products REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
 
