@@ -107,13 +107,15 @@ struct WorkerCommand: DaemonCommand {
         MetricCatalogue.expose(endpointCollector, in: registry)
         let budgetCollector = StatisticsCollector<BudgetStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(budgetCollector, in: registry)
+        let consumptionCollector = StatisticsCollector<ConsumptionStatistics>(pool: pool, logger: logger)
+        MetricCatalogue.expose(consumptionCollector, in: registry)
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
         let loops = try loops(settings, parts, pools, registry: registry, notifier: notifier, logger: logger)
         // Without a key this worker asks nothing.
         let budgets = settings.serverAPI.keys.isEmpty ? [] : [budgetCollector]
-        let collectors: [any Service] = [collector, outboxCollector, endpointCollector] + budgets
+        let collectors: [any Service] = [collector, outboxCollector, endpointCollector, consumptionCollector] + budgets
         return ([pool, pools.webhooks] + listeners + collectors + [maintenance] + loops, admin)
     }
 
