@@ -58,8 +58,8 @@ let package = Package(
             exclude: ["README.md", "schema.sql", "queries", "steps"],
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
-                "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Endpoints.swift", "Statements+Webhooks.swift",
-                "Statements+Certificates.swift",
+                "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Consumption.swift", "Statements+Endpoints.swift",
+                "Statements+Webhooks.swift", "Statements+Certificates.swift",
             ],
             resources: [
                 .embedInCode("roles.sql"), .embedInCode("grants.sql"), .embedInCode("fingerprint.txt"), .embedInCode("tables"),
@@ -112,6 +112,9 @@ let package = Package(
             ]
         ),
 
+        // The answers to Apple's consumption requests.
+        .target(name: "Consumption", dependencies: ["AppStore", "Outbox", "ServerAPI", "StrictJSON", metrics]),
+
         // Entries of the feed, sent to the endpoints of operators.
         .target(
             name: "Webhooks",
@@ -156,7 +159,7 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Feed", "GroupCommit", "HTTPServing",
+                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Consumption", "Feed", "GroupCommit", "HTTPServing",
                 "Interpretation",
                 "InboxQueue",
                 "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "Revocation", "SQL", "Schema", "ServerAPI",
@@ -483,6 +486,14 @@ let package = Package(
                 "SQL", "ServerAPI", "StrictJSON", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ServerAPITests"
+        ),
+        .testTarget(
+            name: "ConsumptionTests",
+            dependencies: [
+                "AppStore", "Consumption", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus",
+                "PrometheusTesting", "ServerAPI", "StrictJSON", logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/ConsumptionTests"
         ),
         .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),

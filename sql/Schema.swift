@@ -38,6 +38,7 @@ extension SchemaManifest {
         SchemaFile("tables/50_outbox", PackageResources._0_outbox_sql),
         SchemaFile("tables/51_api_budgets", PackageResources._1_api_budgets_sql),
         SchemaFile("tables/60_shop", PackageResources._0_shop_sql),
+        SchemaFile("tables/61_consumption", PackageResources._1_consumption_sql),
         SchemaFile("tables/70_operations", PackageResources._0_operations_sql),
         SchemaFile("tables/80_feed", PackageResources._0_feed_sql),
         SchemaFile("tables/81_webhooks", PackageResources._1_webhooks_sql),
@@ -47,6 +48,12 @@ extension SchemaManifest {
     private static let steps: [SchemaStep] = []
 
     private static let functions = [
+        SchemaFile("functions/consumption/api_consumption", PackageResources.api_consumption_sql),
+        SchemaFile("functions/consumption/apply_consumption_policies", PackageResources.apply_consumption_policies_sql),
+        SchemaFile("functions/consumption/consents", PackageResources.consents_sql),
+        SchemaFile("functions/consumption/consumption_rules", PackageResources.consumption_rules_sql),
+        SchemaFile("functions/consumption/decide_consumption", PackageResources.decide_consumption_sql),
+        SchemaFile("functions/consumption/settle_consumption", PackageResources.settle_consumption_sql),
         SchemaFile("functions/feed/access_of", PackageResources.access_of_sql),
         SchemaFile("functions/feed/enable_feed", PackageResources.enable_feed_sql),
         SchemaFile("functions/feed/expire_feed", PackageResources.expire_feed_sql),
@@ -110,7 +117,6 @@ extension SchemaManifest {
         SchemaFile("functions/shop/api_reads", PackageResources.api_reads_sql),
         SchemaFile("functions/shop/authorize", PackageResources.authorize_sql),
         SchemaFile("functions/shop/check_argument", PackageResources.check_argument_sql),
-        SchemaFile("functions/shop/consumption_answered", PackageResources.consumption_answered_sql),
         SchemaFile("functions/shop/create_order", PackageResources.create_order_sql),
         SchemaFile("functions/shop/entitlements_at", PackageResources.entitlements_at_sql),
         SchemaFile("functions/shop/link_owner", PackageResources.link_owner_sql),

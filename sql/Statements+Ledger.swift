@@ -37,7 +37,7 @@ extension StatementFile {
 
 extension StatementFile {
     /// Every file of `sql/statements`.
-    package static let all = queue + ledger + outbox + serverAPI + webhooks + certificates + shop + commands + endpoints
+    package static let all = queue + ledger + outbox + serverAPI + webhooks + certificates + shop + commands + endpoints + consumption
 
     private static let queue = [
         claim, claimEvent, feedTakeStep, findUnansweredCommits, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls,

@@ -55,7 +55,8 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
 GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.derive_refund_requests,
     appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions,
     appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
-    appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance, appstore.sequence_feed, appstore.expire_feed TO appstore_worker;
+    appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance,
+    appstore.apply_consumption_policies, appstore.consumption_statistics, appstore.sequence_feed, appstore.expire_feed TO appstore_worker;
 -- Of endpoints it sees what it leases.
 GRANT EXECUTE ON FUNCTION appstore.lease_endpoints, appstore.poll_endpoints, appstore.take_deliveries, appstore.settle_deliveries,
     appstore.release_endpoint, appstore.endpoint_statistics, appstore.consumer_statistics, appstore.expire_deliveries TO appstore_worker;
@@ -67,7 +68,7 @@ GRANT EXECUTE ON FUNCTION appstore.see_certificates, appstore.lease_certificate,
 -- viewer and operator read everything but bodies and the hashes of keys.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
     appstore.seen_notifications, appstore.transactions, appstore.v1_renewals, appstore.refund_requests,
-    appstore.consumption_obligations, appstore.client_posts, appstore.orders, appstore.ownership_claims,
+    appstore.consumption_obligations, appstore.consumption_policies, appstore.consumption_decisions, appstore.consents, appstore.client_posts, appstore.orders, appstore.ownership_claims,
     appstore.owner_links, appstore.contracts,
     appstore.effect_log, appstore.effects, appstore.products, appstore.audit_log, appstore.retention, appstore.maintenance_state,
     appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.entitlement_terms, appstore.entitlements,
@@ -89,18 +90,19 @@ GRANT EXECUTE ON FUNCTION appstore.explain TO appstore_worker, appstore_viewer, 
 -- operator repairs through functions.
 GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appstore.discard_event, appstore.discard_events,
     appstore.count_repair, appstore.repair_step, appstore.link_owner, appstore.unlink_owner, appstore.forget,
-    appstore.consumption_answered, appstore.repeat_call, appstore.make_api_key, appstore.revoke_api_key, appstore.enable_feed,
+    appstore.answer_consumption, appstore.consumption_answered, appstore.consumption_documents, appstore.give_consent,
+    appstore.withdraw_consent, appstore.repeat_call, appstore.make_api_key, appstore.revoke_api_key, appstore.enable_feed,
     appstore.disable_feed, appstore.set_consumer, appstore.remove_consumer, appstore.make_endpoint, appstore.change_endpoint,
     appstore.pause_endpoint, appstore.resume_endpoint, appstore.remove_endpoint, appstore.rotate_endpoint_secret, appstore.test_endpoint,
     appstore.redeliver, appstore.stop_redelivery, appstore.ignore_revocation TO appstore_operator;
 GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
-GRANT INSERT, UPDATE, DELETE ON appstore.products TO appstore_operator;
+GRANT INSERT, UPDATE, DELETE ON appstore.products, appstore.consumption_policies TO appstore_operator;
 GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, feed, deliveries, failed_deliveries, partition_events)
     ON appstore.retention TO appstore_operator;
 
 -- backend: the shop's own backend, by SQL.
-GRANT EXECUTE ON FUNCTION appstore.create_order, appstore.link_owner, appstore.unlink_owner, appstore.consumption_answered,
-    appstore.entitlements_at, appstore.take, appstore.set_consumer, appstore.remove_consumer TO appstore_backend;
+GRANT EXECUTE ON FUNCTION appstore.create_order, appstore.link_owner, appstore.unlink_owner, appstore.answer_consumption,
+    appstore.consumption_answered, appstore.give_consent, appstore.withdraw_consent, appstore.entitlements_at, appstore.take, appstore.set_consumer, appstore.remove_consumer TO appstore_backend;
 GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_generations, appstore.feed_consumers, appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.effects,
     appstore.entitlement_terms, appstore.entitlements TO appstore_backend;
 
@@ -108,7 +110,8 @@ GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_generations, ap
 GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.api_order, appstore.api_user_orders,
     appstore.api_link_owner, appstore.api_submit_transaction, appstore.api_submit_receipt, appstore.api_event, appstore.api_entitlements,
     appstore.api_subscription, appstore.api_receipt_charges, appstore.api_receipt_question, appstore.api_feed, appstore.api_feed_entry,
-    appstore.feed_end, appstore.api_consumer, appstore.api_set_consumer, appstore.api_remove_consumer TO appstore_api;
+    appstore.feed_end, appstore.api_consumer, appstore.api_set_consumer, appstore.api_remove_consumer, appstore.api_consumption,
+    appstore.api_answer_consumption, appstore.api_give_consent, appstore.api_withdraw_consent TO appstore_api;
 
 -- PostgreSQL lets PUBLIC execute a new function. Without IN SCHEMA: a default of one schema can only add to the general one.
 ALTER DEFAULT PRIVILEGES FOR ROLE appstore_owner REVOKE EXECUTE ON ROUTINES FROM PUBLIC;

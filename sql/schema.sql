@@ -15,6 +15,18 @@ CREATE TYPE appstore.claim_kind AS ENUM (
 
 COMMENT ON TYPE appstore.claim_kind IS 'The origin of a claim to a contract. The order of declaration is the rank: of claims of one instant the one of the later kind counts.';
 
+CREATE TYPE appstore.consumption_answer AS (
+	consented boolean,
+	delivery text,
+	sample boolean,
+	percentage integer,
+	preference text,
+	evidence text,
+	details jsonb
+);
+
+COMMENT ON TYPE appstore.consumption_answer IS 'What appstore.answer_consumption takes.';
+
 CREATE TYPE appstore.environment AS ENUM (
     'Production',
     'Sandbox'
@@ -592,34 +604,93 @@ $$;
 
 COMMENT ON FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose order may differ; contracts; claimed, contracts whose claims may differ; bare, contracts that may have to be deleted.';
 
-CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) RETURNS bigint
+CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[]) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_kind  text;
-    v_event bigint;
+    v_kind   text;
+    v_source text;
+    v_event  bigint;
 BEGIN
-    PERFORM appstore.check_argument(source = 'verify_receipt', format('source %L is not an answer to a call', source), 'It is the kind of the call.');
     -- A worker can only answer a call under the latest lease. Apple's answer itself cannot be checked here.
     SELECT c.kind INTO v_kind FROM appstore.outbox AS c
     WHERE c.call_id = answer_call.call_id AND c.epoch = answer_call.epoch AND (c.state = 'open') IS TRUE AND c.is_leased FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN NULL;
+        RETURN false;
     END IF;
-    PERFORM appstore.check_argument(v_kind = source, format('a call of kind %s has no answer of source %s', v_kind, source),
-                                    'It is the kind of the call.');
-    v_event := (SELECT appstore.store(source, ARRAY[body]));
+    SELECT k.source INTO v_source FROM appstore.call_kinds AS k WHERE k.kind = v_kind;
+    PERFORM appstore.check_argument(FOUND, format('a call of kind %s has no answer', v_kind), 'appstore.call_kinds lists the kinds.');
+    PERFORM appstore.check_argument((v_source IS NULL) = (coalesce(cardinality(bodies), 0) = 0),
+                                    format('a call of kind %s is answered with %s bodies', v_kind, coalesce(cardinality(bodies), 0)),
+                                    'An answer has bodies exactly where appstore.call_kinds names a source.');
+    IF v_source IS NOT NULL THEN
+        v_event := (SELECT min(stored.event_id) FROM appstore.store(v_source, bodies) AS stored (event_id));
+    END IF;
     UPDATE appstore.outbox AS c
     SET state = 'answered', settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1, last_reason = NULL, repeats = 0,
         answer_event_id = v_event
     WHERE c.call_id = answer_call.call_id;
-    RETURN v_event;
+    RETURN true;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, source text, body bytea) IS 'Stores the answer to a call as an event and settles the call; returns the event''s id, or null, without effect, when the lease of that epoch has been lost. source must be the kind of the call.';
+COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[]) IS 'Stores the bodies of an answer as events, of the source that appstore.call_kinds names for the kind of the call, and settles the call. Returns false, without effect, when the lease of that epoch has been lost.';
+
+CREATE FUNCTION appstore.answer_consumption(environment appstore.environment, transaction_id text, consented boolean, delivery text DEFAULT NULL::text, sample boolean DEFAULT NULL::boolean, percentage integer DEFAULT NULL::integer, preference text DEFAULT NULL::text, evidence text DEFAULT NULL::text, details jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_refused record;
+BEGIN
+    SELECT * INTO v_refused FROM appstore.decide_consumption(
+        environment, transaction_id, ROW(consented, delivery, sample, percentage, preference, evidence, details), 'decision', session_user);
+    IF v_refused.refusal IS NOT NULL THEN
+        RAISE EXCEPTION '%', v_refused.message USING DETAIL = v_refused.refusal, HINT = 'appstore.consumption_requests lists what Apple asks.',
+            ERRCODE = CASE WHEN v_refused.refusal = 'not_asked' THEN 'no_data_found'
+                           WHEN v_refused.refusal IN ('apple_decided', 'answered', 'past_due', 'policy_off') THEN 'object_not_in_prerequisite_state'
+                           ELSE 'invalid_parameter_value' END;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.answer_consumption(environment appstore.environment, transaction_id text, consented boolean, delivery text, sample boolean, percentage integer, preference text, evidence text, details jsonb) IS 'Decides how Apple''s consumption request is answered, and puts the answer into the outbox; without consent it is a decision to send nothing. It fails with no_data_found when Apple has not asked, with object_not_in_prerequisite_state when it is too late or the policy is off, and with invalid_parameter_value when the answer breaks a rule; DETAIL names the rule. After a refusal by Apple, call it again with a correct answer. Where it fails with 40P01 or 55P03, call it again.';
+
+CREATE FUNCTION appstore.api_allowance(setting double precision, lowered_to double precision, last_429_at timestamp with time zone, instant timestamp with time zone) RETURNS double precision
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE WHEN last_429_at IS NULL THEN setting
+                ELSE least(setting, lowered_to + setting * 0.1 * greatest(extract(epoch FROM instant - last_429_at)::double precision, 0) / 3600) END
+$$;
+
+COMMENT ON FUNCTION appstore.api_allowance(setting double precision, lowered_to double precision, last_429_at timestamp with time zone, instant timestamp with time zone) IS 'The requests a second that a budget allows at an instant: its setting, or what the latest 429 has left of it and a tenth of the setting for each hour since.';
+
+CREATE FUNCTION appstore.api_answer_consumption(key_hash bytea, environment appstore.environment, transaction_id text, consented boolean, delivery text, sample boolean, percentage integer, preference text, evidence text, details jsonb, OUT refusal text, OUT message text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{consumption:answer}', ARRAY[environment]);
+BEGIN
+    IF v_key.bundle_ids IS NOT NULL AND NOT EXISTS (
+        SELECT FROM appstore.transactions AS t
+        WHERE t.transaction_id = transaction_id AND t.environment = environment AND t.bundle_id = ANY (v_key.bundle_ids)) THEN
+        refusal := 'not_asked';
+        RETURN;
+    END IF;
+    SELECT d.refusal, d.message INTO refusal, message FROM appstore.decide_consumption(
+        environment, transaction_id, ROW(consented, delivery, sample, percentage, preference, evidence, details), 'decision',
+        'key ' || v_key.key_id) AS d;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_answer_consumption(key_hash bytea, environment appstore.environment, transaction_id text, consented boolean, delivery text, sample boolean, percentage integer, preference text, evidence text, details jsonb, OUT refusal text, OUT message text) IS 'Decides a request as answer_consumption does; instead of failing, it returns the state or rule that refuses the decision. Verb consumption:answer.';
 
 CREATE FUNCTION appstore.api_consumer(key_hash bytea, name text) RETURNS TABLE(generation integer, "position" bigint, moved_at timestamp with time zone, head bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -634,6 +705,23 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.api_consumer(key_hash bytea, name text) IS 'A named consumer of the feed and where the feed ends; no row where there is none. Verb feed:read.';
+
+CREATE FUNCTION appstore.api_consumption(key_hash bytea, environment appstore.environment, transaction_id text, state text, max_requests integer) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{consumption:read,consumption:answer}', ARRAY[environment]);
+BEGIN
+    RETURN QUERY SELECT d.* FROM appstore.consumption_documents(
+        environment, transaction_id, v_key.bundle_ids,
+        CASE WHEN transaction_id IS NULL AND state IS NULL THEN '{waiting,decided,sending,refused}'
+             WHEN transaction_id IS NULL THEN ARRAY[state] END, max_requests) AS d;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_consumption(key_hash bytea, environment appstore.environment, transaction_id text, state text, max_requests integer) IS 'The request about a transaction, or those that Apple waits for, in a state, or in any; of the apps of the key. Verb consumption:read; consumption:answer suffices as well, since the answer to a decision is the request.';
 
 CREATE FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text) RETURNS TABLE(result text, placed appstore.order_state)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -814,6 +902,21 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.api_feed_entry(key_hash bytea, "position" bigint) IS 'The entry at a position; null where there is none, or it has aged, or is not of an app and environment of the key. Verb feed:read.';
+
+CREATE FUNCTION appstore.api_give_consent(key_hash bytea, user_id text, evidence text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{consents:write}', '{}');
+BEGIN
+    RETURN (appstore.record_consent(user_id, evidence, NULL, 'key ' || v_key.key_id)).given_at;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_give_consent(key_hash bytea, user_id text, evidence text) IS 'Records a consent as give_consent does, for all apps. Verb consents:write.';
 
 CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE(key_id integer, bundle_ids text[], environments text[], verbs text[])
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1061,6 +1164,70 @@ $$;
 
 COMMENT ON FUNCTION appstore.api_user_orders(key_hash bytea, environment appstore.environment, user_id text, status text, product_id text, before_at timestamp with time zone, before_no uuid, max_orders integer) IS 'The orders of a user in the apps of the key, newest first by coalesce(ordered_at, paid_at) and order_no, at most max_orders; all statuses and products where these are null. before_at and before_no are the values of the last order of the page before. Verb orders:read.';
 
+CREATE FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{consents:write}', '{}');
+BEGIN
+    RETURN appstore.end_consent(user_id, 'key ' || v_key.key_id);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) IS 'Withdraws a consent as withdraw_consent does; false where none is in force. Verb consents:write.';
+
+CREATE FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    -- Once it is over, appstore.expire_calls has given up the calls that no worker took.
+    c_delay   CONSTANT interval := '70 minutes';
+    v_from    timestamptz;
+    v_request record;
+BEGIN
+    IF NOT appstore.maintenance_lock() THEN
+        RETURN;
+    END IF;
+    -- 1. Default answers where nothing else was decided. decide_consumption checks under the request's lock.
+    decided := 0;
+    FOR v_request IN
+        SELECT r.environment, r.transaction_id, p.delivery, p.sample, p.percentage, p.preference
+        FROM appstore.consumption_requests AS r CROSS JOIN LATERAL appstore.consumption_policy(r.bundle_id, r.product_id) AS p
+        WHERE r.due_at > statement_timestamp() AND r.due_at <= statement_timestamp() + interval '2 hours' AND r.state = 'waiting'
+          AND r.decided_at IS NULL AND p.mode = 'default' AND r.is_expected
+        ORDER BY r.due_at LIMIT 500
+    LOOP
+        decided := decided + (
+            SELECT (d.refusal IS NULL)::integer
+            FROM appstore.decide_consumption(
+                v_request.environment, v_request.transaction_id,
+                ROW(true, v_request.delivery, v_request.sample, v_request.percentage, v_request.preference, NULL, NULL),
+                'policy', session_user) AS d);
+    END LOOP;
+
+    -- 2. Count each missed request once, some time after it was due.
+    INSERT INTO appstore.maintenance_state (task, settled_at) VALUES ('consumption', statement_timestamp() - c_delay)
+    ON CONFLICT (task) DO NOTHING;
+    v_from := (SELECT s.settled_at FROM appstore.maintenance_state AS s WHERE s.task = 'consumption');
+    missed := (SELECT count(*) FROM appstore.consumption_requests AS r
+               WHERE r.due_at > v_from AND r.due_at <= statement_timestamp() - c_delay AND r.state = 'missed' AND r.is_expected);
+    UPDATE appstore.maintenance_state AS s SET settled_at = greatest(v_from, statement_timestamp() - c_delay), event_id = s.event_id + missed
+    WHERE s.task = 'consumption';
+END
+$$;
+
+COMMENT ON FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) IS 'Decides the requests of mode default that are due within two hours, of which nothing was decided and the user''s consent is known, at most 500; and counts those that were missed. Returns how many; nulls while another worker does it.';
+
 CREATE FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1287,7 +1454,7 @@ CREATE TABLE appstore.api_keys (
     CONSTRAINT api_keys_environments_not_empty CHECK (((cardinality(environments) > 0) AND (array_position(environments, NULL::appstore.environment) IS NULL))),
     CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
     CONSTRAINT api_keys_name_is_short CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100))),
-    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text, 'feed:read'::text, 'feed:consume'::text])))
+    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text, 'feed:read'::text, 'feed:consume'::text, 'consumption:read'::text, 'consumption:answer'::text, 'consents:write'::text])))
 );
 
 COMMENT ON TABLE appstore.api_keys IS 'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash would add nothing, since such a key cannot be guessed. A key is alive until it is revoked or expires.';
@@ -1356,20 +1523,37 @@ $$;
 
 COMMENT ON FUNCTION appstore.begin_to_store() IS 'Gives the transaction its number and makes its commit wait for the disk. local, remote_write and remote_apply stay what they are.';
 
-CREATE FUNCTION appstore.certificate_statistics() RETURNS TABLE(certificates bigint, revoked bigint, ignored bigint, age_seconds double precision, last_error text)
-    LANGUAGE sql STABLE SECURITY DEFINER
+CREATE FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    SELECT count(*) FILTER (WHERE c.is_recent), count(*) FILTER (WHERE c.status = 'revoked' AND NOT c.is_ignored),
-           count(*) FILTER (WHERE c.is_ignored),
-           max(extract(epoch FROM c.age)) FILTER (WHERE c.is_recent AND c.last_error IS DISTINCT FROM 'no_address')::double precision,
-           (array_agg(c.last_error ORDER BY c.age DESC) FILTER (WHERE c.is_recent AND c.last_error IS NOT NULL))[1]
-    FROM (SELECT c.status, c.is_ignored, c.last_error, c.seen_at > statement_timestamp() - interval '30 days' AS is_recent,
-                 statement_timestamp() - coalesce(c.answered_at, c.first_seen_at) AS age
-          FROM appstore.certificates AS c) AS c
+#variable_conflict use_column
+DECLARE
+    v_budget appstore.api_budgets;
+    v_now    timestamptz;
+    v_until  timestamptz;
+BEGIN
+    SELECT b.* INTO v_budget FROM appstore.api_budgets AS b
+    WHERE b.bundle_id = block_api_endpoint.bundle_id AND b.environment = block_api_endpoint.environment
+      AND b.endpoint = block_api_endpoint.endpoint
+    FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    v_now := clock_timestamp();
+    -- Without a usable delay a minute; never for longer than Apple counts. The workers come back at different times.
+    v_until := greatest(v_budget.blocked_until, v_now
+                        + least(greatest(coalesce(delay, interval '1 minute'), interval '0'), interval '1 hour') + random() * interval '5 seconds');
+    UPDATE appstore.api_budgets AS b
+    SET blocked_until = v_until, tokens = 0, refilled_at = v_until, last_429_at = v_now,
+        -- Requests that were in flight together are refused together.
+        lowered_to = CASE WHEN v_budget.blocked_until > v_now THEN b.lowered_to
+                          ELSE greatest(b.setting * 0.05, 0.7 * appstore.api_allowance(b.setting, b.lowered_to, b.last_429_at, v_now)) END
+    WHERE b.bundle_id = v_budget.bundle_id AND b.environment = v_budget.environment AND b.endpoint = v_budget.endpoint;
+END
 $$;
 
-COMMENT ON FUNCTION appstore.certificate_statistics() IS 'How many certificates signed within 30 days, how many of all are revoked, or revoked and ignored; since when the one that has waited longest has had no usable answer, without those that name no responder that may be asked; and the last error.';
+COMMENT ON FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) IS 'Records a 429: nothing is taken from the budget for the delay that Apple asks for, and up to five seconds more; and the allowance becomes 70 percent, once for each block. delay: null where Apple asks for none. A budget from which nothing was ever taken does not change.';
 
 CREATE FUNCTION appstore.chain_link(digest bytea, line text) RETURNS bytea
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -1631,26 +1815,186 @@ CREATE FUNCTION appstore.consumption_answered(environment appstore.environment, 
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_now timestamptz;
+    v_asked timestamptz;
+    v_now   timestamptz;
 BEGIN
     PERFORM appstore.check_environment(environment);
-    IF NOT EXISTS (SELECT FROM appstore.refund_requests AS r
-                   WHERE r.transaction_id = consumption_answered.transaction_id AND r.environment = consumption_answered.environment
-                     AND r.kind = 'asked') THEN
+    SELECT c.asked_at INTO v_asked FROM appstore.consumption_obligations AS c
+    WHERE c.transaction_id = consumption_answered.transaction_id AND c.environment = consumption_answered.environment FOR UPDATE;
+    IF v_asked IS NULL THEN
         RAISE EXCEPTION 'Apple has not asked about transaction % in %', quote_nullable(transaction_id), environment
             USING ERRCODE = 'no_data_found', HINT = 'appstore.consumption_requests lists what Apple asks.';
     END IF;
-    -- The latest answer counts in any order of commits: it covers all earlier ones.
-    UPDATE appstore.consumption_obligations AS c SET answered_at = greatest(c.answered_at, clock_timestamp()), answered_by = session_user
-    WHERE c.transaction_id = consumption_answered.transaction_id AND c.environment = consumption_answered.environment
-    RETURNING c.answered_at INTO v_now;
+    v_now := greatest(clock_timestamp(), v_asked);
+    UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'replaced', settled_at = clock_timestamp(), is_leased = false
+    WHERE o.call_key = consumption_answered.environment || '/' || consumption_answered.transaction_id AND o.kind = 'consumption'
+      AND o.state = 'open';
+    INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, result, settled_at)
+    VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, session_user, 'elsewhere', 'answered', v_now);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
     VALUES (v_now, session_user, 'consumption_answered', '{}',
             jsonb_build_object('environment', consumption_answered.environment, 'transaction_id', consumption_answered.transaction_id));
 END
 $$;
 
-COMMENT ON FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) IS 'Records that you have told Apple how a purchase was consumed. It can be repeated: the latest answer counts. It fails with no_data_found when Apple has not asked about the transaction.';
+COMMENT ON FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) IS 'Records that another program has told Apple how a purchase was consumed; an answer that waits to be sent is discarded. It can be repeated. It fails with no_data_found when Apple has not asked about the transaction.';
+
+CREATE FUNCTION appstore.consumption_body(answer appstore.consumption_answer, token uuid, is_advanced_commerce boolean) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN is_advanced_commerce THEN
+        jsonb_build_object(
+            'customerConsented', true, 'sampleContentProvided', (answer).sample, 'appAccountToken', coalesce(token::text, ''),
+            'consumptionStatus', CASE WHEN (answer).percentage IS NULL THEN 0 WHEN (answer).percentage = 0 THEN 1
+                                      WHEN (answer).percentage < 100000 THEN 2 ELSE 3 END,
+            'deliveryStatus', CASE (answer).delivery WHEN 'DELIVERED' THEN 0 WHEN 'UNDELIVERED_QUALITY_ISSUE' THEN 1
+                                                     WHEN 'UNDELIVERED_WRONG_ITEM' THEN 2 WHEN 'UNDELIVERED_SERVER_OUTAGE' THEN 3 ELSE 5 END,
+            'refundPreference', CASE (answer).preference WHEN 'GRANT_FULL' THEN 1 WHEN 'DECLINE' THEN 2 ELSE 0 END,
+            'accountTenure', 0, 'playTime', 0, 'lifetimeDollarsPurchased', 0, 'lifetimeDollarsRefunded', 0, 'platform', 0, 'userStatus', 0)
+        || coalesce((answer).details, '{}')
+    ELSE
+        jsonb_strip_nulls(jsonb_build_object(
+            'customerConsented', true, 'deliveryStatus', (answer).delivery, 'sampleContentProvided', (answer).sample,
+            'consumptionPercentage', (answer).percentage, 'refundPreference', (answer).preference))
+    END
+$$;
+
+COMMENT ON FUNCTION appstore.consumption_body(answer appstore.consumption_answer, token uuid, is_advanced_commerce boolean) IS 'What Apple is sent: ConsumptionRequest, or ConsumptionRequestV1 for a purchase of the Advanced Commerce API, where what is not given is 0, undeclared.';
+
+CREATE FUNCTION appstore.consumption_documents(environment appstore.environment, transaction_id text, bundle_ids text[], states text[], max_requests integer) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT json_build_object(
+        'environment', r.environment, 'transactionId', r.transaction_id, 'state', r.state, 'askedAt', appstore.instant_text(r.asked_at),
+        'dueAt', appstore.instant_text(r.due_at), 'reason', r.reason, 'originalTransactionId', r.original_transaction_id,
+        'bundleId', r.bundle_id, 'product', r.product_id, 'user', r.user_id, 'orderNo', r.order_no,
+        'isAdvancedCommerce', r.is_advanced_commerce, 'decidedAt', appstore.instant_text(r.decided_at), 'decidedBy', r.decided_by,
+        'consented', r.consented, 'delivery', r.delivery, 'percentage', r.percentage, 'preference', r.preference,
+        'answeredAt', appstore.instant_text(r.answered_at), 'refusedWith', r.refused_with, 'outcome', r.outcome,
+        'outcomeAt', appstore.instant_text(r.outcome_at), 'refundedPercentage', r.refunded_percentage)::text
+    FROM appstore.consumption_requests AS r
+    WHERE (consumption_documents.transaction_id IS NULL AND r.due_at > statement_timestamp() AND r.outcome IS NULL
+           OR r.transaction_id = consumption_documents.transaction_id)
+      AND (r.environment = consumption_documents.environment OR consumption_documents.environment IS NULL)
+      AND (r.bundle_id = ANY (consumption_documents.bundle_ids) OR consumption_documents.bundle_ids IS NULL)
+      AND (r.state = ANY (consumption_documents.states) OR consumption_documents.states IS NULL)
+    ORDER BY r.due_at LIMIT max_requests;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.consumption_documents(environment appstore.environment, transaction_id text, bundle_ids text[], states text[], max_requests integer) IS 'Requests as JSON, with the members of the HTTP API, the most urgent first: the one about a transaction, else those that Apple waits for. Null environment, bundle_ids and states are any.';
+
+CREATE TABLE appstore.consumption_policies (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text COLLATE pg_catalog."C",
+    mode text NOT NULL COLLATE pg_catalog."C",
+    delivery text COLLATE pg_catalog."C",
+    sample boolean,
+    percentage integer,
+    preference text COLLATE pg_catalog."C",
+    CONSTRAINT consumption_policies_answer_of_default CHECK ((((mode = 'default'::text) = (delivery IS NOT NULL)) AND ((mode = 'default'::text) = (sample IS NOT NULL)) AND ((mode = 'default'::text) OR ((percentage IS NULL) AND (preference IS NULL))))),
+    CONSTRAINT consumption_policies_delivery_is_known CHECK ((delivery = ANY (ARRAY['DELIVERED'::text, 'UNDELIVERED_QUALITY_ISSUE'::text, 'UNDELIVERED_WRONG_ITEM'::text, 'UNDELIVERED_SERVER_OUTAGE'::text, 'UNDELIVERED_OTHER'::text]))),
+    CONSTRAINT consumption_policies_mode_is_known CHECK ((mode = ANY (ARRAY['off'::text, 'backend'::text, 'default'::text]))),
+    CONSTRAINT consumption_policies_percentage_in_range CHECK (((percentage >= 0) AND (percentage <= 100000))),
+    CONSTRAINT consumption_policies_preference_is_known CHECK ((preference = ANY (ARRAY['DECLINE'::text, 'GRANT_FULL'::text, 'GRANT_PRORATED'::text]))),
+    CONSTRAINT consumption_policies_undelivered_is_unused CHECK (((delivery = 'DELIVERED'::text) OR (COALESCE(percentage, 0) = 0)))
+);
+
+COMMENT ON TABLE appstore.consumption_policies IS 'How Apple''s consumption requests about an app''s purchases are answered: rows that the operator writes. The row of the product counts, else that of the app without a product, else off.';
+
+COMMENT ON COLUMN appstore.consumption_policies.product_id IS 'The product; null for all products of the app without a row of their own.';
+
+COMMENT ON COLUMN appstore.consumption_policies.mode IS 'off: nothing is sent. backend: what appstore.answer_consumption decides is sent. default: that, and the answer of this row where nothing was decided two hours before the request is due and the user''s consent is in appstore.consents.';
+
+COMMENT ON COLUMN appstore.consumption_policies.delivery IS 'Apple''s deliveryStatus in the answer of mode default.';
+
+COMMENT ON COLUMN appstore.consumption_policies.sample IS 'Apple''s sampleContentProvided in that answer.';
+
+COMMENT ON COLUMN appstore.consumption_policies.percentage IS 'Apple''s consumptionPercentage in that answer, in thousandths of a percent; left out for auto-renewable subscriptions.';
+
+COMMENT ON COLUMN appstore.consumption_policies.preference IS 'Apple''s refundPreference in that answer.';
+
+CREATE FUNCTION appstore.consumption_policy(bundle_id text, product_id text) RETURNS appstore.consumption_policies
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT p FROM appstore.consumption_policies AS p
+    WHERE p.bundle_id = consumption_policy.bundle_id AND (p.product_id = consumption_policy.product_id OR p.product_id IS NULL)
+    ORDER BY p.product_id IS NULL LIMIT 1
+$$;
+
+COMMENT ON FUNCTION appstore.consumption_policy(bundle_id text, product_id text) IS 'The policy for a product; null where there is none, which means off.';
+
+CREATE FUNCTION appstore.consumption_statistics(OUT open bigint, OUT due interval, OUT missed bigint) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    SELECT count(*), min(next.due_at) FILTER (WHERE next.state IN ('waiting', 'refused')) - statement_timestamp() INTO open, due
+    FROM (SELECT r.due_at, r.state FROM appstore.consumption_requests AS r
+          WHERE r.due_at > statement_timestamp() AND r.outcome IS NULL AND r.state IN ('waiting', 'decided', 'sending', 'refused') AND r.is_expected
+          ORDER BY r.due_at LIMIT 10000) AS next;
+    missed := coalesce((SELECT s.event_id FROM appstore.maintenance_state AS s WHERE s.task = 'consumption'), 0);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.consumption_statistics(OUT open bigint, OUT due interval, OUT missed bigint) IS 'Of the requests that are to be answered by policy: how many Apple waits for, up to 10,000, which then means as many or more; the time until the first one without a decision, or with a refused one, is due; and how many were missed so far.';
+
+CREATE FUNCTION appstore.consumption_violation(answer appstore.consumption_answer, is_subscription boolean, ownership text, is_advanced_commerce boolean, OUT rule text, OUT message text) RETURNS record
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT checked.rule, checked.message
+    FROM (VALUES
+        (1, 'family_shared', ownership IS DISTINCT FROM 'FAMILY_SHARED',
+         'Apple takes no answer about what a family member shares (4000185)'),
+        (2, 'assigned', ownership IS DISTINCT FROM 'ASSIGNED',
+         'Apple takes no answer about what was assigned to another customer (4000227)'),
+        (3, 'delivery', (answer).delivery IN ('DELIVERED', 'UNDELIVERED_QUALITY_ISSUE', 'UNDELIVERED_WRONG_ITEM', 'UNDELIVERED_SERVER_OUTAGE',
+                                              'UNDELIVERED_OTHER'),
+         'delivery must be DELIVERED, UNDELIVERED_QUALITY_ISSUE, UNDELIVERED_WRONG_ITEM, UNDELIVERED_SERVER_OUTAGE or UNDELIVERED_OTHER'),
+        (4, 'sample', (answer).sample IS NOT NULL, 'sample must say whether sample content was provided before the purchase'),
+        (5, 'percentage', coalesce((answer).percentage, 0) BETWEEN 0 AND 100000,
+         'percentage must be from 0 to 100000, in thousandths of a percent'),
+        (6, 'preference', coalesce((answer).preference, 'DECLINE') IN ('DECLINE', 'GRANT_FULL', 'GRANT_PRORATED'),
+         'preference must be DECLINE, GRANT_FULL or GRANT_PRORATED, or left out'),
+        (7, 'percentage_of_subscription', (answer).percentage IS NULL OR NOT is_subscription OR is_advanced_commerce,
+         'Apple takes no percentage for an auto-renewable subscription (4000209)'),
+        (8, 'percentage_of_undelivered', (answer).delivery = 'DELIVERED' OR coalesce((answer).percentage, 0) = 0,
+         'what was not delivered cannot be consumed: percentage must be 0 or left out'),
+        (9, 'prorated_of_version_1', NOT is_advanced_commerce OR (answer).preference IS DISTINCT FROM 'GRANT_PRORATED',
+         'Apple knows no GRANT_PRORATED for a purchase of the Advanced Commerce API'),
+        (10, 'prorated_percentage',
+         (answer).preference IS DISTINCT FROM 'GRANT_PRORATED' OR is_subscription
+         OR coalesce((answer).percentage > 0 AND (answer).percentage < 100000, false),
+         'GRANT_PRORATED of anything but an auto-renewable subscription needs a percentage between 0 and 100000 (4000044)'),
+        (11, 'details', (answer).details IS NULL OR (is_advanced_commerce AND NOT EXISTS (
+                SELECT FROM jsonb_each(CASE jsonb_typeof((answer).details) WHEN 'object' THEN (answer).details ELSE '{"":0}' END) AS given (name, value)
+                WHERE NOT EXISTS (
+                    SELECT FROM (VALUES ('accountTenure', 7), ('playTime', 7), ('lifetimeDollarsPurchased', 7), ('lifetimeDollarsRefunded', 7),
+                                        ('platform', 2), ('userStatus', 4)) AS known (name, most)
+                    CROSS JOIN generate_series(0, known.most) AS number
+                    WHERE known.name = given.name AND number::text = given.value::text))),
+         'details are for purchases of the Advanced Commerce API: accountTenure, playTime, lifetimeDollarsPurchased and lifetimeDollarsRefunded '
+         'from 0 to 7, platform from 0 to 2, userStatus from 0 to 4')
+    ) AS checked (place, rule, holds, message)
+    WHERE checked.holds IS NOT TRUE
+    ORDER BY checked.place LIMIT 1
+$$;
+
+COMMENT ON FUNCTION appstore.consumption_violation(answer appstore.consumption_answer, is_subscription boolean, ownership text, is_advanced_commerce boolean, OUT rule text, OUT message text) IS 'The first of Apple''s rules that an answer breaks, and what it says, with Apple''s error number where that is known; nulls when it breaks none. Consent is checked by appstore.decide_consumption.';
 
 CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text) RETURNS TABLE(kind appstore.claim_kind, source_id text, user_id text, effective_at timestamp with time zone)
     LANGUAGE sql STABLE ROWS 1
@@ -1831,6 +2175,108 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.create_order(user_id text, product_id text, order_no uuid, bundle_id text) IS 'Makes an order in Production and returns its number, which the app passes to StoreKit as appAccountToken. The purchase may have arrived before. Repeating a call with the same number changes nothing; it fails with unique_violation when the number was used for another user, product or bundle, and with invalid_parameter_value for a version 5 UUID. Where it fails with 40P01 or 55P03, call it again.';
+
+CREATE FUNCTION appstore.decide_consumption(environment appstore.environment, transaction_id text, answer appstore.consumption_answer, origin text, actor text, OUT refusal text, OUT message text) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key     text := decide_consumption.environment || '/' || decide_consumption.transaction_id;
+    v_answer  appstore.consumption_answer := decide_consumption.answer;
+    v_request appstore.consumption_obligations;
+    v_sold    appstore.transactions;
+    v_last    appstore.consumption_decisions;
+    v_consent appstore.consents;
+    v_user    text;
+    v_call    bigint;
+BEGIN
+    PERFORM appstore.demand_read_committed(), appstore.check_environment(environment);
+    -- The deadline passes once: the decision must be on disk before the backend believes that it is made.
+    PERFORM appstore.begin_to_store();
+
+    -- 1. The request. Its row is locked, so that a decision of Apple's that is merged concurrently is seen here, or discards the call.
+    SELECT c.* INTO v_request FROM appstore.consumption_obligations AS c
+    WHERE c.transaction_id = decide_consumption.transaction_id AND c.environment = decide_consumption.environment FOR UPDATE;
+    SELECT t.* INTO v_sold FROM appstore.transactions AS t
+    WHERE t.transaction_id = decide_consumption.transaction_id AND t.environment = decide_consumption.environment;
+    SELECT d.* INTO v_last FROM appstore.consumption_decisions AS d
+    WHERE d.transaction_id = decide_consumption.transaction_id AND d.environment = decide_consumption.environment
+      AND d.decided_at >= v_request.asked_at
+    ORDER BY d.decided_at DESC, d.decision_id DESC LIMIT 1; -- by decision_id alone, the planner might read all decisions in its order
+    IF NOT v_answer.consented THEN
+        v_answer := ROW(false, NULL, NULL, NULL, NULL, v_answer.evidence, NULL);
+    ELSIF decide_consumption.origin = 'policy' AND v_sold.is_subscription AND NOT v_request.is_advanced_commerce THEN
+        v_answer.percentage := NULL;
+    END IF;
+    IF v_request.outcome IS NULL AND v_last.answer = v_answer AND (v_last.result IS NULL OR v_last.result = 'answered') THEN
+        RETURN; -- the same decision again
+    END IF;
+    SELECT refused.code, refused.message INTO refusal, message
+    FROM (VALUES
+        (1, 'not_asked', v_request.asked_at IS NULL OR v_sold.transaction_id IS NULL,
+         format('Apple has not asked about transaction %s in %s', quote_nullable(decide_consumption.transaction_id),
+                decide_consumption.environment)),
+        (2, 'apple_decided', v_request.outcome IS NOT NULL, format('Apple has decided about the refund: %s', v_request.outcome)),
+        (3, 'answered', v_last.result = 'answered', 'Apple has taken an answer to this request'),
+        (4, 'past_due', v_request.due_at <= clock_timestamp(), format('the answer was due at %s', v_request.due_at)),
+        (5, 'consent', v_answer.consented IS NULL, 'consented must be true or false: nothing is assumed (4000035)'),
+        (6, 'evidence', char_length(v_answer.evidence) NOT BETWEEN 1 AND 1000, 'evidence must have 1 to 1000 characters'),
+        (7, 'policy_off', v_answer.consented AND coalesce((appstore.consumption_policy(v_sold.bundle_id, v_sold.product_id)).mode, 'off') = 'off',
+         format('appstore.consumption_policies has nothing sent about product %s of %s', v_sold.product_id, v_sold.bundle_id))
+    ) AS refused (place, code, is_so, message)
+    WHERE refused.is_so ORDER BY refused.place LIMIT 1;
+
+    -- 2. Apple's rules. Without consent nothing is sent, so they do not matter.
+    IF refusal IS NULL AND v_answer.consented THEN
+        SELECT broken.rule, broken.message INTO refusal, message
+        FROM appstore.consumption_violation(v_answer, v_sold.is_subscription, v_sold.in_app_ownership_type, v_request.is_advanced_commerce)
+             AS broken;
+    END IF;
+
+    -- 3. The user's consent, which cannot be withdrawn between this check and the commit.
+    v_user := coalesce(
+        (SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = v_sold.order_no AND o.environment = decide_consumption.environment),
+        (SELECT m.user_id FROM appstore.contracts AS m
+         WHERE m.original_transaction_id = v_request.original_transaction_id AND m.environment = decide_consumption.environment));
+    IF refusal IS NULL AND v_answer.consented THEN
+        SELECT k.* INTO v_consent FROM appstore.consents AS k WHERE k.user_id = v_user
+        ORDER BY k.withdrawn_at DESC NULLS FIRST LIMIT 1 FOR SHARE;
+        IF v_consent.withdrawn_at IS NOT NULL THEN
+            refusal := 'consent_withdrawn';
+            message := format('the user withdrew the consent at %s: only appstore.give_consent makes it good again (4000035)',
+                              v_consent.withdrawn_at);
+        ELSIF v_consent.consent_id IS NULL AND v_answer.evidence IS NULL THEN
+            refusal := 'consent_unknown';
+            message := 'appstore.consents has no consent of the user, and evidence does not say how it was given (4000035)';
+        END IF;
+    END IF;
+    IF refusal IS NOT NULL THEN
+        RETURN;
+    END IF;
+
+    -- 4. The decision and its call. An earlier call that was not sent is replaced.
+    UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'replaced', settled_at = clock_timestamp(), is_leased = false
+    WHERE o.call_key = v_key AND o.kind = 'consumption' AND o.state = 'open';
+    IF v_answer.consented THEN
+        INSERT INTO appstore.outbox (kind, call_key, bundle_id, environment, priority, deadline_at, payload)
+        VALUES ('consumption', v_key, v_sold.bundle_id, decide_consumption.environment, 0, v_request.due_at,
+                convert_to(jsonb_build_object(
+                    'transactionId', decide_consumption.transaction_id, 'version', CASE WHEN v_request.is_advanced_commerce THEN 1 ELSE 2 END,
+                    'askedAt', floor(extract(epoch FROM v_request.asked_at) * 1000)::bigint,
+                    'body', appstore.consumption_body(v_answer, v_sold.app_account_token, v_request.is_advanced_commerce))::text, 'UTF8'))
+        RETURNING call_id INTO v_call;
+    END IF;
+    INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, user_id, answer, call_id)
+    VALUES (decide_consumption.environment, decide_consumption.transaction_id, greatest(clock_timestamp(), v_request.asked_at), actor,
+            decide_consumption.origin, v_user, v_answer, v_call);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.decide_consumption(environment appstore.environment, transaction_id text, answer appstore.consumption_answer, origin text, actor text, OUT refusal text, OUT message text) IS 'Decides how a request is answered: writes the decision and the call that sends it, or returns why not, which is a state of the request or a rule that the answer breaks. The same decision again changes nothing.';
 
 CREATE FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) RETURNS bigint[]
     LANGUAGE plpgsql
@@ -2283,33 +2729,62 @@ BEGIN
     INSERT INTO appstore.consumption_obligations (environment, transaction_id)
     SELECT derive_refund_requests.environment, merged.id FROM unnest(v_ids) AS merged (id) ORDER BY merged.id COLLATE "C"
     ON CONFLICT (transaction_id, environment) DO UPDATE SET asked_at = NULL WHERE false;
-    -- 2. The first request since the last decision.
+    -- 2. The latest request, from its first notification on: the first one after the decision before the last one. And the latest decision since.
     UPDATE appstore.consumption_obligations AS c
-    SET original_transaction_id = first.original_transaction_id, asked_at = first.signed_date,
-        due_at = first.signed_date + interval '12 hours', reason = first.reason
+    SET original_transaction_id = latest.original_transaction_id, asked_at = latest.asked_at, due_at = latest.asked_at + interval '12 hours',
+        reason = latest.reason, is_advanced_commerce = coalesce(latest.is_advanced_commerce, false), outcome = latest.outcome,
+        outcome_at = latest.outcome_at
     FROM unnest(v_ids) AS merged (id)
     LEFT JOIN LATERAL (
-        SELECT r.original_transaction_id, r.signed_date, r.reason FROM appstore.refund_requests AS r
-        WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind = 'asked'
-          AND r.signed_date > coalesce((
-                  SELECT max(d.signed_date) FROM appstore.refund_requests AS d
-                  WHERE d.transaction_id = merged.id AND d.environment = derive_refund_requests.environment AND d.kind <> 'asked'),
-              '-infinity')
-        ORDER BY r.signed_date, r.notification_uuid LIMIT 1
-    ) AS first ON true
+        SELECT first.original_transaction_id, first.signed_date AS asked_at, first.reason, first.is_advanced_commerce, decision.kind AS outcome,
+               decision.signed_date AS outcome_at
+        FROM (
+            SELECT max(r.signed_date) AS signed_date FROM appstore.refund_requests AS r
+            WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind = 'asked'
+        ) AS last
+        CROSS JOIN LATERAL (
+            SELECT r.original_transaction_id, r.signed_date, r.reason, r.is_advanced_commerce FROM appstore.refund_requests AS r
+            WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind = 'asked'
+              AND r.signed_date > coalesce((
+                      SELECT max(d.signed_date) FROM appstore.refund_requests AS d
+                      WHERE d.transaction_id = merged.id AND d.environment = derive_refund_requests.environment AND d.kind <> 'asked'
+                        AND d.signed_date < last.signed_date),
+                  '-infinity')
+            ORDER BY r.signed_date, r.notification_uuid LIMIT 1
+        ) AS first
+        LEFT JOIN LATERAL (
+            SELECT r.kind, r.signed_date FROM appstore.refund_requests AS r
+            WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind <> 'asked'
+              AND r.signed_date >= last.signed_date
+            ORDER BY r.signed_date DESC, r.notification_uuid DESC LIMIT 1
+        ) AS decision ON true
+    ) AS latest ON true
     WHERE c.transaction_id = ANY (v_ids) AND c.transaction_id = merged.id
       AND c.environment = derive_refund_requests.environment
-      AND (c.original_transaction_id, c.asked_at, c.reason) IS DISTINCT FROM (first.original_transaction_id, first.signed_date, first.reason);
+      AND (c.original_transaction_id, c.asked_at, c.reason, c.is_advanced_commerce, c.outcome, c.outcome_at)
+          IS DISTINCT FROM (latest.original_transaction_id, latest.asked_at, latest.reason, coalesce(latest.is_advanced_commerce, false),
+                            latest.outcome, latest.outcome_at);
     -- 3. Delete the rows of copies that do not count.
     DELETE FROM appstore.consumption_obligations AS c
     WHERE c.transaction_id = ANY (v_ids) AND c.environment = derive_refund_requests.environment AND c.asked_at IS NULL
-      AND c.answered_at IS NULL
       AND NOT EXISTS (SELECT FROM appstore.refund_requests AS r
                       WHERE r.transaction_id = c.transaction_id AND r.environment = c.environment OFFSET 0);
+    -- 4. Discard answers that wait to be sent: Apple has decided. A decision that is made concurrently waits for the lock and sees it.
+    UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'apple_decided', settled_at = clock_timestamp(), is_leased = false
+    WHERE o.call_id = ANY (ARRAY(
+            SELECT d.call_id FROM appstore.consumption_obligations AS c
+            CROSS JOIN LATERAL (
+                SELECT d.call_id FROM appstore.consumption_decisions AS d
+                WHERE d.transaction_id = c.transaction_id AND d.environment = c.environment AND d.call_id IS NOT NULL AND d.result IS NULL
+                  AND (c.outcome IS NOT NULL OR d.decided_at < c.asked_at) OFFSET 0
+            ) AS d
+            WHERE c.transaction_id = ANY (v_ids) AND c.environment = derive_refund_requests.environment AND c.asked_at IS NOT NULL
+            ORDER BY d.call_id))
+      AND (o.state = 'open') IS TRUE;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.derive_refund_requests(environment appstore.environment, transaction_ids text[]) IS 'Brings consumption_obligations up to date for these transactions, after rows of refund_requests about them were merged.';
+COMMENT ON FUNCTION appstore.derive_refund_requests(environment appstore.environment, transaction_ids text[]) IS 'Brings consumption_obligations up to date for these transactions, after rows of refund_requests about them were merged. Discards the calls that would answer requests which Apple has decided.';
 
 CREATE FUNCTION appstore.derive_token_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
     LANGUAGE plpgsql
@@ -2733,6 +3208,32 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) IS 'Settles a call without an answer, and uses its fallback unless Apple refused the receipt. Returns false, without effect, when the lease of that epoch has been lost.';
+
+CREATE FUNCTION appstore.end_consent(user_id text, actor text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    -- A decision that relies on the consent holds a lock on its row, or finds it withdrawn.
+    PERFORM appstore.demand_read_committed();
+    UPDATE appstore.consents AS k SET withdrawn_at = greatest(clock_timestamp(), k.given_at), withdrawn_by = actor
+    WHERE k.user_id = end_consent.user_id AND k.withdrawn_at IS NULL;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'consent_withdrawn', settled_at = clock_timestamp(), is_leased = false
+    WHERE o.call_id = ANY (ARRAY(SELECT d.call_id FROM appstore.consumption_decisions AS d
+                                 WHERE d.user_id = end_consent.user_id AND d.call_id IS NOT NULL AND d.result IS NULL ORDER BY d.call_id))
+      AND (o.state = 'open') IS TRUE;
+    RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.end_consent(user_id text, actor text) IS 'Ends the consent of a user and discards the answers that wait to be sent; false where none is in force.';
 
 CREATE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamp with time zone[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -3674,7 +4175,18 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.forget(user_id text, note text) IS 'Erases a user: replaces the user''s name in the ledger by an alias, discards the user''s client posts that still wait, and deletes the bodies of the posts and of all settled events about contracts that are or were the user''s, which a link that was taken back does not make them. Deletes what endpoints answered about the user. Returns the alias, how many orders and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. Where the feed is on, an entry user.forgotten names the user until it ages. Free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
+COMMENT ON FUNCTION appstore.forget(user_id text, note text) IS 'Erases a user: replaces the user''s name in the ledger by an alias, discards the user''s client posts that still wait, and deletes the bodies of the posts and of all settled events about contracts that are or were the user''s, which a link that was taken back does not make them. Deletes what endpoints answered about the user, and the evidence and details of decisions about consumption; ends the user''s consent. Returns the alias, how many orders and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. Where the feed is on, an entry user.forgotten names the user until it ages. Free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
+
+CREATE FUNCTION appstore.give_consent(user_id text, evidence text, given_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN (appstore.record_consent(user_id, evidence, given_at, session_user)).given_at;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.give_consent(user_id text, evidence text, given_at timestamp with time zone) IS 'Records that a user consents to tell Apple how purchases were consumed, and returns since when. It changes nothing while a consent of the user is in force.';
 
 CREATE FUNCTION appstore.give_way() RETURNS void
     LANGUAGE plpgsql
@@ -3733,26 +4245,6 @@ $$;
 
 COMMENT ON FUNCTION appstore.held_until(p_endpoint text, p_subject text, p_position bigint, p_now timestamp with time zone) IS 'Until when an entry is held by an earlier one of its subject that failed; null: it is not.';
 
-CREATE FUNCTION appstore.ignore_revocation(fingerprint bytea, is_ignored boolean DEFAULT true, note text DEFAULT NULL::text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-BEGIN
-    UPDATE appstore.certificates AS c SET is_ignored = ignore_revocation.is_ignored
-    WHERE c.fingerprint = ignore_revocation.fingerprint AND c.status = 'revoked';
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'no revoked certificate has the fingerprint %', encode(ignore_revocation.fingerprint, 'hex')
-            USING ERRCODE = 'no_data_found', HINT = 'appstore.certificate_status lists the certificates.';
-    END IF;
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'ignore_revocation', '{}', ignore_revocation.note,
-            jsonb_build_object('fingerprint', encode(ignore_revocation.fingerprint, 'hex'), 'is_ignored', ignore_revocation.is_ignored));
-END
-$$;
-
-COMMENT ON FUNCTION appstore.ignore_revocation(fingerprint bytea, is_ignored boolean, note text) IS 'Decides that a revocation has no effect, or that it has one again. Workers follow within a minute and a half; then requeue what was rejected. It fails with no_data_found when there is no such revoked certificate.';
-
 CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3800,7 +4292,7 @@ BEGIN
                (SELECT newest.received_at
                 FROM (SELECT o.event_id, o.received_at, o.source, o.result FROM appstore.outcomes AS o
                       ORDER BY o.event_id DESC LIMIT 10000) AS newest
-                WHERE newest.source LIKE 'notification%' AND newest.result NOT IN ('rejected', 'failed', 'discarded')
+                WHERE newest.source IN ('notification_v2', 'notification_v1') AND newest.result NOT IN ('rejected', 'failed', 'discarded')
                 ORDER BY newest.event_id DESC LIMIT 1),
                (SELECT o.received_at FROM appstore.outcomes AS o ORDER BY o.event_id DESC OFFSET 9999 LIMIT 1)),
            (SELECT count(*) FROM appstore.batch_markers AS m WHERE m.lost_at IS NOT NULL),
@@ -3819,6 +4311,12 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint) IS 'The inbox in numbers, of one instant. Counts stop at 10,000, which then means as many or more. overdue: how long the first due event has been due; oldest_unsettled: since the arrival of the first event without an outcome; silence: since the last genuine notification, at least; snapshot_*: the oldest snapshot that keeps vacuum from removing dead rows, of all sessions if sees_all_sessions; feed_position: null while the feed is off; feed_untold: since the oldest change without a position in the feed; feed_lag: how many entries the last named consumer has not taken.';
+
+CREATE FUNCTION appstore.instant_text(at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$ SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
+
+COMMENT ON FUNCTION appstore.instant_text(at timestamp with time zone) IS 'An instant as RFC 3339 in UTC, with milliseconds.';
 
 CREATE FUNCTION appstore.is_alive(k appstore.api_keys) RETURNS boolean
     LANGUAGE sql STABLE
@@ -3869,27 +4367,6 @@ CREATE FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash 
 $$;
 
 COMMENT ON FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) IS 'Whether a fact is newer than the known one: by its date, then by its hash. A date is null where there is no fact.';
-
-CREATE FUNCTION appstore.lease_certificate(p_seconds integer) RETURNS TABLE(fingerprint bytea, epoch bigint, certificate bytea, issuer bytea, failures integer, this_update bigint, now_ms bigint)
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-DECLARE
-    v_now timestamptz := clock_timestamp();
-BEGIN
-    RETURN QUERY
-    UPDATE appstore.certificates AS c SET epoch = c.epoch + 1, leased_until = v_now + p_seconds * interval '1 second'
-    WHERE c.fingerprint = (
-        SELECT due.fingerprint FROM appstore.certificates AS due
-        WHERE due.run_at <= v_now AND due.seen_at > v_now - interval '30 days' AND (due.leased_until < v_now OR due.leased_until IS NULL)
-        ORDER BY due.run_at, due.fingerprint LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING c.fingerprint, c.epoch, c.certificate, c.issuer, c.failures, extract(epoch FROM c.this_update)::bigint,
-              (extract(epoch FROM v_now) * 1000)::bigint;
-END
-$$;
-
-COMMENT ON FUNCTION appstore.lease_certificate(p_seconds integer) IS 'Leases the certificate that has been due for longest, was seen within 30 days and is no other worker''s, for so many seconds. No row: none is.';
 
 CREATE FUNCTION appstore.lease_endpoints(p_slots integer, p_seconds integer) RETURNS TABLE(name text, endpoint_id uuid, epoch bigint, url text, format text, keeps_order boolean, max_in_flight integer, max_per_second integer, timeout_seconds integer, secret_generation integer, previous_secret boolean, "position" bigint, failures integer, failing_since_ms bigint, open_for_ms bigint, probes integer)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4620,14 +5097,15 @@ $$;
 
 COMMENT ON FUNCTION appstore.posted_scope(body bytea, OUT environment appstore.environment, OUT bundle_ids text[]) IS 'The environment and the apps of a client post; null bundle_ids are any. environment is null when the body cannot be read.';
 
-CREATE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) RETURNS boolean
+CREATE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval, counts_attempt boolean DEFAULT true) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
 BEGIN
     UPDATE appstore.outbox AS c
-    SET is_leased = false, run_at = clock_timestamp() + postpone_call.delay, attempts = c.attempts + 1,
+    SET is_leased = false, run_at = clock_timestamp() + postpone_call.delay,
+        attempts = c.attempts + CASE WHEN postpone_call.counts_attempt THEN 1 ELSE 0 END,
         repeats = CASE WHEN c.last_reason = postpone_call.reason THEN c.repeats + 1 ELSE 1 END, last_reason = postpone_call.reason
     WHERE c.call_id = postpone_call.call_id AND c.epoch = postpone_call.epoch AND (c.state = 'open') IS TRUE;
     IF NOT FOUND THEN
@@ -4638,7 +5116,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval) IS 'Ends an attempt that had no answer: the call is due again after delay, and its fallback is used meanwhile. Returns false, without effect, when the lease of that epoch has been lost.';
+COMMENT ON FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval, counts_attempt boolean) IS 'Ends an attempt that had no answer: the call is due again after delay, and its fallback is used meanwhile. counts_attempt: false where the call is not the cause, such as a 429. Returns false, without effect, when the lease of that epoch has been lost.';
 
 CREATE FUNCTION appstore.prepare_partitions() RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4732,6 +5210,60 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.receive(bodies bytea[], source text) IS 'Stores the bodies of notifications, at most 64 and 8 MB in one call, and returns the ids of their events, in the order of the bodies. It fails when one is empty or longer than 4 MB, and then stores none. Without bodies it only checks that the database commits.';
+
+CREATE TABLE appstore.consents (
+    consent_id bigint NOT NULL,
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    given_at timestamp with time zone NOT NULL,
+    given_by text NOT NULL,
+    evidence text,
+    withdrawn_at timestamp with time zone,
+    withdrawn_by text,
+    CONSTRAINT consents_evidence_is_short CHECK (((char_length(evidence) >= 1) AND (char_length(evidence) <= 1000))),
+    CONSTRAINT consents_user_is_a_name CHECK (((char_length(user_id) >= 1) AND (char_length(user_id) <= 255))),
+    CONSTRAINT consents_withdrawal_whole CHECK (((withdrawn_at IS NULL) = (withdrawn_by IS NULL)))
+);
+
+COMMENT ON TABLE appstore.consents IS 'Users'' consents to tell Apple how they consumed purchases. A user has one in force at most; withdrawn ones stay as a record.';
+
+COMMENT ON COLUMN appstore.consents.consent_id IS 'The number of the consent.';
+
+COMMENT ON COLUMN appstore.consents.given_at IS 'When the user gave it.';
+
+COMMENT ON COLUMN appstore.consents.given_by IS 'The login, or the API key, that recorded it.';
+
+COMMENT ON COLUMN appstore.consents.evidence IS 'How the user gave it, such as the version of the terms; null once the user is forgotten.';
+
+COMMENT ON COLUMN appstore.consents.withdrawn_at IS 'When it was withdrawn; null while it is in force.';
+
+COMMENT ON COLUMN appstore.consents.withdrawn_by IS 'The login, or the API key, that withdrew it.';
+
+CREATE FUNCTION appstore.record_consent(user_id text, evidence text, given_at timestamp with time zone, actor text) RETURNS appstore.consents
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_consent appstore.consents;
+BEGIN
+    PERFORM appstore.check_argument(char_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 characters',
+                                    'Give the id that your own system has for the user.'),
+            appstore.check_argument(char_length(evidence) BETWEEN 1 AND 1000, 'evidence must have 1 to 1000 characters',
+                                    'Say how the user consented, such as the version of the terms.'),
+            appstore.check_argument(given_at IS NULL OR given_at <= clock_timestamp(), format('given_at is in the future: %s', given_at),
+                                    'Omit it for now.');
+    INSERT INTO appstore.consents (user_id, evidence, given_at, given_by)
+    VALUES (record_consent.user_id, record_consent.evidence, coalesce(record_consent.given_at, clock_timestamp()), actor)
+    ON CONFLICT (user_id) WHERE withdrawn_at IS NULL DO NOTHING;
+    SELECT k.* INTO v_consent FROM appstore.consents AS k WHERE k.user_id = record_consent.user_id AND k.withdrawn_at IS NULL;
+    RETURN v_consent;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.record_consent(user_id text, evidence text, given_at timestamp with time zone, actor text) IS 'Records a consent and returns the one in force, which may be an earlier one.';
 
 CREATE TABLE appstore.inbox_queue (
     event_id bigint NOT NULL,
@@ -5063,6 +5595,34 @@ BEGIN
     SELECT count(*) INTO v_rows FROM renamed;
     others := others + v_rows;
     UPDATE appstore.audit_log AS a SET details = jsonb_set(a.details, '{user_id}', to_jsonb(v_alias)) WHERE a.details ->> 'user_id' = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    -- Consents before the calls of decisions, and calls before decisions, as whatever decides and settles locks them. Nothing more is sent.
+    UPDATE appstore.consents AS k
+    SET user_id = v_alias, evidence = NULL, withdrawn_at = coalesce(k.withdrawn_at, greatest(clock_timestamp(), k.given_at)),
+        withdrawn_by = coalesce(k.withdrawn_by, session_user)
+    WHERE k.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    UPDATE appstore.outbox AS o
+    SET payload = '{}', state = CASE o.state WHEN 'open' THEN 'discarded' ELSE o.state END,
+        reason = CASE o.state WHEN 'open' THEN 'forgotten' ELSE o.reason END, settled_at = coalesce(o.settled_at, clock_timestamp()),
+        is_leased = false
+    WHERE o.call_id = ANY (ARRAY(SELECT d.call_id FROM appstore.consumption_decisions AS d
+                                 WHERE d.user_id = v_user AND d.call_id IS NOT NULL ORDER BY d.call_id));
+    UPDATE appstore.consumption_decisions AS d SET user_id = v_alias, answer.evidence = NULL, answer.details = NULL
+    WHERE d.decision_id = ANY (ARRAY(
+        SELECT d.decision_id FROM appstore.consumption_decisions AS d WHERE d.user_id = v_user
+        UNION -- those that were made before the user was known
+        SELECT d.decision_id FROM unnest(v_contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT t.transaction_id FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = c.id AND t.environment = c.environment OFFSET 0
+        ) AS t
+        CROSS JOIN LATERAL (
+            SELECT d.decision_id FROM appstore.consumption_decisions AS d
+            WHERE d.transaction_id = t.transaction_id AND d.environment = c.environment AND d.user_id IS NULL OFFSET 0
+        ) AS d));
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
     -- The feed under the lock of its head: the step before it is visible then, and the next one sees the aliases.
@@ -5571,18 +6131,6 @@ $$;
 
 COMMENT ON FUNCTION appstore.schema_fingerprint() IS 'A digest of each table, index, view, function and type of the schema, and of each role''s privileges. appstore-inbox migrate --check compares them with those of the schema that the program creates.';
 
-CREATE FUNCTION appstore.see_certificates(p_certificates bytea[], p_issuers bytea[]) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    INSERT INTO appstore.certificates AS c (fingerprint, certificate, issuer)
-    SELECT DISTINCT ON (sha256(seen.certificate)) sha256(seen.certificate), seen.certificate, seen.issuer
-    FROM unnest(p_certificates, p_issuers) AS seen (certificate, issuer) ORDER BY 1
-    ON CONFLICT (fingerprint) DO UPDATE SET seen_at = clock_timestamp();
-$$;
-
-COMMENT ON FUNCTION appstore.see_certificates(p_certificates bytea[], p_issuers bytea[]) IS 'Records certificates that signed, each with its issuer. The caller has verified that each chain leads to a configured root.';
-
 CREATE FUNCTION appstore.sequence_feed(max_tells integer DEFAULT 2000, OUT is_on boolean, OUT told bigint, OUT has_more boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5766,29 +6314,20 @@ $$;
 
 COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Where the feed is on, it writes a tell for each that failed, and for notifications where an endpoint wants them. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
 
-CREATE FUNCTION appstore.settle_certificate(p_fingerprint bytea, p_epoch bigint, p_status text, p_this_update bigint, p_next_update bigint, p_revoked_at bigint, p_reason text, p_error text, p_wait_ms bigint) RETURNS boolean
+CREATE FUNCTION appstore.settle_consumption() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
-DECLARE
-    v_now timestamptz := clock_timestamp();
 BEGIN
-    IF p_status IS NULL THEN
-        UPDATE appstore.certificates AS c
-        SET leased_until = NULL, run_at = v_now + p_wait_ms * interval '1 millisecond', failures = c.failures + 1, last_error = p_error
-        WHERE c.fingerprint = p_fingerprint AND c.epoch = p_epoch;
-    ELSE
-        UPDATE appstore.certificates AS c
-        SET leased_until = NULL, run_at = v_now + p_wait_ms * interval '1 millisecond', failures = 0, last_error = NULL, answered_at = v_now,
-            status = p_status, this_update = to_timestamp(p_this_update), next_update = to_timestamp(p_next_update),
-            revoked_at = to_timestamp(p_revoked_at), crl_reason = p_reason, is_ignored = c.is_ignored AND p_status = 'revoked'
-        WHERE c.fingerprint = p_fingerprint AND c.epoch = p_epoch;
-    END IF;
-    RETURN FOUND;
+    UPDATE appstore.consumption_decisions AS d SET result = nullif(NEW.state, 'open'), reason = NEW.reason, settled_at = NEW.settled_at
+    WHERE d.call_id = NEW.call_id;
+    RETURN NULL;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.settle_certificate(p_fingerprint bytea, p_epoch bigint, p_status text, p_this_update bigint, p_next_update bigint, p_revoked_at bigint, p_reason text, p_error text, p_wait_ms bigint) IS 'Records a usable answer, or with a null p_status that there was none, which changes no status; and when to ask next. Times are in seconds since 1970. False when a later lease has begun: then nothing has changed.';
+COMMENT ON FUNCTION appstore.settle_consumption() IS 'Copies the state of a call of kind consumption to its decision.';
 
 CREATE FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5970,42 +6509,6 @@ $$;
 
 COMMENT ON FUNCTION appstore.settled_since(events integer) IS 'Since when the latest so many events have been settled; null when there are none.';
 
-CREATE FUNCTION appstore.signers_of(p_body bytea) RETURNS TABLE(fingerprint bytea, signed_at timestamp with time zone)
-    LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    v_body jsonb;
-    v_open text[];
-    v_part text;
-    v_json jsonb[];
-BEGIN
-    v_body := convert_from(p_body, 'UTF8')::jsonb;
-    v_open := ARRAY[v_body ->> 'signedPayload', v_body ->> 'signedTransaction'];
-    FOR n IN 1 .. cardinality(v_open) + 3 LOOP
-        CONTINUE WHEN v_open[n] IS NULL;
-        v_json := '{}';
-        FOR p IN 1 .. 2 LOOP
-            v_part := translate(split_part(v_open[n], '.', p), '-_', '+/');
-            v_json := v_json || convert_from(decode(v_part || repeat('=', -length(v_part) & 3), 'base64'), 'UTF8')::jsonb;
-        END LOOP;
-        signed_at := to_timestamp(coalesce(v_json[2] -> 'signedDate', v_json[2] -> 'receiptCreationDate')::double precision / 1000);
-        FOR c IN 0 .. 1 LOOP
-            fingerprint := sha256(decode(v_json[1] -> 'x5c' ->> c, 'base64'));
-            RETURN NEXT;
-        END LOOP;
-        IF n = 1 THEN
-            v_open := v_open || ARRAY[v_json[2] #>> '{data,signedTransactionInfo}', v_json[2] #>> '{data,signedRenewalInfo}',
-                                      v_json[2] #>> '{appData,signedAppTransactionInfo}'];
-        END IF;
-    END LOOP;
-EXCEPTION WHEN OTHERS THEN
-    RETURN;
-END
-$$;
-
-COMMENT ON FUNCTION appstore.signers_of(p_body bytea) IS 'SHA-256 of the leaf and the intermediate of each JWS in a body, also of those inside a notification, and its signing date. Verifies nothing: for bodies that a worker has verified. Stops at what it cannot read, such as a receipt.';
-
 CREATE FUNCTION appstore.state_digest(environment appstore.environment) RETURNS text
     LANGUAGE sql STABLE
     AS $$
@@ -6036,7 +6539,7 @@ BEGIN
     -- charge whose first fact had no period, that of the period as it is known now.
     FOR part, v_excluded, v_source IN
         SELECT p.name, p.excluded, coalesce(p.source, 'appstore.' || p.name) FROM (
-        VALUES ('consumption_obligations', '{answered_at,answered_by,is_open}'::text[], NULL),
+        VALUES ('consumption_obligations', '{}'::text[], NULL),
                ('contracts', '{}', NULL),
                ('effects', '{}',
                 '(SELECT e.environment, e.kind,
@@ -6195,6 +6698,60 @@ END
 $_$;
 
 COMMENT ON FUNCTION appstore.take(consumer text, n bigint) IS 'The next n entries of the feed for a named consumer, in order. Moves the consumer in the caller''s transaction: exactly once with what the caller writes. A second transaction of the consumer waits for the first. Fails with object_not_in_prerequisite_state when entries have aged.';
+
+CREATE FUNCTION appstore.take_api_budget(bundle_id text, environment appstore.environment, endpoint text, setting double precision, class integer, wanted integer, OUT granted integer, OUT wait interval, OUT is_blocked boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    -- The part of a full bucket that each class leaves to the more urgent ones.
+    c_levels    CONSTANT double precision[] := ARRAY[0, 0.1, 0.25, 0.4, 0.6];
+    v_budget    appstore.api_budgets;
+    v_now       timestamptz;
+    v_allowance double precision;
+    v_capacity  double precision;
+    v_level     double precision;
+BEGIN
+    PERFORM appstore.check_argument(class BETWEEN 0 AND 4, format('there is no class %s', class), 'Classes are 0 to 4.');
+    PERFORM appstore.check_argument(wanted >= 1, format('%s requests cannot be taken', wanted), 'At least one is.');
+    INSERT INTO appstore.api_budgets AS b (bundle_id, environment, endpoint, setting, tokens)
+    SELECT take_api_budget.bundle_id, take_api_budget.environment, take_api_budget.endpoint, take_api_budget.setting,
+           greatest(take_api_budget.setting, 5)
+    WHERE NOT EXISTS (
+        SELECT FROM appstore.api_budgets AS b
+        WHERE b.bundle_id = take_api_budget.bundle_id AND b.environment = take_api_budget.environment
+          AND b.endpoint = take_api_budget.endpoint)
+    ON CONFLICT DO NOTHING;
+    SELECT b.* INTO STRICT v_budget FROM appstore.api_budgets AS b
+    WHERE b.bundle_id = take_api_budget.bundle_id AND b.environment = take_api_budget.environment AND b.endpoint = take_api_budget.endpoint
+    FOR NO KEY UPDATE;
+    v_now := clock_timestamp();
+    v_allowance := appstore.api_allowance(take_api_budget.setting, v_budget.lowered_to, v_budget.last_429_at, v_now);
+    v_capacity := greatest(v_allowance, 5);
+    v_level := c_levels[class + 1] * v_capacity;
+    v_budget.tokens := least(v_capacity, v_budget.tokens
+                             + v_allowance * greatest(extract(epoch FROM v_now - v_budget.refilled_at)::double precision, 0));
+    is_blocked := coalesce(v_budget.blocked_until > v_now, false);
+    granted := 0;
+    IF is_blocked THEN
+        wait := v_budget.blocked_until - v_now;
+        RETURN;
+    ELSIF v_budget.tokens < v_level + 1 THEN
+        wait := (v_level + 1 - v_budget.tokens) / v_allowance * interval '1 second';
+        RETURN;
+    END IF;
+    granted := least(wanted, floor(v_budget.tokens - v_level)::integer, ceil(v_allowance)::integer);
+    wait := interval '0';
+    UPDATE appstore.api_budgets AS b
+    SET setting = take_api_budget.setting, tokens = v_budget.tokens - granted, refilled_at = greatest(v_now, b.refilled_at),
+        hour_began = date_trunc('hour', v_now, 'UTC'), last_class = take_api_budget.class,
+        used_this_hour = CASE WHEN b.hour_began = date_trunc('hour', v_now, 'UTC') THEN b.used_this_hour ELSE 0 END + granted
+    WHERE b.bundle_id = take_api_budget.bundle_id AND b.environment = take_api_budget.environment AND b.endpoint = take_api_budget.endpoint;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.take_api_budget(bundle_id text, environment appstore.environment, endpoint text, setting double precision, class integer, wanted integer, OUT granted integer, OUT wait interval, OUT is_blocked boolean) IS 'Takes requests from a budget: at least one of those wanted and at most a second''s worth, or none. Then wait is the time until the class may ask again, and is_blocked says whether a 429 is the reason. Class 0 takes all that is left, 1 to 4 leave 10, 25, 40 and 60 percent of the bucket. setting is the requests a second that the caller''s settings allow.';
 
 CREATE FUNCTION appstore.take_deliveries(p_name text, p_epoch bigint, p_after bigint, p_in_flight bigint[], p_most integer, p_most_redelivered integer, p_most_bytes integer) RETURNS TABLE(kind text, "position" bigint, redelivery_id bigint, id uuid, type text, subject text, attempts integer, first_failed_ms bigint, held_ms bigint, body bytea, body_missing boolean)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6548,12 +7105,12 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id, 'later_token', 6
         FROM claim AS k JOIN charge AS c ON k.kind = 'token' AND k.source_id = c.transaction_id
         UNION ALL -- 7. answers to Apple
-        SELECT a.answered_at, a.answered_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,
-               'by=' || a.answered_by, 8
+        SELECT a.settled_at, a.settled_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,
+               concat_ws(', ', 'by=' || a.decided_by, 'preference=' || (a.answer).preference), 8
         FROM charge AS c
         CROSS JOIN LATERAL (
-            SELECT a.transaction_id, a.answered_at, a.answered_by FROM appstore.consumption_obligations AS a
-            WHERE a.transaction_id = c.transaction_id AND a.environment = timeline.environment AND a.answered_at IS NOT NULL OFFSET 0
+            SELECT a.transaction_id, a.settled_at, a.decided_by, a.answer FROM appstore.consumption_decisions AS a
+            WHERE a.transaction_id = c.transaction_id AND a.environment = timeline.environment AND a.result = 'answered' OFFSET 0
         ) AS a
         UNION ALL -- 8. events about the contract that had no effect
         SELECT o.received_at, o.received_at, o.event_id, 'event_' || o.result, o.transaction_id, NULL, NULL, NULL,
@@ -6638,6 +7195,17 @@ $$;
 
 COMMENT ON FUNCTION appstore.wants_raw(e appstore.endpoints) IS 'Whether an endpoint gets notification.received or notification.rejected.';
 
+CREATE FUNCTION appstore.withdraw_consent(user_id text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.end_consent(user_id, session_user);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.withdraw_consent(user_id text) IS 'Withdraws the consent of a user: nothing is sent about the user''s purchases until appstore.give_consent is called again. Answers that wait are discarded; one that a worker is sending at that moment may still reach Apple. Returns false where no consent is in force.';
+
 CREATE AGGREGATE appstore.chained_digest(text) (
     SFUNC = appstore.chain_link,
     STYPE = bytea,
@@ -6645,6 +7213,88 @@ CREATE AGGREGATE appstore.chained_digest(text) (
 );
 
 COMMENT ON AGGREGATE appstore.chained_digest(text) IS 'A chain of SHA-256 over lines, in their order.';
+
+CREATE TABLE appstore.api_budgets (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment NOT NULL,
+    endpoint text NOT NULL COLLATE pg_catalog."C",
+    setting double precision NOT NULL,
+    lowered_to double precision,
+    last_429_at timestamp with time zone,
+    tokens double precision NOT NULL,
+    refilled_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    blocked_until timestamp with time zone,
+    hour_began timestamp with time zone DEFAULT date_trunc('hour'::text, clock_timestamp(), 'UTC'::text) NOT NULL,
+    used_this_hour bigint DEFAULT 0 NOT NULL,
+    last_class smallint,
+    CONSTRAINT api_budgets_endpoint_is_a_name CHECK ((endpoint ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
+    CONSTRAINT api_budgets_lowered_by_429 CHECK ((((lowered_to IS NULL) = (last_429_at IS NULL)) AND ((lowered_to > (0)::double precision) IS NOT FALSE))),
+    CONSTRAINT api_budgets_setting_is_a_rate CHECK (((setting > (0)::double precision) AND (setting < (1000)::double precision))),
+    CONSTRAINT api_budgets_tokens_are_there CHECK ((tokens >= (0)::double precision))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+COMMENT ON TABLE appstore.api_budgets IS 'The budget of each app, environment and endpoint, which all workers share: a token is a request. appstore.take_api_budget spends them.';
+
+COMMENT ON COLUMN appstore.api_budgets.endpoint IS 'The endpoint, such as consumption.';
+
+COMMENT ON COLUMN appstore.api_budgets.setting IS 'Requests a second that the settings of the worker allow, a share of what Apple documents.';
+
+COMMENT ON COLUMN appstore.api_budgets.lowered_to IS 'Requests a second after the latest 429; from then on a tenth of the setting is added each hour.';
+
+COMMENT ON COLUMN appstore.api_budgets.last_429_at IS 'When Apple said last that the limit was exceeded.';
+
+COMMENT ON COLUMN appstore.api_budgets.tokens IS 'Requests that were left at refilled_at; a second''s worth at most, and five where that is less.';
+
+COMMENT ON COLUMN appstore.api_budgets.refilled_at IS 'Until when tokens were added. After a 429 the end of the block.';
+
+COMMENT ON COLUMN appstore.api_budgets.blocked_until IS 'Nothing is asked before.';
+
+COMMENT ON COLUMN appstore.api_budgets.hour_began IS 'The hour of used_this_hour.';
+
+COMMENT ON COLUMN appstore.api_budgets.used_this_hour IS 'Requests that workers have taken since hour_began.';
+
+COMMENT ON COLUMN appstore.api_budgets.last_class IS 'The class that took last: 0 deadline, 1 interactive, 2 reconcile, 3 history, 4 import.';
+
+CREATE VIEW appstore.api_budget_status AS
+ SELECT b.bundle_id,
+    b.environment,
+    b.endpoint,
+    b.setting,
+    a.allowance,
+    hour.used AS used_this_hour,
+    ((hour.used)::double precision / (a.allowance * (3600)::double precision)) AS used_ratio,
+        CASE
+            WHEN (b.blocked_until > statement_timestamp()) THEN b.blocked_until
+            ELSE NULL::timestamp with time zone
+        END AS blocked_until,
+    b.last_429_at,
+    (ARRAY['deadline'::text, 'interactive'::text, 'reconcile'::text, 'history'::text, 'import'::text])[(b.last_class + 1)] AS last_class
+   FROM ((appstore.api_budgets b
+     CROSS JOIN LATERAL ( SELECT appstore.api_allowance(b.setting, b.lowered_to, b.last_429_at, statement_timestamp()) AS allowance) a)
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN (b.hour_began = date_trunc('hour'::text, statement_timestamp(), 'UTC'::text)) THEN b.used_this_hour
+                    ELSE (0)::bigint
+                END AS used) hour);
+
+COMMENT ON VIEW appstore.api_budget_status IS 'What the workers may ask the App Store Server API, and what they have asked in this hour.';
+
+COMMENT ON COLUMN appstore.api_budget_status.endpoint IS 'The endpoint, such as consumption.';
+
+COMMENT ON COLUMN appstore.api_budget_status.setting IS 'Requests a second that the settings allow.';
+
+COMMENT ON COLUMN appstore.api_budget_status.allowance IS 'Requests a second that are allowed now: less than the setting for some hours after a 429.';
+
+COMMENT ON COLUMN appstore.api_budget_status.used_this_hour IS 'Requests that workers have taken since the hour began.';
+
+COMMENT ON COLUMN appstore.api_budget_status.used_ratio IS 'used_this_hour in relation to what the allowance permits in an hour.';
+
+COMMENT ON COLUMN appstore.api_budget_status.blocked_until IS 'After a 429, until when nothing is asked; null while asking is allowed.';
+
+COMMENT ON COLUMN appstore.api_budget_status.last_429_at IS 'When Apple said last that the limit was exceeded.';
+
+COMMENT ON COLUMN appstore.api_budget_status.last_class IS 'The urgency of the latest request: deadline, interactive, reconcile, history or import.';
 
 ALTER TABLE appstore.api_keys ALTER COLUMN key_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.api_keys_key_id_seq
@@ -6716,120 +7366,17 @@ COMMENT ON COLUMN appstore.batch_markers.lost_at IS 'When the lock was first fou
 
 COMMENT ON COLUMN appstore.batch_markers.server_start IS 'Under which start of the server the marker was written.';
 
-CREATE TABLE appstore.certificates (
-    fingerprint bytea NOT NULL,
-    certificate bytea NOT NULL,
-    issuer bytea NOT NULL,
-    first_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    status text COLLATE pg_catalog."C",
-    this_update timestamp with time zone,
-    next_update timestamp with time zone,
-    answered_at timestamp with time zone,
-    revoked_at timestamp with time zone,
-    crl_reason text COLLATE pg_catalog."C",
-    refuses_all boolean GENERATED ALWAYS AS (COALESCE((crl_reason = ANY (ARRAY['unspecified'::text, 'key_compromise'::text, 'ca_compromise'::text])), false)) STORED NOT NULL,
-    is_ignored boolean DEFAULT false NOT NULL,
-    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    failures integer DEFAULT 0 NOT NULL,
-    last_error text,
-    epoch bigint DEFAULT 0 NOT NULL,
-    leased_until timestamp with time zone,
-    CONSTRAINT certificates_answered_as_a_whole CHECK ((num_nonnulls(status, this_update, next_update, answered_at) = ANY (ARRAY[0, 4]))),
-    CONSTRAINT certificates_fingerprint_is_its_digest CHECK ((fingerprint = sha256(certificate))),
-    CONSTRAINT certificates_only_a_revocation_is_ignored CHECK (((NOT is_ignored) OR ((status = 'revoked'::text) IS TRUE))),
-    CONSTRAINT certificates_revoked_with_time_and_reason CHECK ((num_nonnulls(revoked_at, crl_reason) =
-CASE
-    WHEN (status = 'revoked'::text) THEN 2
-    ELSE 0
-END)),
-    CONSTRAINT certificates_status_is_known CHECK ((status = ANY (ARRAY['good'::text, 'revoked'::text])))
+CREATE TABLE appstore.call_kinds (
+    kind text NOT NULL COLLATE pg_catalog."C",
+    source text COLLATE pg_catalog."C",
+    CONSTRAINT call_kinds_source_is_a_source CHECK ((source ~ '^[a-z][a-z0-9_]{0,62}$'::text))
 );
 
-COMMENT ON TABLE appstore.certificates IS 'Leaf and intermediate certificates below the configured roots that signed events, and whether they are revoked. A worker leases a row to ask the responder; epoch is counted up, and a worker that returns with an older epoch is refused.';
+COMMENT ON TABLE appstore.call_kinds IS 'The kinds of calls that can be answered, and what their answers become.';
 
-COMMENT ON COLUMN appstore.certificates.fingerprint IS 'SHA-256 of the certificate.';
+COMMENT ON COLUMN appstore.call_kinds.kind IS 'The column kind of the outbox.';
 
-COMMENT ON COLUMN appstore.certificates.certificate IS 'The certificate in DER.';
-
-COMMENT ON COLUMN appstore.certificates.issuer IS 'The certificate of its issuer in DER; of an intermediate, the root.';
-
-COMMENT ON COLUMN appstore.certificates.first_seen_at IS 'When a worker first reported it.';
-
-COMMENT ON COLUMN appstore.certificates.seen_at IS 'When a worker last reported it, every few hours while it signs. After 30 days it is not asked about.';
-
-COMMENT ON COLUMN appstore.certificates.status IS 'good or revoked, as the last usable answer says; null: there was none.';
-
-COMMENT ON COLUMN appstore.certificates.this_update IS 'From when on the responder knows this. An older answer is refused.';
-
-COMMENT ON COLUMN appstore.certificates.next_update IS 'Until when the answer holds. A revocation counts until an answer says good.';
-
-COMMENT ON COLUMN appstore.certificates.answered_at IS 'When the last usable answer came.';
-
-COMMENT ON COLUMN appstore.certificates.revoked_at IS 'When it was revoked; null while it is good.';
-
-COMMENT ON COLUMN appstore.certificates.crl_reason IS 'Why (RFC 5280): unspecified, key_compromise, superseded …';
-
-COMMENT ON COLUMN appstore.certificates.refuses_all IS 'Whether events of any signing date are rejected, because the holder of a stolen key can choose the date; otherwise those from revoked_at on.';
-
-COMMENT ON COLUMN appstore.certificates.is_ignored IS 'An operator has decided that the revocation has no effect: appstore.ignore_revocation.';
-
-COMMENT ON COLUMN appstore.certificates.run_at IS 'When to ask next.';
-
-COMMENT ON COLUMN appstore.certificates.failures IS 'How many questions in a row brought no usable answer.';
-
-COMMENT ON COLUMN appstore.certificates.last_error IS 'Why the last question brought none; null when it did.';
-
-COMMENT ON COLUMN appstore.certificates.epoch IS 'Counted up by each lease.';
-
-COMMENT ON COLUMN appstore.certificates.leased_until IS 'Until when a worker has it; null: none.';
-
-CREATE VIEW appstore.certificate_status AS
- SELECT c.fingerprint,
-    c.status,
-    c.revoked_at,
-    c.crl_reason,
-    c.refuses_all,
-    c.is_ignored,
-    c.this_update,
-    c.next_update,
-    c.answered_at,
-    c.first_seen_at,
-    c.seen_at,
-    c.run_at AS next_question_at,
-    c.failures,
-    c.last_error
-   FROM appstore.certificates c;
-
-COMMENT ON VIEW appstore.certificate_status IS 'The certificates that signed events, and what their issuers say of them.';
-
-COMMENT ON COLUMN appstore.certificate_status.fingerprint IS 'SHA-256 of the certificate.';
-
-COMMENT ON COLUMN appstore.certificate_status.status IS 'good or revoked, as the last usable answer says; null: there was none.';
-
-COMMENT ON COLUMN appstore.certificate_status.revoked_at IS 'When it was revoked.';
-
-COMMENT ON COLUMN appstore.certificate_status.crl_reason IS 'Why.';
-
-COMMENT ON COLUMN appstore.certificate_status.refuses_all IS 'Whether events of any signing date are rejected; otherwise those from revoked_at on.';
-
-COMMENT ON COLUMN appstore.certificate_status.is_ignored IS 'An operator has decided that the revocation has no effect.';
-
-COMMENT ON COLUMN appstore.certificate_status.this_update IS 'From when on the responder knows this.';
-
-COMMENT ON COLUMN appstore.certificate_status.next_update IS 'Until when the answer holds.';
-
-COMMENT ON COLUMN appstore.certificate_status.answered_at IS 'When the last usable answer came.';
-
-COMMENT ON COLUMN appstore.certificate_status.first_seen_at IS 'When a worker first reported it.';
-
-COMMENT ON COLUMN appstore.certificate_status.seen_at IS 'When a worker last reported it.';
-
-COMMENT ON COLUMN appstore.certificate_status.next_question_at IS 'When a worker asks next.';
-
-COMMENT ON COLUMN appstore.certificate_status.failures IS 'How many questions in a row brought no usable answer.';
-
-COMMENT ON COLUMN appstore.certificate_status.last_error IS 'Why the last question brought none.';
+COMMENT ON COLUMN appstore.call_kinds.source IS 'The source of the events that an answer becomes; null for answers that are no event.';
 
 CREATE TABLE appstore.client_posts (
     environment appstore.environment NOT NULL,
@@ -6853,6 +7400,64 @@ COMMENT ON COLUMN appstore.client_posts.transaction_id IS 'The posted transactio
 
 COMMENT ON COLUMN appstore.client_posts.conflict IS 'Derived: why the post did not make its user the owner, where an operator has to decide; on the first such post of the user for the contract.';
 
+ALTER TABLE appstore.consents ALTER COLUMN consent_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.consents_consent_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE appstore.consumption_decisions (
+    decision_id bigint NOT NULL,
+    environment appstore.environment NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    decided_at timestamp with time zone NOT NULL,
+    decided_by text NOT NULL,
+    origin text NOT NULL COLLATE pg_catalog."C",
+    user_id text COLLATE pg_catalog."C",
+    answer appstore.consumption_answer,
+    call_id bigint,
+    result text COLLATE pg_catalog."C",
+    reason text,
+    settled_at timestamp with time zone,
+    CONSTRAINT consumption_decisions_answer_where_decided CHECK (((answer IS NULL) = (origin = 'elsewhere'::text))),
+    CONSTRAINT consumption_decisions_call_with_consent CHECK (((call_id IS NOT NULL) = COALESCE((answer).consented, false))),
+    CONSTRAINT consumption_decisions_origin_is_known CHECK ((origin = ANY (ARRAY['decision'::text, 'policy'::text, 'elsewhere'::text]))),
+    CONSTRAINT consumption_decisions_result_is_known CHECK ((result = ANY (ARRAY['answered'::text, 'refused'::text, 'given_up'::text, 'discarded'::text]))),
+    CONSTRAINT consumption_decisions_settled_in_the_end CHECK (((result IS NULL) = (settled_at IS NULL)))
+);
+
+COMMENT ON TABLE appstore.consumption_decisions IS 'Every decision how to answer a consumption request, and what became of it. The latest one counts; it is about each request that Apple signed until decided_at.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.decision_id IS 'The number of the decision.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.decided_at IS 'When it was decided, or when Apple signed the request, where that is later.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.decided_by IS 'The login, or the API key, that decided.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.origin IS 'decision: appstore.answer_consumption; policy: mode default of consumption_policies; elsewhere: appstore.consumption_answered.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.answer IS 'What was decided. evidence and details are null once the user is forgotten; without consent nothing else is kept.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.call_id IS 'The call of the outbox that sends it; null where nothing is sent.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.result IS 'The state in which the call ended: answered (Apple took it), refused, given_up or discarded; null while it is open or there is none.';
+
+COMMENT ON COLUMN appstore.consumption_decisions.reason IS 'Why it was refused, given up or discarded: Apple''s code, apple_decided, replaced …';
+
+COMMENT ON COLUMN appstore.consumption_decisions.settled_at IS 'When the call ended.';
+
+ALTER TABLE appstore.consumption_decisions ALTER COLUMN decision_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.consumption_decisions_decision_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE appstore.consumption_obligations (
     environment appstore.environment NOT NULL,
     transaction_id text NOT NULL COLLATE pg_catalog."C",
@@ -6860,26 +7465,26 @@ CREATE TABLE appstore.consumption_obligations (
     asked_at timestamp with time zone,
     due_at timestamp with time zone,
     reason text COLLATE pg_catalog."C",
-    answered_at timestamp with time zone,
-    answered_by text COLLATE pg_catalog."C",
-    is_open boolean GENERATED ALWAYS AS (((asked_at IS NOT NULL) AND ((answered_at IS NULL) OR (answered_at < asked_at)))) STORED NOT NULL,
-    CONSTRAINT consumption_obligations_answer_whole CHECK (((answered_at IS NULL) = (answered_by IS NULL))),
+    is_advanced_commerce boolean DEFAULT false NOT NULL,
+    outcome text COLLATE pg_catalog."C",
+    outcome_at timestamp with time zone,
+    CONSTRAINT consumption_obligations_outcome_whole CHECK ((((outcome IS NULL) = (outcome_at IS NULL)) AND ((outcome IS NULL) OR (asked_at IS NOT NULL)))),
     CONSTRAINT consumption_obligations_request_whole CHECK ((((asked_at IS NULL) = (due_at IS NULL)) AND ((asked_at IS NULL) = (original_transaction_id IS NULL))))
 );
 
-COMMENT ON TABLE appstore.consumption_obligations IS 'Whether Apple waits for an answer about a transaction: a row for each transaction of refund_requests, which is also the lock under which the row is derived. A function of the notifications and the answers, in whatever order they come.';
+COMMENT ON TABLE appstore.consumption_obligations IS 'Apple''s latest request about a transaction and what Apple decided then: a row for each transaction of refund_requests, which is also the lock under which the row is derived and the request decided. A function of the notifications, in whatever order they come.';
 
-COMMENT ON COLUMN appstore.consumption_obligations.asked_at IS 'When Apple signed its first request since its last decision. Apple repeats a request and wants one answer.';
+COMMENT ON COLUMN appstore.consumption_obligations.asked_at IS 'When Apple signed the first notification of its latest request; null where it asked nothing. Apple repeats a request and wants one answer.';
 
 COMMENT ON COLUMN appstore.consumption_obligations.due_at IS 'Twelve hours after asked_at.';
 
 COMMENT ON COLUMN appstore.consumption_obligations.reason IS 'consumptionRequestReason of that request.';
 
-COMMENT ON COLUMN appstore.consumption_obligations.answered_at IS 'It answers every request that was signed until then. Earlier answers are in audit_log.';
+COMMENT ON COLUMN appstore.consumption_obligations.is_advanced_commerce IS 'See refund_requests.';
 
-COMMENT ON COLUMN appstore.consumption_obligations.answered_by IS 'The login that called appstore.consumption_answered.';
+COMMENT ON COLUMN appstore.consumption_obligations.outcome IS 'Apple''s latest decision after the request: refunded or declined; null until then.';
 
-COMMENT ON COLUMN appstore.consumption_obligations.is_open IS 'Whether Apple waits for an answer.';
+COMMENT ON COLUMN appstore.consumption_obligations.outcome_at IS 'When Apple signed that decision.';
 
 CREATE TABLE appstore.orders (
     environment appstore.environment NOT NULL,
@@ -6929,24 +7534,140 @@ COMMENT ON COLUMN appstore.orders.paid_product_id IS 'The product that was bough
 
 COMMENT ON COLUMN appstore.orders.paid_at IS 'purchaseDate of the transaction that pays it.';
 
+CREATE TABLE appstore.outbox (
+    call_id bigint NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    call_key text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment DEFAULT 'Production'::appstore.environment NOT NULL,
+    priority smallint DEFAULT 1 NOT NULL,
+    event_id bigint,
+    asked_by bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    payload bytea,
+    asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    deadline_at timestamp with time zone NOT NULL,
+    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    is_leased boolean DEFAULT false NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    last_reason text,
+    repeats integer DEFAULT 0 NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
+    reason text,
+    settled_at timestamp with time zone,
+    answer_event_id bigint,
+    fallback_source text COLLATE pg_catalog."C",
+    fallback_event_id bigint,
+    CONSTRAINT outbox_answer_of_the_answered CHECK (((answer_event_id IS NULL) OR (state = 'answered'::text))),
+    CONSTRAINT outbox_fallback_is_a_source CHECK ((fallback_source ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
+    CONSTRAINT outbox_fallback_where_wanted CHECK (((fallback_event_id IS NULL) OR (fallback_source IS NOT NULL))),
+    CONSTRAINT outbox_key_is_short CHECK (((octet_length(call_key) >= 1) AND (octet_length(call_key) <= 255))),
+    CONSTRAINT outbox_kind_is_a_name CHECK ((kind ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
+    CONSTRAINT outbox_made_of_something CHECK (((event_id IS NOT NULL) OR (payload IS NOT NULL))),
+    CONSTRAINT outbox_payload_within_limits CHECK ((octet_length(payload) <= 4194304)),
+    CONSTRAINT outbox_priority_is_a_class CHECK (((priority >= 0) AND (priority <= 4))),
+    CONSTRAINT outbox_reason_where_needed CHECK (((reason IS NOT NULL) OR (state = ANY (ARRAY['open'::text, 'answered'::text])))),
+    CONSTRAINT outbox_settled_in_the_end CHECK ((((state = 'open'::text) = (settled_at IS NULL)) AND ((state = 'open'::text) OR (NOT is_leased)))),
+    CONSTRAINT outbox_state_is_known CHECK ((state = ANY (ARRAY['open'::text, 'answered'::text, 'refused'::text, 'given_up'::text, 'discarded'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.outbox IS 'Calls to make. A worker leases a call: run_at moves to the end of the lease and epoch is counted up. A worker that returns with an older epoch is refused; a worker that dies needs no cleanup, because its call is due again when the lease ends.';
+
+COMMENT ON COLUMN appstore.outbox.call_id IS 'The number of the call.';
+
+COMMENT ON COLUMN appstore.outbox.kind IS 'The service that is called, such as verify_receipt.';
+
+COMMENT ON COLUMN appstore.outbox.call_key IS 'Identifies the request; there is one open call for each key.';
+
+COMMENT ON COLUMN appstore.outbox.environment IS 'Apple''s environment that is asked, or asked first.';
+
+COMMENT ON COLUMN appstore.outbox.priority IS '0 a deadline, 1 a person or program waits, 2 reconciliation, 3 history, 4 import. Lower ones are made first, and spend of the budget first.';
+
+COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call sends.';
+
+COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that requested the call, about a hundred at most; the body of any of them can be sent.';
+
+COMMENT ON COLUMN appstore.outbox.payload IS 'The data to send where it is not an event''s body; never a secret.';
+
+COMMENT ON COLUMN appstore.outbox.asked_at IS 'When it was written.';
+
+COMMENT ON COLUMN appstore.outbox.deadline_at IS 'When an open call is given up.';
+
+COMMENT ON COLUMN appstore.outbox.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
+
+COMMENT ON COLUMN appstore.outbox.is_leased IS 'Whether a worker makes the call until run_at.';
+
+COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
+
+COMMENT ON COLUMN appstore.outbox.attempts IS 'The attempts that count: not those that waited for the budget, for the end of a 429, or for a key.';
+
+COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt brought no answer.';
+
+COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
+
+COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
+
+COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';
+
+COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
+
+COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
+
+COMMENT ON COLUMN appstore.outbox.fallback_event_id IS 'The event under which the body was stored again.';
+
 CREATE VIEW appstore.consumption_requests AS
  SELECT c.environment,
     c.transaction_id,
-    c.is_open AS open,
+        CASE
+            WHEN ((NOT (d.answer).consented) OR (d.reason = 'consent_withdrawn'::text)) THEN 'not_consented'::text
+            WHEN (d.result = 'answered'::text) THEN 'answered'::text
+            WHEN ((d.decision_id IS NOT NULL) AND (d.result IS NULL)) THEN
+            CASE
+                WHEN call.is_tried THEN 'sending'::text
+                ELSE 'decided'::text
+            END
+            WHEN ((c.outcome IS NOT NULL) OR (c.due_at <= statement_timestamp())) THEN 'missed'::text
+            WHEN (d.result = 'refused'::text) THEN 'refused'::text
+            ELSE 'waiting'::text
+        END AS state,
     c.asked_at,
     c.due_at,
-        CASE
-            WHEN (NOT c.is_open) THEN c.answered_at
-            ELSE NULL::timestamp with time zone
-        END AS answered_at,
     c.reason,
     c.original_transaction_id,
+    t.bundle_id,
     t.product_id,
     COALESCE(o.user_id, m.user_id) AS user_id,
-    t.order_no
-   FROM (((appstore.consumption_obligations c
-     LEFT JOIN LATERAL ( SELECT t_1.product_id,
-            t_1.order_no
+    t.order_no,
+    c.is_advanced_commerce,
+    d.decided_at,
+    d.decided_by,
+    (d.answer).consented AS consented,
+    (d.answer).delivery AS delivery,
+    (d.answer).percentage AS percentage,
+    (d.answer).preference AS preference,
+        CASE
+            WHEN (d.result = 'answered'::text) THEN d.settled_at
+            ELSE NULL::timestamp with time zone
+        END AS answered_at,
+        CASE
+            WHEN (d.result = 'refused'::text) THEN d.reason
+            ELSE NULL::text
+        END AS refused_with,
+    c.outcome,
+    c.outcome_at,
+        CASE
+            WHEN (c.outcome = 'refunded'::text) THEN t.revocation_percentage
+            ELSE NULL::integer
+        END AS refunded_percentage,
+    COALESCE(((policy.mode = 'backend'::text) OR ((policy.mode = 'default'::text) AND (EXISTS ( SELECT
+           FROM appstore.consents k
+          WHERE ((k.user_id = COALESCE(o.user_id, m.user_id)) AND (k.withdrawn_at IS NULL)))))), false) AS is_expected
+   FROM ((((((appstore.consumption_obligations c
+     LEFT JOIN LATERAL ( SELECT t_1.bundle_id,
+            t_1.product_id,
+            t_1.order_no,
+            t_1.revocation_percentage
            FROM appstore.transactions t_1
           WHERE ((t_1.transaction_id = c.transaction_id) AND (t_1.environment = c.environment))
          OFFSET 0) t ON (true))
@@ -6958,21 +7679,70 @@ CREATE VIEW appstore.consumption_requests AS
            FROM appstore.contracts m_1
           WHERE ((m_1.original_transaction_id = c.original_transaction_id) AND (m_1.environment = c.environment))
          OFFSET 0) m ON (true))
+     LEFT JOIN LATERAL ( SELECT d_1.decision_id,
+            d_1.environment,
+            d_1.transaction_id,
+            d_1.decided_at,
+            d_1.decided_by,
+            d_1.origin,
+            d_1.user_id,
+            d_1.answer,
+            d_1.call_id,
+            d_1.result,
+            d_1.reason,
+            d_1.settled_at
+           FROM appstore.consumption_decisions d_1
+          WHERE ((d_1.transaction_id = c.transaction_id) AND (d_1.environment = c.environment) AND (d_1.decided_at >= c.asked_at))
+          ORDER BY d_1.decided_at DESC, d_1.decision_id DESC
+         LIMIT 1) d ON (true))
+     LEFT JOIN LATERAL ( SELECT (o_1.epoch > 0) AS is_tried
+           FROM appstore.outbox o_1
+          WHERE (o_1.call_id = d.call_id)
+         OFFSET 0) call ON (true))
+     LEFT JOIN LATERAL ( SELECT p.mode
+           FROM appstore.consumption_policies p
+          WHERE ((p.bundle_id = t.bundle_id) AND ((p.product_id = t.product_id) OR (p.product_id IS NULL)))
+          ORDER BY (p.product_id IS NULL)
+         LIMIT 1) policy ON (true))
   WHERE (c.asked_at IS NOT NULL);
 
-COMMENT ON VIEW appstore.consumption_requests IS 'Apple''s requests about purchases whose refund it considers, until it has decided: a row for each transaction. Answer the open ones until due_at, then call appstore.consumption_answered.';
+COMMENT ON VIEW appstore.consumption_requests IS 'Apple''s latest request about each purchase whose refund it considers or considered, what was decided to answer, and what Apple did. Decide those in state waiting until due_at: appstore.answer_consumption.';
 
-COMMENT ON COLUMN appstore.consumption_requests.open IS 'Whether Apple waits for an answer.';
+COMMENT ON COLUMN appstore.consumption_requests.state IS 'waiting: nothing is decided. decided: the answer waits for a worker. sending: a worker has tried at least once. answered: Apple took it, or another program answered. refused: Apple refused it, and a correct answer can follow. missed: Apple decided or the time ended without an answer. not_consented: it was decided to send nothing, or the user withdrew the consent.';
 
-COMMENT ON COLUMN appstore.consumption_requests.asked_at IS 'The first request since Apple''s last decision; Apple repeats it and wants one answer.';
+COMMENT ON COLUMN appstore.consumption_requests.asked_at IS 'The first notification of the request; Apple repeats it and wants one answer.';
 
 COMMENT ON COLUMN appstore.consumption_requests.due_at IS 'Twelve hours after asked_at.';
-
-COMMENT ON COLUMN appstore.consumption_requests.answered_at IS 'When you called appstore.consumption_answered; null while it is open.';
 
 COMMENT ON COLUMN appstore.consumption_requests.reason IS 'Apple''s consumptionRequestReason.';
 
 COMMENT ON COLUMN appstore.consumption_requests.user_id IS 'The user of the order, else the owner of the contract.';
+
+COMMENT ON COLUMN appstore.consumption_requests.is_advanced_commerce IS 'Whether the answer is one of version 1: see refund_requests.';
+
+COMMENT ON COLUMN appstore.consumption_requests.decided_at IS 'When the latest decision about it was made; null while there is none.';
+
+COMMENT ON COLUMN appstore.consumption_requests.decided_by IS 'The login, or the API key, that decided.';
+
+COMMENT ON COLUMN appstore.consumption_requests.consented IS 'Whether the user consented, as the decision says.';
+
+COMMENT ON COLUMN appstore.consumption_requests.delivery IS 'Apple''s deliveryStatus in the answer.';
+
+COMMENT ON COLUMN appstore.consumption_requests.percentage IS 'Apple''s consumptionPercentage in the answer, in thousandths of a percent.';
+
+COMMENT ON COLUMN appstore.consumption_requests.preference IS 'Apple''s refundPreference in the answer; null where there is none.';
+
+COMMENT ON COLUMN appstore.consumption_requests.answered_at IS 'When Apple took the answer, or when it was recorded that another program answered.';
+
+COMMENT ON COLUMN appstore.consumption_requests.refused_with IS 'Why Apple refused the latest answer: such as apple_4000209.';
+
+COMMENT ON COLUMN appstore.consumption_requests.outcome IS 'Apple''s decision: refunded or declined; null until it is known.';
+
+COMMENT ON COLUMN appstore.consumption_requests.outcome_at IS 'When Apple signed that decision.';
+
+COMMENT ON COLUMN appstore.consumption_requests.refunded_percentage IS 'The refunded part of the price in thousandths of a percent, where Apple says it.';
+
+COMMENT ON COLUMN appstore.consumption_requests.is_expected IS 'Whether an answer is expected by consumption_policies: from the backend, or the default one with the user''s consent.';
 
 CREATE TABLE appstore.delivery_attempts (
     attempt_id bigint NOT NULL,
@@ -7647,15 +8417,15 @@ CREATE TABLE appstore.maintenance_state (
     not_before timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL
 );
 
-COMMENT ON TABLE appstore.maintenance_state IS 'How far each task of maintenance is: the walks of appstore.expire, expire_notifications and expire_deliveries, and the checks of aged partitions by appstore.drop_aged_partition.';
+COMMENT ON TABLE appstore.maintenance_state IS 'How far each task of maintenance is: the walks of appstore.expire, expire_notifications and expire_deliveries, and the checks of aged partitions by appstore.drop_aged_partition; and the count of missed requests by appstore.apply_consumption_policies.';
 
 COMMENT ON COLUMN appstore.maintenance_state.task IS 'A walk, such as rejected_bodies, or the name of a partition.';
 
 COMMENT ON COLUMN appstore.maintenance_state.started_at IS 'When the walk or check began.';
 
-COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
+COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes. Of consumption, until when due requests are counted.';
 
-COMMENT ON COLUMN appstore.maintenance_state.event_id IS 'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block; of deliveries, the last attempt.';
+COMMENT ON COLUMN appstore.maintenance_state.event_id IS 'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block; of deliveries, the last attempt. Of consumption, how many requests were missed so far.';
 
 COMMENT ON COLUMN appstore.maintenance_state.kept IS 'The events of the partition that must be kept.';
 
@@ -7696,79 +8466,6 @@ COMMENT ON COLUMN appstore.order_status.ordered_at IS 'When the shop made the or
 
 COMMENT ON COLUMN appstore.order_status.paid_at IS 'When the customer bought it; null while it is pending.';
 
-CREATE TABLE appstore.outbox (
-    call_id bigint NOT NULL,
-    kind text NOT NULL COLLATE pg_catalog."C",
-    call_key text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    event_id bigint,
-    asked_by bigint[] DEFAULT '{}'::bigint[] NOT NULL,
-    payload bytea,
-    asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    deadline_at timestamp with time zone NOT NULL,
-    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    is_leased boolean DEFAULT false NOT NULL,
-    epoch bigint DEFAULT 0 NOT NULL,
-    attempts integer DEFAULT 0 NOT NULL,
-    last_reason text,
-    repeats integer DEFAULT 0 NOT NULL,
-    state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
-    reason text,
-    settled_at timestamp with time zone,
-    answer_event_id bigint,
-    fallback_source text COLLATE pg_catalog."C",
-    fallback_event_id bigint,
-    CONSTRAINT outbox_answer_of_the_answered CHECK (((answer_event_id IS NULL) OR (state = 'answered'::text))),
-    CONSTRAINT outbox_fallback_is_a_source CHECK ((fallback_source ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
-    CONSTRAINT outbox_fallback_where_wanted CHECK (((fallback_event_id IS NULL) OR (fallback_source IS NOT NULL))),
-    CONSTRAINT outbox_key_is_short CHECK (((octet_length(call_key) >= 1) AND (octet_length(call_key) <= 255))),
-    CONSTRAINT outbox_kind_is_a_name CHECK ((kind ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
-    CONSTRAINT outbox_made_of_something CHECK (((event_id IS NOT NULL) OR (payload IS NOT NULL))),
-    CONSTRAINT outbox_payload_within_limits CHECK ((octet_length(payload) <= 4194304)),
-    CONSTRAINT outbox_reason_where_needed CHECK (((reason IS NOT NULL) OR (state = ANY (ARRAY['open'::text, 'answered'::text])))),
-    CONSTRAINT outbox_settled_in_the_end CHECK ((((state = 'open'::text) = (settled_at IS NULL)) AND ((state = 'open'::text) OR (NOT is_leased)))),
-    CONSTRAINT outbox_state_is_known CHECK ((state = ANY (ARRAY['open'::text, 'answered'::text, 'refused'::text, 'given_up'::text, 'discarded'::text])))
-)
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
-
-COMMENT ON TABLE appstore.outbox IS 'Calls to make. A worker leases a call: run_at moves to the end of the lease and epoch is counted up. A worker that returns with an older epoch is refused; a worker that dies needs no cleanup, because its call is due again when the lease ends.';
-
-COMMENT ON COLUMN appstore.outbox.call_id IS 'The number of the call.';
-
-COMMENT ON COLUMN appstore.outbox.kind IS 'The service that is called, such as verify_receipt.';
-
-COMMENT ON COLUMN appstore.outbox.call_key IS 'Identifies the request; there is one open call for each key.';
-
-COMMENT ON COLUMN appstore.outbox.event_id IS 'The event whose body the call sends.';
-
-COMMENT ON COLUMN appstore.outbox.asked_by IS 'The events that requested the call, about a hundred at most; the body of any of them can be sent.';
-
-COMMENT ON COLUMN appstore.outbox.payload IS 'The data to send where it is not an event''s body; never a secret.';
-
-COMMENT ON COLUMN appstore.outbox.asked_at IS 'When it was written.';
-
-COMMENT ON COLUMN appstore.outbox.deadline_at IS 'When an open call is given up.';
-
-COMMENT ON COLUMN appstore.outbox.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
-
-COMMENT ON COLUMN appstore.outbox.is_leased IS 'Whether a worker makes the call until run_at.';
-
-COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
-
-COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt brought no answer.';
-
-COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
-
-COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
-
-COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';
-
-COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became.';
-
-COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
-
-COMMENT ON COLUMN appstore.outbox.fallback_event_id IS 'The event under which the body was stored again.';
-
 ALTER TABLE appstore.outbox ALTER COLUMN call_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.outbox_call_id_seq
     START WITH 1
@@ -7782,6 +8479,8 @@ CREATE VIEW appstore.outbox_status AS
  SELECT c.call_id,
     c.kind,
     c.bundle_id,
+    c.environment,
+    c.priority,
     c.event_id,
     c.state,
     c.reason,
@@ -7809,13 +8508,17 @@ COMMENT ON COLUMN appstore.outbox_status.call_id IS 'The number of the call.';
 
 COMMENT ON COLUMN appstore.outbox_status.kind IS 'The service that is called, such as verify_receipt.';
 
+COMMENT ON COLUMN appstore.outbox_status.environment IS 'Apple''s environment that is asked, or asked first.';
+
+COMMENT ON COLUMN appstore.outbox_status.priority IS '0 a deadline, 1 a person or program waits, 2 reconciliation, 3 history, 4 import. Lower ones are made first.';
+
 COMMENT ON COLUMN appstore.outbox_status.event_id IS 'The event whose body the call sends.';
 
 COMMENT ON COLUMN appstore.outbox_status.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
 
 COMMENT ON COLUMN appstore.outbox_status.reason IS 'Why it was refused, given up or discarded.';
 
-COMMENT ON COLUMN appstore.outbox_status.waits_for IS 'Of an open call: the reason of its latest attempt, or no_worker when it has been due for a minute: no worker runs, all are busy, or none has the app''s secret.';
+COMMENT ON COLUMN appstore.outbox_status.waits_for IS 'Of an open call: the reason of its latest attempt, or no_worker when it has been due for a minute: no worker runs, all are busy, or none has the app''s secret or key.';
 
 COMMENT ON COLUMN appstore.outbox_status.asked_at IS 'When it was written.';
 
@@ -7825,7 +8528,7 @@ COMMENT ON COLUMN appstore.outbox_status.is_leased IS 'Whether a worker makes th
 
 COMMENT ON COLUMN appstore.outbox_status.deadline_at IS 'When an open call is given up.';
 
-COMMENT ON COLUMN appstore.outbox_status.answer_event_id IS 'The event that the answer became.';
+COMMENT ON COLUMN appstore.outbox_status.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
 
 COMMENT ON COLUMN appstore.outbox_status.fallback_event_id IS 'The event that stands for a missing answer.';
 
@@ -8070,6 +8773,7 @@ CREATE TABLE appstore.refund_requests (
     reason text COLLATE pg_catalog."C",
     signed_date timestamp with time zone NOT NULL,
     left_transaction_id text COLLATE pg_catalog."C",
+    is_advanced_commerce boolean DEFAULT false NOT NULL,
     CONSTRAINT refund_requests_kind_is_known CHECK ((kind = ANY (ARRAY['asked'::text, 'refunded'::text, 'declined'::text])))
 );
 
@@ -8080,6 +8784,8 @@ COMMENT ON COLUMN appstore.refund_requests.kind IS 'asked: Apple asks how the pu
 COMMENT ON COLUMN appstore.refund_requests.reason IS 'consumptionRequestReason of a request.';
 
 COMMENT ON COLUMN appstore.refund_requests.left_transaction_id IS 'The transaction of a copy that was merged before and signed later; null in everything that Apple is known to send, whose copies name one transaction. Depends on the order of arrival and is not part of the state.';
+
+COMMENT ON COLUMN appstore.refund_requests.is_advanced_commerce IS 'Whether the transaction was bought through the Advanced Commerce API, so that Apple takes answers of version 1 only.';
 
 CREATE TABLE appstore.retention (
     is_only boolean DEFAULT true NOT NULL,
@@ -8125,61 +8831,6 @@ COMMENT ON COLUMN appstore.retention.deliveries IS 'How long delivery_attempts i
 COMMENT ON COLUMN appstore.retention.failed_deliveries IS 'How long the attempts of it that failed are kept.';
 
 COMMENT ON COLUMN appstore.retention.partition_events IS 'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
-
-CREATE VIEW appstore.revoked_events AS
- SELECT e.event_id,
-    e.source,
-    e.received_at,
-    e.settled_at,
-    e.result,
-    e.notification_type,
-    e.subtype,
-    e.environment,
-    e.bundle_id,
-    e.transaction_id,
-    e.original_transaction_id,
-    c.fingerprint,
-    c.revoked_at,
-    c.crl_reason,
-    c.is_ignored
-   FROM (appstore.certificates c
-     CROSS JOIN LATERAL ( SELECT o.event_id,
-            o.source,
-            o.received_at,
-            o.settled_at,
-            o.run,
-            o.attempts,
-            o.result,
-            o.reason,
-            o.last_error,
-            o.notification_type,
-            o.subtype,
-            o.notification_uuid,
-            o.environment,
-            o.bundle_id,
-            o.transaction_id,
-            o.original_transaction_id
-           FROM (appstore.inbox i
-             JOIN appstore.outcomes o ON (((o.event_id = i.event_id) AND (o.result <> ALL (ARRAY['rejected'::appstore.result, 'failed'::appstore.result, 'discarded'::appstore.result])))))
-          WHERE ((c.refuses_all OR (i.received_at >= (c.revoked_at - '00:05:00'::interval))) AND (EXISTS ( SELECT
-                   FROM appstore.signers_of(i.body) s(fingerprint, signed_at)
-                  WHERE ((s.fingerprint = c.fingerprint) AND (c.refuses_all OR (s.signed_at >= c.revoked_at))))))
-         OFFSET 0) e)
-  WHERE (c.status = 'revoked'::text);
-
-COMMENT ON VIEW appstore.revoked_events IS 'Events that were settled before their certificate was known to be revoked, and would be rejected now. The ledger keeps what they said. It reads every body, and misses those that have aged. Once for each revoked certificate of an event.';
-
-COMMENT ON COLUMN appstore.revoked_events.result IS 'What became of the event.';
-
-COMMENT ON COLUMN appstore.revoked_events.notification_type IS 'This column and the following ones: what the payload says of itself.';
-
-COMMENT ON COLUMN appstore.revoked_events.fingerprint IS 'SHA-256 of the revoked certificate.';
-
-COMMENT ON COLUMN appstore.revoked_events.revoked_at IS 'When it was revoked.';
-
-COMMENT ON COLUMN appstore.revoked_events.crl_reason IS 'Why.';
-
-COMMENT ON COLUMN appstore.revoked_events.is_ignored IS 'An operator has decided that the revocation has no effect.';
 
 CREATE TABLE appstore.schema_definitions (
     name text NOT NULL COLLATE pg_catalog."C",
@@ -8518,6 +9169,9 @@ ALTER TABLE ONLY appstore.outcomes ATTACH PARTITION appstore.outcomes_first FOR 
 
 ALTER TABLE ONLY appstore.inbox ALTER COLUMN event_id SET DEFAULT nextval('appstore.inbox_event_id'::regclass);
 
+ALTER TABLE ONLY appstore.api_budgets
+    ADD CONSTRAINT api_budgets_pkey PRIMARY KEY (bundle_id, environment, endpoint);
+
 ALTER TABLE ONLY appstore.api_keys
     ADD CONSTRAINT api_keys_key_hash_key UNIQUE (key_hash);
 
@@ -8530,14 +9184,23 @@ ALTER TABLE ONLY appstore.audit_log
 ALTER TABLE ONLY appstore.batch_markers
     ADD CONSTRAINT batch_markers_pkey PRIMARY KEY (lane);
 
-ALTER TABLE ONLY appstore.certificates
-    ADD CONSTRAINT certificates_pkey PRIMARY KEY (fingerprint);
+ALTER TABLE ONLY appstore.call_kinds
+    ADD CONSTRAINT call_kinds_pkey PRIMARY KEY (kind);
 
 ALTER TABLE ONLY appstore.client_posts
     ADD CONSTRAINT client_posts_key UNIQUE NULLS NOT DISTINCT (original_transaction_id, environment, user_id, is_receipt, transaction_id);
 
+ALTER TABLE ONLY appstore.consents
+    ADD CONSTRAINT consents_pkey PRIMARY KEY (consent_id);
+
+ALTER TABLE ONLY appstore.consumption_decisions
+    ADD CONSTRAINT consumption_decisions_pkey PRIMARY KEY (decision_id);
+
 ALTER TABLE ONLY appstore.consumption_obligations
     ADD CONSTRAINT consumption_obligations_pkey PRIMARY KEY (transaction_id, environment);
+
+ALTER TABLE ONLY appstore.consumption_policies
+    ADD CONSTRAINT consumption_policies_key UNIQUE NULLS NOT DISTINCT (bundle_id, product_id);
 
 ALTER TABLE ONLY appstore.contracts
     ADD CONSTRAINT contracts_pkey PRIMARY KEY (original_transaction_id, environment);
@@ -8658,7 +9321,17 @@ CREATE INDEX client_posts_by_user ON appstore.client_posts USING btree (user_id)
 
 CREATE INDEX client_posts_in_conflict ON appstore.client_posts USING btree (environment, original_transaction_id) WHERE (conflict IS NOT NULL);
 
-CREATE INDEX consumption_obligations_open ON appstore.consumption_obligations USING btree (due_at) WHERE is_open;
+CREATE INDEX consents_by_user ON appstore.consents USING btree (user_id);
+
+CREATE UNIQUE INDEX consents_in_force ON appstore.consents USING btree (user_id) WHERE (withdrawn_at IS NULL);
+
+CREATE UNIQUE INDEX consumption_decisions_by_call ON appstore.consumption_decisions USING btree (call_id);
+
+CREATE INDEX consumption_decisions_by_transaction ON appstore.consumption_decisions USING btree (transaction_id, environment);
+
+CREATE INDEX consumption_decisions_by_user ON appstore.consumption_decisions USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX consumption_obligations_by_due ON appstore.consumption_obligations USING btree (due_at);
 
 CREATE INDEX contracts_by_user ON appstore.contracts USING btree (user_id) WHERE (user_id IS NOT NULL);
 
@@ -8716,7 +9389,7 @@ CREATE INDEX outbox_by_key ON appstore.outbox USING btree (call_key, kind, call_
 
 CREATE INDEX outbox_deadlines ON appstore.outbox USING btree (deadline_at, call_id) WHERE (state = 'open'::text);
 
-CREATE INDEX outbox_due ON appstore.outbox USING btree (bundle_id, kind, run_at, call_id) WHERE (state = 'open'::text);
+CREATE INDEX outbox_due ON appstore.outbox USING btree (bundle_id, environment, kind, priority, run_at, call_id) WHERE (state = 'open'::text);
 
 CREATE INDEX outbox_of_answer ON appstore.outbox USING btree (answer_event_id) WHERE (answer_event_id IS NOT NULL);
 
@@ -8799,6 +9472,10 @@ ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey
 ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcomes_first_result_settled_at_event_id_idx;
 
 ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_first_settled_at_event_id_idx;
+
+CREATE TRIGGER consumption_settled AFTER UPDATE OF state ON appstore.outbox FOR EACH ROW WHEN (((new.kind = 'consumption'::text) AND (new.state <> old.state))) EXECUTE FUNCTION appstore.settle_consumption();
+
+COMMENT ON TRIGGER consumption_settled ON appstore.outbox IS 'Records in consumption_decisions what became of a call.';
 
 CREATE TRIGGER products_deleted AFTER DELETE ON appstore.products REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
 

@@ -16,7 +16,8 @@ extension RefundRequestFact {
             key: key,
             of: transaction,
             reason: kind == .asked ? notification.data?.consumptionRequestReason?.rawValue : nil,
-            signedDate: verified.notification.signedDate
+            signedDate: verified.notification.signedDate,
+            isAdvancedCommerce: verified.transaction?.value.isAdvancedCommerce ?? false
         )
     }
 }

@@ -11,13 +11,36 @@ package struct RefundRequestFact: Hashable, Sendable {
     package let reason: String?
     /// When the notification was signed; the transaction in it may be older.
     package let signedDate: Timestamp
+    /// Whether the charge was bought through the Advanced Commerce API.
+    package let isAdvancedCommerce: Bool
 
-    package init(_ kind: Kind, key: NotificationKey, of transaction: TransactionFact, reason: String?, signedDate: Timestamp) {
-        self.init(kind, key: key, of: (transaction.key.id, transaction.originalTransactionID), reason: reason, signedDate: signedDate)
+    package init(
+        _ kind: Kind,
+        key: NotificationKey,
+        of transaction: TransactionFact,
+        reason: String?,
+        signedDate: Timestamp,
+        isAdvancedCommerce: Bool = false
+    ) {
+        self.init(
+            kind,
+            key: key,
+            of: (transaction.key.id, transaction.originalTransactionID),
+            reason: reason,
+            signedDate: signedDate,
+            isAdvancedCommerce: isAdvancedCommerce
+        )
     }
 
     package init(_ kind: Kind, key: NotificationKey, of transaction: ReceiptFact, signedDate: Timestamp) {
-        self.init(kind, key: key, of: (transaction.key.id, transaction.originalTransactionID), reason: nil, signedDate: signedDate)
+        self.init(
+            kind,
+            key: key,
+            of: (transaction.key.id, transaction.originalTransactionID),
+            reason: nil,
+            signedDate: signedDate,
+            isAdvancedCommerce: false
+        )
     }
 
     private init(
@@ -25,7 +48,8 @@ package struct RefundRequestFact: Hashable, Sendable {
         key: NotificationKey,
         of transaction: (id: String, originalID: String),
         reason: String?,
-        signedDate: Timestamp
+        signedDate: Timestamp,
+        isAdvancedCommerce: Bool
     ) {
         self.key = key
         self.kind = kind
@@ -33,6 +57,7 @@ package struct RefundRequestFact: Hashable, Sendable {
         originalTransactionID = transaction.originalID
         self.reason = reason
         self.signedDate = signedDate
+        self.isAdvancedCommerce = isAdvancedCommerce
     }
 
     /// `asked` stays open until a decision or an answer follows.
@@ -51,5 +76,5 @@ package struct RefundRequestFact: Hashable, Sendable {
         return content.lexicographicallyPrecedes(other.content) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    private var content: [String] { [kind.rawValue, transactionID, originalTransactionID, reason ?? ""] }
+    private var content: [String] { [kind.rawValue, transactionID, originalTransactionID, reason ?? "", isAdvancedCommerce ? "t" : "f"] }
 }

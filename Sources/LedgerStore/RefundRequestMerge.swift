@@ -16,6 +16,7 @@ enum RefundRequestMerge {
                 "original_transaction_ids": statements.map(\.originalTransactionID),
                 "reasons": statements.map(\.reason),
                 "signed_dates": statements.map { PostgresTimestamp($0.signedDate) },
+                "are_advanced_commerce": statements.map(\.isAdvancedCommerce),
             ]
         )
     }

@@ -163,6 +163,7 @@ CREATE TABLE appstore.refund_requests (
     reason                  text        COLLATE "C",
     signed_date             timestamptz NOT NULL,
     left_transaction_id     text        COLLATE "C",
+    is_advanced_commerce    boolean     NOT NULL DEFAULT false,
     PRIMARY KEY (notification_uuid, environment),
     CONSTRAINT refund_requests_kind_is_known CHECK (kind IN ('asked', 'refunded', 'declined'))
 );
@@ -174,40 +175,39 @@ COMMENT ON COLUMN appstore.refund_requests.reason IS 'consumptionRequestReason o
 COMMENT ON COLUMN appstore.refund_requests.left_transaction_id IS
     'The transaction of a copy that was merged before and signed later; null in everything that Apple is known to send, whose copies name one '
     'transaction. Depends on the order of arrival and is not part of the state.';
+COMMENT ON COLUMN appstore.refund_requests.is_advanced_commerce IS
+    'Whether the transaction was bought through the Advanced Commerce API, so that Apple takes answers of version 1 only.';
 -- appstore.derive_refund_requests reads the requests and decisions about a transaction.
 CREATE INDEX refund_requests_by_transaction ON appstore.refund_requests (transaction_id, signed_date);
 
 CREATE TABLE appstore.consumption_obligations (
     environment             appstore.environment NOT NULL,
     transaction_id          text        NOT NULL COLLATE "C",
-    -- Derived from refund_requests: the first request since the last decision; null while there is none.
     original_transaction_id text        COLLATE "C",
     asked_at                timestamptz,
     due_at                  timestamptz,
     reason                  text        COLLATE "C",
-    -- The latest answer.
-    answered_at             timestamptz,
-    answered_by             text        COLLATE "C",
-    is_open                 boolean     NOT NULL GENERATED ALWAYS AS (
-        asked_at IS NOT NULL AND (answered_at IS NULL OR answered_at < asked_at)) STORED,
+    is_advanced_commerce    boolean     NOT NULL DEFAULT false,
+    outcome                 text        COLLATE "C",
+    outcome_at              timestamptz,
     PRIMARY KEY (transaction_id, environment),
     CONSTRAINT consumption_obligations_request_whole CHECK (
         (asked_at IS NULL) = (due_at IS NULL) AND (asked_at IS NULL) = (original_transaction_id IS NULL)),
-    CONSTRAINT consumption_obligations_answer_whole CHECK ((answered_at IS NULL) = (answered_by IS NULL))
+    CONSTRAINT consumption_obligations_outcome_whole CHECK (
+        (outcome IS NULL) = (outcome_at IS NULL) AND (outcome IS NULL OR asked_at IS NOT NULL))
 );
 COMMENT ON TABLE appstore.consumption_obligations IS
-    'Whether Apple waits for an answer about a transaction: a row for each transaction of refund_requests, which is also the lock under which the '
-    'row is derived. A function of the notifications and the answers, in whatever order they come.';
+    'Apple''s latest request about a transaction and what Apple decided then: a row for each transaction of refund_requests, which is also the lock '
+    'under which the row is derived and the request decided. A function of the notifications, in whatever order they come.';
 COMMENT ON COLUMN appstore.consumption_obligations.asked_at IS
-    'When Apple signed its first request since its last decision. Apple repeats a request and wants one answer.';
+    'When Apple signed the first notification of its latest request; null where it asked nothing. Apple repeats a request and wants one answer.';
 COMMENT ON COLUMN appstore.consumption_obligations.due_at IS 'Twelve hours after asked_at.';
 COMMENT ON COLUMN appstore.consumption_obligations.reason IS 'consumptionRequestReason of that request.';
-COMMENT ON COLUMN appstore.consumption_obligations.is_open IS 'Whether Apple waits for an answer.';
-COMMENT ON COLUMN appstore.consumption_obligations.answered_by IS 'The login that called appstore.consumption_answered.';
-COMMENT ON COLUMN appstore.consumption_obligations.answered_at IS
-    'It answers every request that was signed until then. Earlier answers are in audit_log.';
--- The open requests, the most urgent first.
-CREATE INDEX consumption_obligations_open ON appstore.consumption_obligations (due_at) WHERE is_open;
+COMMENT ON COLUMN appstore.consumption_obligations.is_advanced_commerce IS 'See refund_requests.';
+COMMENT ON COLUMN appstore.consumption_obligations.outcome IS 'Apple''s latest decision after the request: refunded or declined; null until then.';
+COMMENT ON COLUMN appstore.consumption_obligations.outcome_at IS 'When Apple signed that decision.';
+-- The requests that are due within hours, and those that were due in a period.
+CREATE INDEX consumption_obligations_by_due ON appstore.consumption_obligations (due_at);
 
 CREATE TABLE appstore.client_posts (
     environment             appstore.environment NOT NULL,

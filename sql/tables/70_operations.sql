@@ -103,12 +103,12 @@ CREATE TABLE appstore.maintenance_state (
 );
 COMMENT ON TABLE appstore.maintenance_state IS
     'How far each task of maintenance is: the walks of appstore.expire, expire_notifications and expire_deliveries, and the checks of '
-    'aged partitions by appstore.drop_aged_partition.';
+    'aged partitions by appstore.drop_aged_partition; and the count of missed requests by appstore.apply_consumption_policies.';
 COMMENT ON COLUMN appstore.maintenance_state.task IS 'A walk, such as rejected_bodies, or the name of a partition.';
 COMMENT ON COLUMN appstore.maintenance_state.started_at IS 'When the walk or check began.';
 COMMENT ON COLUMN appstore.maintenance_state.event_id IS
     'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block; of '
-    'deliveries, the last attempt.';
-COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
+    'deliveries, the last attempt. Of consumption, how many requests were missed so far.';
+COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes. Of consumption, until when due requests are counted.';
 COMMENT ON COLUMN appstore.maintenance_state.kept IS 'The events of the partition that must be kept.';
 COMMENT ON COLUMN appstore.maintenance_state.not_before IS 'Too many events must be kept: the check begins again then.';

@@ -48,6 +48,8 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
     /// In thousandths of a percent: 100000 is the whole price.
     package let revocationPercentage: Int32?
     package let billingPlanType: BillingPlanType?
+    /// Whether it was bought through the Advanced Commerce API. The content of `advancedCommerceInfo` is not decoded.
+    package let isAdvancedCommerce: Bool
 
     package enum Member: String, CaseIterable {
         case originalTransactionId, transactionId, webOrderLineItemId, bundleId, productId
@@ -92,5 +94,6 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
         revocationType = try members.value(.revocationType)
         revocationPercentage = try members.integer32(.revocationPercentage)
         billingPlanType = try members.value(.billingPlanType)
+        isAdvancedCommerce = (json["advancedCommerceInfo"] ?? .null) != .null
     }
 }

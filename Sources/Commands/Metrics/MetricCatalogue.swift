@@ -6,7 +6,8 @@ enum MetricCatalogue {
     /// The metrics of `appstore-inbox ingest`.
     static let ingest = process + http + database + receiver + api
     /// The metrics of `appstore-inbox worker`.
-    static let worker = process + http + database + batches + maintenance + inbox + outbox + serverAPI + endpoints + revocation
+    static let worker =
+        process + http + database + batches + maintenance + inbox + outbox + serverAPI + endpoints + revocation + consumption
 
     /// Bounds in seconds around the latencies that the README promises.
     private static let latencies = MetricDescription.Kind.histogram(

@@ -37,7 +37,7 @@ extension WorkerCommand {
         let client = serverAPI(settings, parts, pool: pool, registry: registry, logger: logger)
         return OutboxService(
             pool: pool,
-            handlers: [receipts] + serverAPIHandlers(client),
+            handlers: [receipts] + serverAPIHandlers(client, registry: registry),
             configuration: configuration,
             logger: logger,
             metrics: registry,

@@ -1,3 +1,4 @@
+import Consumption
 import Logging
 import Outbox
 import Postgres
@@ -24,7 +25,7 @@ extension WorkerCommand {
     }
 
     /// Makes the calls of the outbox that ask the App Store Server API. Without a key they lease nothing.
-    static func serverAPIHandlers(_ client: ServerAPIClient) -> [any CallHandler] {
-        []
+    static func serverAPIHandlers(_ client: ServerAPIClient, registry: MetricRegistry) -> [any CallHandler] {
+        [ServerAPICallHandler.consumption(client, metrics: registry)]
     }
 }

@@ -109,12 +109,15 @@ struct WorkerCommand: DaemonCommand {
         let budgetCollector = StatisticsCollector<BudgetStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(budgetCollector, in: registry)
         let certificateCollector = revocationCollector(settings, pool: pool, registry: registry, logger: logger)
+        let consumptionCollector = StatisticsCollector<ConsumptionStatistics>(pool: pool, logger: logger)
+        MetricCatalogue.expose(consumptionCollector, in: registry)
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
         let loops = try loops(settings, parts, pools, registry: registry, notifier: notifier, logger: logger)
-        // Always, since a reload may add the first key.
-        let collectors: [any Service] = [collector, outboxCollector, endpointCollector, budgetCollector] + certificateCollector
+        // The budget's always, since a reload may add the first key.
+        let collectors: [any Service] =
+            [collector, outboxCollector, endpointCollector, budgetCollector, consumptionCollector] + certificateCollector
         return ([pool, pools.webhooks] + listeners + collectors + [maintenance] + loops, admin)
     }
 

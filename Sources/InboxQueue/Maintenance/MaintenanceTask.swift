@@ -23,11 +23,13 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     case ageFeed = "age_feed"
     /// Attempts to deliver, and deliveries whose entry is gone.
     case ageDeliveries = "age_deliveries"
+    /// Consumption requests that a policy answers shortly before they are due.
+    case answerConsumption = "answer_consumption"
 
     /// The longest rest after a step that found nothing to do.
     var longestRest: Duration {
         switch self {
-        case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes, .ageNotifications, .ageDeliveries:
+        case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes, .ageNotifications, .ageDeliveries, .answerConsumption:
             .seconds(60)
         case .dropPartition, .ageFeed: .seconds(300)
         case .ageCalls: .seconds(30)
@@ -68,6 +70,7 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         case .ageCalls: Statement(.maintenanceExpireCalls)
         case .ageFeed: Statement(.maintenanceExpireFeed)
         case .ageDeliveries: Statement(.maintenanceExpireDeliveries)
+        case .answerConsumption: Statement(.maintenanceAnswerConsumption)
         }
     }
 }

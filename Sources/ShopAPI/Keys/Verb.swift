@@ -10,4 +10,7 @@ package enum Verb: String, CaseIterable, Sendable {
     case linkContracts = "contracts:link"
     case readFeed = "feed:read"
     case consumeFeed = "feed:consume"
+    case readConsumption = "consumption:read"
+    case answerConsumption = "consumption:answer"
+    case writeConsents = "consents:write"
 }

@@ -107,6 +107,29 @@ extension Problem {
         return problem
     }
 
+    /// Status 404 for a transaction about which Apple has not asked, or that the key does not cover.
+    static let noSuchConsumption = Problem(
+        404,
+        "no-such-consumption-request",
+        "No such consumption request",
+        "Apple has not asked about a transaction with this id in this environment that is covered by the key."
+    )
+    /// Status 404 for a user without a consent in force.
+    static let noSuchConsent = Problem(404, "no-such-consent", "No such consent", "No consent of this user is in force.")
+
+    /// The problem for what `appstore.decide_consumption` refuses: 404 where Apple has not asked, 409 for the state of the request, and 422
+    /// for a rule that the answer breaks.
+    static func consumption(refusedFor refusal: String, _ message: String) -> Problem {
+        guard refusal != "not_asked" else { return .noSuchConsumption }
+        let isState = ["apple_decided", "answered", "past_due", "policy_off"].contains(refusal)
+        var problem =
+            isState
+            ? Problem(409, "consumption-closed", "Nothing can be answered", message + ".")
+            : Problem(422, "consumption-refused", "Answer against a rule", message + ".")
+        problem.extensions = ["rule": .string(refusal)]
+        return problem
+    }
+
     /// Status 404 for a position without an entry that the key covers.
     static let noSuchEntry = Problem(404, "no-such-entry", "No such entry", "The key covers no entry of the feed with this position.")
     /// Status 404 for an unknown consumer of the feed.

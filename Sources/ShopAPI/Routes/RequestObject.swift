@@ -31,6 +31,44 @@ struct RequestObject {
         }
     }
 
+    /// Optional text of at most so many characters.
+    func text(_ name: String, atMost count: Int) throws(Problem) -> String? {
+        switch object[name] {
+        case nil, .null?: return nil
+        case .string(let text)? where (1...count).contains(text.unicodeScalars.count) && !text.utf8.contains(0): return text
+        default: throw .invalidMember(name, "\(name) must be text of 1 to \(count) characters, without U+0000.")
+        }
+    }
+
+    /// An optional boolean.
+    func flag(_ name: String) throws(Problem) -> Bool? {
+        switch object[name] {
+        case nil, .null?: return nil
+        case .bool(let flag)?: return flag
+        default: throw .invalidMember(name, "\(name) must be true or false.")
+        }
+    }
+
+    /// An optional integer of 32 bits.
+    func integer(_ name: String) throws(Problem) -> Int32? {
+        switch object[name] {
+        case nil, .null?: return nil
+        case .number(let number)?:
+            if let integer = number.int64.flatMap(Int32.init(exactly:)) { return integer }
+            fallthrough
+        default: throw .invalidMember(name, "\(name) must be an integer.")
+        }
+    }
+
+    /// An optional object.
+    func object(_ name: String) throws(Problem) -> JSONObject? {
+        switch object[name] {
+        case nil, .null?: return nil
+        case .object(let object)?: return object
+        default: throw .invalidMember(name, "\(name) must be an object.")
+        }
+    }
+
     /// Required text of 1 to 255 characters.
     func requiredText(_ name: String) throws(Problem) -> String {
         guard let text = try text(name) else { throw .invalidMember(name, "\(name) must be there.") }

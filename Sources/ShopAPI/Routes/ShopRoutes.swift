@@ -38,6 +38,13 @@ struct ShopRoutes: Sendable {
         add(.GET, "/v1/feed/consumers/{name}", .readFeed, consumers.consumer, to: &routes)
         add(.PUT, "/v1/feed/consumers/{name}", .consumeFeed, consumers.set, to: &routes)
         add(.DELETE, "/v1/feed/consumers/{name}", .consumeFeed, consumers.remove, to: &routes)
+        let consumption = ConsumptionEndpoint(store: store)
+        add(.GET, "/v1/consumption", .readConsumption, consumption.requests, to: &routes)
+        add(.GET, "/v1/consumption/{environment}/{transactionId}", .readConsumption, consumption.request, to: &routes)
+        add(.PUT, "/v1/consumption/{environment}/{transactionId}", .answerConsumption, consumption.answer, to: &routes)
+        let consent = ConsentEndpoint(store: store)
+        add(.PUT, "/v1/users/{user}/consent", .writeConsents, consent.give, to: &routes)
+        add(.DELETE, "/v1/users/{user}/consent", .writeConsents, consent.withdraw, to: &routes)
         PublicEndpoints(store: store, admission: admission).add(to: &routes)
         return routes
     }

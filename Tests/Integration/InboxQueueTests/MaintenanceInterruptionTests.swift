@@ -54,6 +54,7 @@ struct MaintenanceInterruptionTests {
                              md5(string_agg(i.source || encode(i.body, 'hex'), ',' ORDER BY i.source, i.body))) AS line
             FROM appstore.inbox AS i GROUP BY i.tableoid
             UNION ALL SELECT concat_ws(' ', 'waiting', count(*)) FROM appstore.inbox_queue
+            UNION ALL SELECT concat_ws(' ', 'decisions', count(*), count(DISTINCT transaction_id)) FROM appstore.consumption_decisions
             UNION ALL
             SELECT concat_ws(' ', 'outcomes', count(*), md5(string_agg(o.event_id || '-' || o.run, ',' ORDER BY o.event_id)))
             FROM appstore.outcomes AS o
@@ -120,8 +121,34 @@ struct MaintenanceInterruptionTests {
                 """,
                 in: database
             )
+        case .answerConsumption:
+            try await addConsumptionRequests(database)
         }
         return database
+    }
+
+    /// Seven hundred requests of one user, due in an hour, and a policy that answers them.
+    private func addConsumptionRequests(_ database: TestDatabase) async throws {
+        for statement in [
+            """
+            INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
+                purchase_date, signed_date, payload_hash, first_signed_date, period_no, is_subscription)
+            SELECT 'Production', n::text, n::text, 'b', 'p', 'Consumable', now(), now(), '\\x01', now(), gen_random_uuid(), false
+            FROM generate_series(1, 700) AS n
+            """,
+            """
+            INSERT INTO appstore.contracts (environment, original_transaction_id, user_id)
+            SELECT 'Production', n::text, 'anna' FROM generate_series(1, 700) AS n
+            """,
+            """
+            INSERT INTO appstore.consumption_obligations (environment, transaction_id, original_transaction_id, asked_at, due_at)
+            SELECT 'Production', n::text, n::text, now() - interval '11 hours', now() + interval '1 hour' FROM generate_series(1, 700) AS n
+            """,
+            "INSERT INTO appstore.consumption_policies VALUES ('b', NULL, 'default', 'DELIVERED', false, 100000, 'DECLINE')",
+            "INSERT INTO appstore.consents (user_id, given_at, given_by, evidence) VALUES ('anna', now(), 'shop', 'terms 7')",
+        ] {
+            try await MaintenanceBench.execute(statement, in: database)
+        }
     }
 
     /// Partitions from 10,000,000 on.

@@ -38,6 +38,8 @@ struct APIRoleTests {
             "SELECT FROM appstore.api_order(\(key), 'Production', gen_random_uuid())",
             "SELECT FROM appstore.api_user_orders(\(key), 'Production', 'anna', NULL, NULL, NULL, NULL, 50)",
             "SELECT FROM appstore.api_feed(\(key), 'Production', NULL, NULL, NULL, 0, NULL, 100, false)",
+            "SELECT FROM appstore.api_consumption(\(key), 'Production', NULL, NULL, 100)",
+            "SELECT FROM appstore.api_answer_consumption(\(key), 'Production', '1000', true, NULL, NULL, NULL, NULL, NULL, NULL)",
         ]
     }
 
@@ -49,6 +51,8 @@ struct APIRoleTests {
             "SELECT FROM appstore.api_consumer(\(key), 'mailer')",
             "SELECT FROM appstore.api_set_consumer(\(key), 'mailer', NULL, 0, NULL)",
             "SELECT appstore.api_remove_consumer(\(key), 'mailer')",
+            "SELECT appstore.api_give_consent(\(key), 'anna', 'terms')",
+            "SELECT appstore.api_withdraw_consent(\(key), 'anna')",
         ]
     }
 

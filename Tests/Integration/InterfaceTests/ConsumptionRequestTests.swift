@@ -9,21 +9,24 @@ struct ConsumptionRequestTests {
         try await TestLedger.with { ledger in
             try await ledger.say("asked", onDay: 1.2, reason: "OTHER")
             try await ledger.say("asked", onDay: 1, reason: "UNINTENDED_PURCHASE")
-            #expect(try await ledger.requests() == ["1000 open asked 1 due 1.5 UNINTENDED_PURCHASE"])
+            #expect(try await ledger.requests() == ["1000 missed asked 1 due 1.5 UNINTENDED_PURCHASE"])
         }
     }
 
     @Test(arguments: ["refunded", "declined"])
-    func `a decision closes earlier requests, and a later request opens the obligation again`(decision: String) async throws {
+    func `a decision is the outcome of earlier requests, and a later request begins anew`(decision: String) async throws {
         try await TestLedger.with { ledger in
             try await ledger.say("asked", onDay: 1)
             try await ledger.say(decision, onDay: 2)
-            #expect(try await ledger.requests() == [])
+            #expect(try await ledger.requests() == ["1000 missed asked 1 due 1.5 \(decision)"])
             try await ledger.say("asked", onDay: 2)
-            #expect(try await ledger.requests() == [])
-            try await ledger.say("asked", onDay: 3)
+            #expect(try await ledger.requests() == ["1000 missed asked 1 due 1.5 \(decision)"])
+            try await ledger.say("asked", onDay: 36_000)
             try await ledger.say(decision, onDay: 1.5)
-            #expect(try await ledger.requests() == ["1000 open asked 3 due 3.5"])
+            #expect(try await ledger.requests() == ["1000 waiting asked 36000 due 36000.5"])
+            try await ledger.say(decision, onDay: 36_001)
+            try await ledger.say("declined", onDay: 36_002)
+            #expect(try await ledger.requests() == ["1000 missed asked 36000 due 36000.5 declined"])
         }
     }
 
@@ -40,7 +43,7 @@ struct ConsumptionRequestTests {
             #expect(audit == ["appstore_backend", "appstore_operator"].map { $0 + " consumption_answered Production 1000" })
             try await ledger.say("declined", onDay: 36_000)
             try await ledger.say("asked", onDay: 36_001)
-            #expect(try await ledger.requests() == ["1000 open asked 36001 due 36001.5"])
+            #expect(try await ledger.requests() == ["1000 waiting asked 36001 due 36001.5"])
         }
     }
 
@@ -76,13 +79,13 @@ struct ConsumptionRequestTests {
 }
 
 extension TestLedger {
-    /// `charge open-or-answered asked due reason`, days after 2026-01-01.
+    /// `charge state asked due reason outcome`, days after 2026-01-01.
     fileprivate func requests() async throws -> [String] {
         try await lines(
             """
-            SELECT concat_ws(' ', transaction_id, CASE WHEN open THEN 'open' ELSE 'answered' END,
+            SELECT concat_ws(' ', transaction_id, state,
                              'asked', (extract(epoch FROM asked_at - \(timestamp(0))) / 86400)::float8,
-                             'due', (extract(epoch FROM due_at - \(timestamp(0))) / 86400)::float8, reason)
+                             'due', (extract(epoch FROM due_at - \(timestamp(0))) / 86400)::float8, reason, outcome)
             FROM appstore.consumption_requests ORDER BY 1
             """
         )

@@ -34,9 +34,9 @@ struct OperatorViewReadTests {
     func `consumption_requests reads few rows where many requests are answered or decided`(statistics: Statistics) async throws {
         try await TestLedger.with { ledger in
             try await ledger.fill(statistics, Self.customers) { try await ledger.fillRefundRequests($0) }
-            try await ledger.say("asked", onDay: 1)
+            try await ledger.say("asked", onDay: 36_000)
             try await ledger.expectFewReads(
-                "SELECT * FROM appstore.consumption_requests WHERE open ORDER BY due_at",
+                "SELECT * FROM appstore.consumption_requests WHERE due_at > now() AND outcome IS NULL ORDER BY due_at",
                 rows: 1,
                 as: "appstore_backend"
             )
@@ -105,8 +105,8 @@ extension TestLedger {
     fileprivate func fillRefundRequests(_ customers: ClosedRange<Int>) async throws {
         try await run(
             """
-            INSERT INTO appstore.consumption_obligations (environment, transaction_id, answered_at, answered_by)
-            SELECT 'Production', (100000 + n)::text, now(), 'shop'
+            INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, result, settled_at)
+            SELECT 'Production', (100000 + n)::text, now(), 'shop', 'elsewhere', 'answered', now()
             FROM generate_series(\(customers.lowerBound), \(customers.upperBound)) AS n
             """
         )

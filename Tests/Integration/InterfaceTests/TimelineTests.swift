@@ -156,7 +156,7 @@ struct TimelineTests {
             let uuid = try await ledger.lines("SELECT notification_uuid::text FROM appstore.refund_requests")[0]
             try await ledger.happen("consumption_asked", key: uuid, of: "1000", onDay: 2, by: 1, learnedOnDay: 2)
             try await ledger.run("SELECT appstore.consumption_answered('Production', '1000')", as: "appstore_operator")
-            try await ledger.run("UPDATE appstore.consumption_obligations SET answered_at = \(timestamp(2.25))")
+            try await ledger.run("UPDATE appstore.consumption_decisions SET settled_at = \(timestamp(2.25))")
             #expect(
                 try await ledger.story("consumption_asked", "consumption_answered") == [
                     "2 2 consumption_asked 1000 -: UNINTENDED_PURCHASE",

@@ -23,7 +23,31 @@ extension PlanCase {
                 }
             }
         },
+        PlanCase(
+            "answer_consumption, then another answer",
+            as: "appstore_backend",
+            entries: 120,
+            before: """
+                UPDATE appstore.consumption_obligations SET asked_at = now(), due_at = now() + interval '12 hours'
+                WHERE transaction_id::bigint <= 30
+                """
+        ) { pool, keys in
+            for customer in keys {
+                for preference in ["DECLINE", "GRANT_FULL"] {
+                    _ = try await pool.withConnection { connection in
+                        try await connection.query(
+                            """
+                            SELECT appstore.answer_consumption('Production', \("\(customer)"), true, 'DELIVERED', false,
+                                                               preference => \(preference), evidence => 'terms')
+                            """
+                        )
+                    }
+                }
+            }
+        },
         .statement("consumption_answered", as: "appstore_backend") { "SELECT appstore.consumption_answered('Production', \("\($0)"))" },
+        .statement("give_consent", as: "appstore_backend") { "SELECT appstore.give_consent(\("new user \($0)"), 'terms')" },
+        .statement("withdraw_consent", as: "appstore_backend") { "SELECT appstore.withdraw_consent(\("user \($0)"))" },
         .statement("api_create_order", as: "appstore_api") {
             "SELECT result FROM appstore.api_create_order(\(keyHash($0)), \("user \($0)"), 'p', NULL::uuid, NULL::text)"
         },
@@ -33,6 +57,12 @@ extension PlanCase {
     ]
 
     static let asking: [PlanCase] = [
+        .statement("api_consumption of a transaction", as: "appstore_api") {
+            "SELECT * FROM appstore.api_consumption(\(keyHash($0)), 'Production', \("\($0)"), NULL, 1)"
+        },
+        .statement("api_consumption", as: "appstore_api", entries: 200, pages: 500) {
+            "SELECT * FROM appstore.api_consumption(\(keyHash($0)), 'Production', NULL, NULL, 10)"
+        },
         .statement("api_key", as: "appstore_api") { "SELECT key_id FROM appstore.api_key(\(keyHash($0)))" },
         .statement("api_event", as: "appstore_api") { "SELECT result FROM appstore.api_event(\(keyHash($0)), \(Int64($0)), false)" },
         .statement("api_event with its submission", as: "appstore_api") {

@@ -30,6 +30,7 @@ enum PlanScene {
                 INSERT INTO appstore.feed_generations VALUES (1, 1, now(), true);
                 INSERT INTO appstore.endpoints (name, url, format, with_wrong_bundle, keeps_order, max_in_flight, timeout_seconds, position)
                 SELECT 'e' || n, 'https://example.com', 'event', false, true, 8, 15, 0 FROM generate_series(1, 20) AS n;
+                INSERT INTO appstore.consumption_policies (bundle_id, mode) VALUES ('b', 'backend');
                 """
             )
         }
@@ -69,7 +70,14 @@ enum PlanScene {
         INSERT INTO appstore.refund_requests (environment, notification_uuid, kind, transaction_id, original_transaction_id, signed_date)
         SELECT 'Production', gen_random_uuid(), 'asked', n::text, n::text, '2026-01-03' FROM customers(n);
         INSERT INTO appstore.consumption_obligations (environment, transaction_id, original_transaction_id, asked_at, due_at)
-        SELECT 'Production', n::text, n::text, '2026-01-03', '2026-01-03 12:00' FROM customers(n);
+        SELECT 'Production', n::text, n::text, now() - interval '1 hour', now() + interval '11 hours' + n * interval '1 millisecond'
+        FROM customers(n);
+        INSERT INTO appstore.consents (user_id, given_at, given_by, evidence, withdrawn_at, withdrawn_by)
+        SELECT 'user ' || n, '2026-01-02', 'by_test', 'terms', CASE k WHEN 1 THEN now() END, CASE k WHEN 1 THEN 'by_test' END
+        FROM customers(n), generate_series(1, 2) AS k;
+        INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, user_id, answer, result, settled_at)
+        SELECT 'Production', n::text, '2026-01-02', 'by_test', 'decision', 'user ' || n, ROW(false, NULL, NULL, NULL, NULL, 'x', NULL), NULL, NULL
+        FROM customers(n), generate_series(1, 2);
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, recorded_at, original_transaction_id,
                                          transaction_id, user_id)
         SELECT gen_random_uuid(), 'Production', 'granted', n::text, n, '2026-01-02', '2026-01-02'::timestamptz + n * interval '1 second', n::text,
@@ -130,7 +138,8 @@ enum PlanScene {
         UPDATE appstore.feed_head SET position = (SELECT max(f.position) FROM appstore.feed AS f);
         INSERT INTO appstore.api_keys (name, key_hash, environments, verbs)
         SELECT 'k', sha256(convert_to(n::text, 'UTF8')), '{Production}',
-               '{orders:create,orders:read,transactions:submit,receipts:submit,events:read,entitlements:read,subscriptions:read,contracts:link,feed:read,feed:consume}'
+               '{orders:create,orders:read,transactions:submit,receipts:submit,events:read,entitlements:read,subscriptions:read,contracts:link,feed:read,feed:consume,'
+               'consumption:read,consumption:answer,consents:write}'
         FROM customers(n);
         """.replacing(#/no\(n( \+ [0-9]+)?\)/#) { match in
             "('00000000-0000-4000-8000-' || lpad((n\(match.output.1 ?? ""))::text, 12, '0'))::uuid"

@@ -45,6 +45,13 @@ struct RoleTests {
         case unlink = "SELECT appstore.unlink_owner('Production', '1') WHERE false"
         // The privilege is checked before the first row.
         case answerRequest = "SELECT appstore.consumption_answered('Production', '1') WHERE false"
+        case decideRequest = "SELECT appstore.answer_consumption('Production', '1', false) WHERE false"
+        case decideInside = "SELECT appstore.decide_consumption('Production', '1', NULL, 'decision', 'x') WHERE false"
+        case recordConsent = "SELECT appstore.give_consent('x', 'y'), appstore.withdraw_consent('x') WHERE false"
+        case readConsents = "SELECT FROM appstore.consents, appstore.consumption_decisions"
+        case forgeDecision = "UPDATE appstore.consumption_decisions SET result = 'answered'"
+        case applyPolicies = "SELECT FROM appstore.apply_consumption_policies(), appstore.consumption_statistics()"
+        case changePolicies = "UPDATE appstore.consumption_policies SET mode = 'off'"
         case digest = "SELECT appstore.state_digest('Production')"
         case repairInSteps = "SELECT appstore.repair_step('discard', ROW('failed', NULL, NULL, NULL, NULL, NULL, NULL, NULL), 'x')"
         case repairAll = "CALL appstore.requeue_all(result => 'failed')"
@@ -87,7 +94,7 @@ struct RoleTests {
                 .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readLedger, .changeLedger, .readUnmatched, .readEffects,
                 .readEffectLog, .explain,
                 .age, .ageNotifications, .dropPartition, .preparePartitions, .sequenceFeed, .ageFeed, .serveEndpoint,
-                .askAboutCertificates, .readCertificates,
+                .askAboutCertificates, .readCertificates, .applyPolicies,
             ]
         ),
         (
@@ -97,7 +104,8 @@ struct RoleTests {
                 .readOrders, .readEffects, .readEffectLog, .unlink, .answerRequest, .repairInSteps, .repairAll, .changeAges,
                 .readMaintenance, .forget, .digest, .explain, .explainUser, .readSettled, .enableFeed, .readFeed, .readEndpoints,
                 .makeEndpoint,
-                .redeliver, .readCertificates, .listRevoked, .ignoreRevocation,
+                .redeliver, .readCertificates, .listRevoked, .ignoreRevocation, .decideRequest, .recordConsent, .readConsents,
+                .changePolicies,
             ]
         ),
         (
@@ -105,12 +113,15 @@ struct RoleTests {
             [
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
                 .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
-                .readMaintenance, .readFeed, .readEndpoints, .readCertificates, .listRevoked,
+                .readMaintenance, .readFeed, .readEndpoints, .readCertificates, .listRevoked, .readConsents,
             ]
         ),
         (
             "appstore_backend",
-            [.createOrder, .readEntitlements, .readRequests, .readOrders, .readEffects, .unlink, .answerRequest, .readFeed, .take]
+            [
+                .createOrder, .readEntitlements, .readRequests, .readOrders, .readEffects, .unlink, .answerRequest, .readFeed, .take,
+                .decideRequest, .recordConsent,
+            ]
         ),
     ]
 

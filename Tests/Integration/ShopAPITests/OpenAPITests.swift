@@ -19,7 +19,8 @@ struct OpenAPITests {
         .ownerConflict, .lengthRequired, .contentTooLarge(limit: 1), .unsupportedMediaType, .contentEncodingRefused, .expectationFailed,
         .transactionRejected(reason: "r"), .receiptRejected(reason: "r"), .headTooLarge, .internalError, .transferCodingUnknown,
         .tooManyBytes, .tooManyWaiting, .shuttingDown, .databaseUnavailable(retryAfter: 1), .noSuchEntry, .noSuchConsumer, .feedOff,
-        .historyChanged(next: .begin), .cursorExpired(next: .begin),
+        .historyChanged(next: .begin), .cursorExpired(next: .begin), .noSuchConsumption, .noSuchConsent,
+        .consumption(refusedFor: "past_due", ""), .consumption(refusedFor: "percentage", ""),
     ]
 
     private let description = APIDescription.served

@@ -41,6 +41,17 @@ struct ScopeTests {
         Operation(verb: .consumeFeed, method: "PUT", path: "/v1/feed/consumers/mailer", json: #"{"cursor":"now"}"#, statuses: [409]),
         Operation(verb: .readFeed, method: "GET", path: "/v1/feed/consumers/mailer", statuses: [404]),
         Operation(verb: .consumeFeed, method: "DELETE", path: "/v1/feed/consumers/mailer", statuses: [404]),
+        Operation(verb: .readConsumption, method: "GET", path: "/v1/consumption", statuses: [200]),
+        Operation(verb: .readConsumption, method: "GET", path: "/v1/consumption/Production/70", statuses: [404]),
+        Operation(
+            verb: .answerConsumption,
+            method: "PUT",
+            path: "/v1/consumption/Production/70",
+            json: #"{"consented":false}"#,
+            statuses: [404]
+        ),
+        Operation(verb: .writeConsents, method: "PUT", path: "/v1/users/ann/consent", json: #"{"evidence":"terms"}"#, statuses: [200]),
+        Operation(verb: .writeConsents, method: "DELETE", path: "/v1/users/ann/consent", statuses: [204]),
     ]
 
     @Test func `each verb covers only its own operation`() async throws {
@@ -94,7 +105,12 @@ struct ScopeTests {
         }
     }
 
-    @Test(arguments: operations.filter { ![.readEvents, .createOrders, .readFeed, .consumeFeed].contains($0.verb) })
+    @Test(
+        arguments: operations.filter { operation in
+            ![.readEvents, .createOrders, .readFeed, .consumeFeed, .writeConsents].contains(operation.verb)
+                && !operation.path.contains("Production")
+        }
+    )
     func `a key covers only its environments, and Production is the default`(operation: Operation) async throws {
         try await RunningAPI.run { api in
             try await api.database.addCharge("70")

@@ -63,14 +63,19 @@ struct PayloadTests {
         #expect(expected.description == "payload: \(path) is not \(expectation)")
     }
 
-    /// No type decodes Advanced Commerce and commitments, because they have no effect on the ledger.
+    /// No type decodes the content of Advanced Commerce and commitments, because it has no effect on the ledger.
     @Test(arguments: ["advancedCommerceInfo", "commitmentInfo"])
     func `an undecoded member cannot make a payload unreadable`(member: String) throws {
         for value in [["items": [["price": "990"]]], "text", 7, [1, true]] as [JSONValue] {
             var (transaction, renewalInfo) = (SamplePayload.transaction, SamplePayload.renewalInfo)
             transaction[member] = value
             renewalInfo[member] = value
-            #expect(try JWSTransactionDecodedPayload(transaction) == JWSTransactionDecodedPayload(SamplePayload.transaction))
+            let (payload, plain) = (
+                try JWSTransactionDecodedPayload(transaction), try JWSTransactionDecodedPayload(SamplePayload.transaction)
+            )
+            #expect(payload.transactionId == plain.transactionId)
+            #expect((payload == plain) != payload.isAdvancedCommerce)
+            #expect(payload.isAdvancedCommerce == (member == "advancedCommerceInfo"))
             #expect(try JWSRenewalInfoDecodedPayload(renewalInfo) == JWSRenewalInfoDecodedPayload(SamplePayload.renewalInfo))
         }
     }

@@ -58,7 +58,8 @@ $$;
 COMMENT ON FUNCTION appstore.forget IS
     'Erases a user: replaces the user''s name in the ledger by an alias, discards the user''s client posts that still wait, and '
     'deletes the bodies of the posts and of all settled events about contracts that are or were the user''s, which a link that was taken back '
-    'does not make them. Deletes what endpoints answered about the user. Returns the alias, how many orders '
+    'does not make them. Deletes what endpoints answered about the user, and the evidence and details of decisions about consumption; ends the user''s consent. '
+    'Returns the alias, how many orders '
     'and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. '
     'Where the feed is on, an entry user.forgotten names the user until it ages. Free text stays as it is: notes of the audit log, reasons of '
     'discards, errors. Fails when the note names the user.';

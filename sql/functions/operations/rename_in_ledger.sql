@@ -63,6 +63,34 @@ BEGIN
     UPDATE appstore.audit_log AS a SET details = jsonb_set(a.details, '{user_id}', to_jsonb(v_alias)) WHERE a.details ->> 'user_id' = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
+    -- Consents before the calls of decisions, and calls before decisions, as whatever decides and settles locks them. Nothing more is sent.
+    UPDATE appstore.consents AS k
+    SET user_id = v_alias, evidence = NULL, withdrawn_at = coalesce(k.withdrawn_at, greatest(clock_timestamp(), k.given_at)),
+        withdrawn_by = coalesce(k.withdrawn_by, session_user)
+    WHERE k.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
+    UPDATE appstore.outbox AS o
+    SET payload = '{}', state = CASE o.state WHEN 'open' THEN 'discarded' ELSE o.state END,
+        reason = CASE o.state WHEN 'open' THEN 'forgotten' ELSE o.reason END, settled_at = coalesce(o.settled_at, clock_timestamp()),
+        is_leased = false
+    WHERE o.call_id = ANY (ARRAY(SELECT d.call_id FROM appstore.consumption_decisions AS d
+                                 WHERE d.user_id = v_user AND d.call_id IS NOT NULL ORDER BY d.call_id));
+    UPDATE appstore.consumption_decisions AS d SET user_id = v_alias, answer.evidence = NULL, answer.details = NULL
+    WHERE d.decision_id = ANY (ARRAY(
+        SELECT d.decision_id FROM appstore.consumption_decisions AS d WHERE d.user_id = v_user
+        UNION -- those that were made before the user was known
+        SELECT d.decision_id FROM unnest(v_contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT t.transaction_id FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = c.id AND t.environment = c.environment OFFSET 0
+        ) AS t
+        CROSS JOIN LATERAL (
+            SELECT d.decision_id FROM appstore.consumption_decisions AS d
+            WHERE d.transaction_id = t.transaction_id AND d.environment = c.environment AND d.user_id IS NULL OFFSET 0
+        ) AS d));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     -- The feed under the lock of its head: the step before it is visible then, and the next one sees the aliases.
     PERFORM FROM appstore.feed_head FOR UPDATE;
     -- What receivers answered about the user, also to what was forwarded as it came.

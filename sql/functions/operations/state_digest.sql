@@ -28,7 +28,7 @@ BEGIN
     -- charge whose first fact had no period, that of the period as it is known now.
     FOR part, v_excluded, v_source IN
         SELECT p.name, p.excluded, coalesce(p.source, 'appstore.' || p.name) FROM (
-        VALUES ('consumption_obligations', '{answered_at,answered_by,is_open}'::text[], NULL),
+        VALUES ('consumption_obligations', '{}'::text[], NULL),
                ('contracts', '{}', NULL),
                ('effects', '{}',
                 '(SELECT e.environment, e.kind,

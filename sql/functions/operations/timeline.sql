@@ -91,12 +91,12 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id, 'later_token', 6
         FROM claim AS k JOIN charge AS c ON k.kind = 'token' AND k.source_id = c.transaction_id
         UNION ALL -- 7. answers to Apple
-        SELECT a.answered_at, a.answered_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,
-               'by=' || a.answered_by, 8
+        SELECT a.settled_at, a.settled_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,
+               concat_ws(', ', 'by=' || a.decided_by, 'preference=' || (a.answer).preference), 8
         FROM charge AS c
         CROSS JOIN LATERAL (
-            SELECT a.transaction_id, a.answered_at, a.answered_by FROM appstore.consumption_obligations AS a
-            WHERE a.transaction_id = c.transaction_id AND a.environment = timeline.environment AND a.answered_at IS NOT NULL OFFSET 0
+            SELECT a.transaction_id, a.settled_at, a.decided_by, a.answer FROM appstore.consumption_decisions AS a
+            WHERE a.transaction_id = c.transaction_id AND a.environment = timeline.environment AND a.result = 'answered' OFFSET 0
         ) AS a
         UNION ALL -- 8. events about the contract that had no effect
         SELECT o.received_at, o.received_at, o.event_id, 'event_' || o.result, o.transaction_id, NULL, NULL, NULL,

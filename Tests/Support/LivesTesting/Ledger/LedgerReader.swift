@@ -95,7 +95,12 @@ package enum LedgerReader {
             ],
             from: "refund_requests"
         ),
-        select("consumption", "transaction_id", [milliseconds("asked_at"), text("open")], from: "consumption_requests"),
+        select(
+            "consumption",
+            "transaction_id",
+            [milliseconds("asked_at"), text("outcome"), milliseconds("outcome_at")],
+            from: "consumption_requests"
+        ),
         select("event_contract", "original_transaction_id || ' ' || event_id", [], from: "event_contracts"),
     ]
 

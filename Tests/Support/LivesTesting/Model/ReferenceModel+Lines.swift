@@ -136,12 +136,23 @@ extension ReferenceModel {
         )
     }
 
-    /// The open consumption requests: the first one after the last decision.
+    /// The latest consumption requests: each from its first notification on, which is the first one after the decision before the last one,
+    /// with the last decision since.
     private func consumptionLines() -> [String] {
         Dictionary(grouping: refundRequests()) { Key($0.environment, $0.charge) }.compactMap { key, requests -> String? in
-            let decision = requests.filter { $0.kind != "asked" }.map(\.signed).max() ?? .min
-            guard let asked = requests.filter({ $0.kind == "asked" && $0.signed > decision }).map(\.signed).min() else { return nil }
-            return LedgerLine.text("consumption", key.environment, key.id, [("asked_at", String(asked)), ("open", "true")])
+            let (asked, decisions) = (requests.filter { $0.kind == "asked" }, requests.filter { $0.kind != "asked" })
+            guard let last = asked.map(\.signed).max() else { return nil }
+            let before = decisions.map(\.signed).filter { $0 < last }.max() ?? .min
+            let outcome = decisions.filter { $0.signed >= last }.max { ($0.signed, $0.uuid) < ($1.signed, $1.uuid) }
+            return LedgerLine.text(
+                "consumption",
+                key.environment,
+                key.id,
+                [
+                    ("asked_at", asked.map(\.signed).filter { $0 > before }.min().map { String($0) }), ("outcome", outcome?.kind),
+                    ("outcome_at", outcome.map { String($0.signed) }),
+                ]
+            )
         }
     }
 

@@ -1,0 +1,68 @@
+import AppStore
+import HTTPServing
+import Postgres
+import SQL
+import StrictJSON
+
+/// The statements about Apple's consumption requests.
+extension ShopStore {
+    /// The request about a transaction, or those that Apple waits for, the most urgent first.
+    ///
+    /// - Parameter state: of the latter; nil for any.
+    func consumption(
+        of transaction: String? = nil,
+        in environment: AppStoreEnvironment,
+        state: String? = nil,
+        limit: Int32,
+        key: KeyScope
+    ) async throws(Problem) -> [JSONObject] {
+        let statement = Statement(
+            .shopReadConsumption,
+            [
+                "key_hash": key.hash, "environment": environment.rawValue, "transaction_id": transaction, "state": state, "limit": limit,
+            ]
+        )
+        return try await rows(statement, for: .readConsumption) { rows in
+            try rows.map { try JSONParser().parseObject(Array(try $0.decode("request", as: String.self).utf8)) }
+        }
+    }
+
+    /// Decides how the request about a transaction is answered. The same decision again changes nothing.
+    ///
+    /// - Throws: status 404, 409 or 422 for what cannot be decided so.
+    func answerConsumption(
+        of transaction: String,
+        in environment: AppStoreEnvironment,
+        with answer: ConsumptionAnswer,
+        key: KeyScope
+    ) async throws(Problem) {
+        let statement = Statement(
+            .shopAnswerConsumption,
+            [
+                "key_hash": key.hash, "environment": environment.rawValue, "transaction_id": transaction, "consented": answer.consented,
+                "delivery": answer.delivery, "sample": answer.sample, "percentage": answer.percentage, "preference": answer.preference,
+                "evidence": answer.evidence,
+                "details": answer.details.map { String(decoding: JSONSerializer.serialize($0), as: UTF8.self) },
+            ]
+        )
+        try await rows(statement, for: .answerConsumption) { rows in
+            let row = rows[rows.startIndex]
+            guard let refusal: String = try row.decode("refusal") else { return }
+            throw Problem.consumption(refusedFor: refusal, try row.decode("message", as: String?.self) ?? "")
+        }
+    }
+
+    /// Records a consent, and returns since when the one in force has been given.
+    func giveConsent(of user: String, evidence: String, key: KeyScope) async throws(Problem) -> Timestamp {
+        let statement = Statement(.shopGiveConsent, ["key_hash": key.hash, "user_id": user, "evidence": evidence])
+        return try await rows(statement, for: .writeConsents) { rows in
+            try rows[rows.startIndex].decode("given_at", as: PostgresTimestamp.self).timestamp
+        }
+    }
+
+    /// Withdraws the consent of a user; false when none is in force.
+    func withdrawConsent(of user: String, key: KeyScope) async throws(Problem) -> Bool {
+        let statement = Statement(.shopWithdrawConsent, ["key_hash": key.hash, "user_id": user])
+        return try await rows(statement, for: .writeConsents) { try $0[$0.startIndex].decode("withdrawn") }
+    }
+}
