@@ -483,7 +483,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting",
                 "Randomness",
-                "SQL", "ServerAPI", "StrictJSON", logging, serviceLifecycle,
+                "SQL", "ServerAPI", "StoreSimulator", "StoreSimulatorServer", "StrictJSON", "TemporaryPostgres", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ServerAPITests"
         ),

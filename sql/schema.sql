@@ -1541,8 +1541,8 @@ BEGIN
         RETURN;
     END IF;
     v_now := clock_timestamp();
-    -- Without a usable delay a minute; never for longer than Apple counts. The workers come back at different times.
-    v_until := greatest(v_budget.blocked_until, v_now
+    -- Without a usable delay a minute; never for longer than Apple counts.
+    v_until := greatest(least(v_budget.blocked_until, v_now + interval '1 hour 5 seconds'), v_now
                         + least(greatest(coalesce(delay, interval '1 minute'), interval '0'), interval '1 hour') + random() * interval '5 seconds');
     UPDATE appstore.api_budgets AS b
     SET blocked_until = v_until, tokens = 0, refilled_at = v_until, last_429_at = v_now,
@@ -1554,6 +1554,21 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) IS 'Records a 429: nothing is taken from the budget for the delay that Apple asks for, and up to five seconds more; and the allowance becomes 70 percent, once for each block. delay: null where Apple asks for none. A budget from which nothing was ever taken does not change.';
+
+CREATE FUNCTION appstore.certificate_statistics() RETURNS TABLE(certificates bigint, revoked bigint, ignored bigint, age_seconds double precision, last_error text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT count(*) FILTER (WHERE c.is_recent), count(*) FILTER (WHERE c.status = 'revoked' AND NOT c.is_ignored),
+           count(*) FILTER (WHERE c.is_ignored),
+           max(extract(epoch FROM c.age)) FILTER (WHERE c.is_recent AND c.last_error IS DISTINCT FROM 'no_address')::double precision,
+           (array_agg(c.last_error ORDER BY c.age DESC) FILTER (WHERE c.is_recent AND c.last_error IS NOT NULL))[1]
+    FROM (SELECT c.status, c.is_ignored, c.last_error, c.seen_at > statement_timestamp() - interval '30 days' AS is_recent,
+                 statement_timestamp() - coalesce(c.answered_at, c.first_seen_at) AS age
+          FROM appstore.certificates AS c) AS c
+$$;
+
+COMMENT ON FUNCTION appstore.certificate_statistics() IS 'How many certificates signed within 30 days, how many of all are revoked, or revoked and ignored; since when the one that has waited longest has had no usable answer, without those that name no responder that may be asked; and the last error.';
 
 CREATE FUNCTION appstore.chain_link(digest bytea, line text) RETURNS bytea
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -4245,6 +4260,26 @@ $$;
 
 COMMENT ON FUNCTION appstore.held_until(p_endpoint text, p_subject text, p_position bigint, p_now timestamp with time zone) IS 'Until when an entry is held by an earlier one of its subject that failed; null: it is not.';
 
+CREATE FUNCTION appstore.ignore_revocation(fingerprint bytea, is_ignored boolean DEFAULT true, note text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE appstore.certificates AS c SET is_ignored = ignore_revocation.is_ignored
+    WHERE c.fingerprint = ignore_revocation.fingerprint AND c.status = 'revoked';
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'no revoked certificate has the fingerprint %', encode(ignore_revocation.fingerprint, 'hex')
+            USING ERRCODE = 'no_data_found', HINT = 'appstore.certificate_status lists the certificates.';
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+    VALUES (clock_timestamp(), session_user, 'ignore_revocation', '{}', ignore_revocation.note,
+            jsonb_build_object('fingerprint', encode(ignore_revocation.fingerprint, 'hex'), 'is_ignored', ignore_revocation.is_ignored));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.ignore_revocation(fingerprint bytea, is_ignored boolean, note text) IS 'Decides that a revocation has no effect, or that it has one again. Workers follow within a minute and a half; then requeue what was rejected. It fails with no_data_found when there is no such revoked certificate.';
+
 CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4367,6 +4402,27 @@ CREATE FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash 
 $$;
 
 COMMENT ON FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) IS 'Whether a fact is newer than the known one: by its date, then by its hash. A date is null where there is no fact.';
+
+CREATE FUNCTION appstore.lease_certificate(p_seconds integer) RETURNS TABLE(fingerprint bytea, epoch bigint, certificate bytea, issuer bytea, failures integer, this_update bigint, now_ms bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY
+    UPDATE appstore.certificates AS c SET epoch = c.epoch + 1, leased_until = v_now + p_seconds * interval '1 second'
+    WHERE c.fingerprint = (
+        SELECT due.fingerprint FROM appstore.certificates AS due
+        WHERE due.run_at <= v_now AND due.seen_at > v_now - interval '30 days' AND (due.leased_until < v_now OR due.leased_until IS NULL)
+        ORDER BY due.run_at, due.fingerprint LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING c.fingerprint, c.epoch, c.certificate, c.issuer, c.failures, extract(epoch FROM c.this_update)::bigint,
+              (extract(epoch FROM v_now) * 1000)::bigint;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.lease_certificate(p_seconds integer) IS 'Leases the certificate that has been due for longest, was seen within 30 days and is no other worker''s, for so many seconds. No row: none is.';
 
 CREATE FUNCTION appstore.lease_endpoints(p_slots integer, p_seconds integer) RETURNS TABLE(name text, endpoint_id uuid, epoch bigint, url text, format text, keeps_order boolean, max_in_flight integer, max_per_second integer, timeout_seconds integer, secret_generation integer, previous_secret boolean, "position" bigint, failures integer, failing_since_ms bigint, open_for_ms bigint, probes integer)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5106,7 +5162,9 @@ BEGIN
     UPDATE appstore.outbox AS c
     SET is_leased = false, run_at = clock_timestamp() + postpone_call.delay,
         attempts = c.attempts + CASE WHEN postpone_call.counts_attempt THEN 1 ELSE 0 END,
-        repeats = CASE WHEN c.last_reason = postpone_call.reason THEN c.repeats + 1 ELSE 1 END, last_reason = postpone_call.reason
+        waits_for = postpone_call.reason,
+        repeats = CASE WHEN NOT postpone_call.counts_attempt THEN c.repeats WHEN c.last_reason = postpone_call.reason THEN c.repeats + 1 ELSE 1 END,
+        last_reason = CASE WHEN postpone_call.counts_attempt THEN postpone_call.reason ELSE c.last_reason END
     WHERE c.call_id = postpone_call.call_id AND c.epoch = postpone_call.epoch AND (c.state = 'open') IS TRUE;
     IF NOT FOUND THEN
         RETURN false;
@@ -5892,7 +5950,7 @@ CREATE FUNCTION appstore.repeat_call(call_id bigint, note text DEFAULT NULL::tex
 #variable_conflict use_column
 BEGIN
     UPDATE appstore.outbox AS c
-    SET state = 'open', reason = NULL, settled_at = NULL, run_at = clock_timestamp(), attempts = 0, last_reason = NULL, repeats = 0,
+    SET state = 'open', reason = NULL, settled_at = NULL, run_at = clock_timestamp(), attempts = 0, last_reason = NULL, waits_for = NULL, repeats = 0,
         deadline_at = clock_timestamp() + (c.deadline_at - c.asked_at), asked_at = clock_timestamp()
     WHERE c.call_id = repeat_call.call_id AND c.state IN ('refused', 'given_up', 'discarded');
     IF NOT FOUND THEN
@@ -6131,6 +6189,18 @@ $$;
 
 COMMENT ON FUNCTION appstore.schema_fingerprint() IS 'A digest of each table, index, view, function and type of the schema, and of each role''s privileges. appstore-inbox migrate --check compares them with those of the schema that the program creates.';
 
+CREATE FUNCTION appstore.see_certificates(p_certificates bytea[], p_issuers bytea[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    INSERT INTO appstore.certificates AS c (fingerprint, certificate, issuer)
+    SELECT DISTINCT ON (sha256(seen.certificate)) sha256(seen.certificate), seen.certificate, seen.issuer
+    FROM unnest(p_certificates, p_issuers) AS seen (certificate, issuer) ORDER BY 1
+    ON CONFLICT (fingerprint) DO UPDATE SET seen_at = clock_timestamp();
+$$;
+
+COMMENT ON FUNCTION appstore.see_certificates(p_certificates bytea[], p_issuers bytea[]) IS 'Records certificates that signed, each with its issuer. The caller has verified that each chain leads to a configured root.';
+
 CREATE FUNCTION appstore.sequence_feed(max_tells integer DEFAULT 2000, OUT is_on boolean, OUT told bigint, OUT has_more boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6313,6 +6383,30 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Where the feed is on, it writes a tell for each that failed, and for notifications where an endpoint wants them. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
+
+CREATE FUNCTION appstore.settle_certificate(p_fingerprint bytea, p_epoch bigint, p_status text, p_this_update bigint, p_next_update bigint, p_revoked_at bigint, p_reason text, p_error text, p_wait_ms bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    IF p_status IS NULL THEN
+        UPDATE appstore.certificates AS c
+        SET leased_until = NULL, run_at = v_now + p_wait_ms * interval '1 millisecond', failures = c.failures + 1, last_error = p_error
+        WHERE c.fingerprint = p_fingerprint AND c.epoch = p_epoch;
+    ELSE
+        UPDATE appstore.certificates AS c
+        SET leased_until = NULL, run_at = v_now + p_wait_ms * interval '1 millisecond', failures = 0, last_error = NULL, answered_at = v_now,
+            status = p_status, this_update = to_timestamp(p_this_update), next_update = to_timestamp(p_next_update),
+            revoked_at = to_timestamp(p_revoked_at), crl_reason = p_reason, is_ignored = c.is_ignored AND p_status = 'revoked'
+        WHERE c.fingerprint = p_fingerprint AND c.epoch = p_epoch;
+    END IF;
+    RETURN FOUND;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.settle_certificate(p_fingerprint bytea, p_epoch bigint, p_status text, p_this_update bigint, p_next_update bigint, p_revoked_at bigint, p_reason text, p_error text, p_wait_ms bigint) IS 'Records a usable answer, or with a null p_status that there was none, which changes no status; and when to ask next. Times are in seconds since 1970. False when a later lease has begun: then nothing has changed.';
 
 CREATE FUNCTION appstore.settle_consumption() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6509,6 +6603,42 @@ $$;
 
 COMMENT ON FUNCTION appstore.settled_since(events integer) IS 'Since when the latest so many events have been settled; null when there are none.';
 
+CREATE FUNCTION appstore.signers_of(p_body bytea) RETURNS TABLE(fingerprint bytea, signed_at timestamp with time zone)
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_body jsonb;
+    v_open text[];
+    v_part text;
+    v_json jsonb[];
+BEGIN
+    v_body := convert_from(p_body, 'UTF8')::jsonb;
+    v_open := ARRAY[v_body ->> 'signedPayload', v_body ->> 'signedTransaction'];
+    FOR n IN 1 .. cardinality(v_open) + 3 LOOP
+        CONTINUE WHEN v_open[n] IS NULL;
+        v_json := '{}';
+        FOR p IN 1 .. 2 LOOP
+            v_part := translate(split_part(v_open[n], '.', p), '-_', '+/');
+            v_json := v_json || convert_from(decode(v_part || repeat('=', -length(v_part) & 3), 'base64'), 'UTF8')::jsonb;
+        END LOOP;
+        signed_at := to_timestamp(coalesce(v_json[2] -> 'signedDate', v_json[2] -> 'receiptCreationDate')::double precision / 1000);
+        FOR c IN 0 .. 1 LOOP
+            fingerprint := sha256(decode(v_json[1] -> 'x5c' ->> c, 'base64'));
+            RETURN NEXT;
+        END LOOP;
+        IF n = 1 THEN
+            v_open := v_open || ARRAY[v_json[2] #>> '{data,signedTransactionInfo}', v_json[2] #>> '{data,signedRenewalInfo}',
+                                      v_json[2] #>> '{appData,signedAppTransactionInfo}'];
+        END IF;
+    END LOOP;
+EXCEPTION WHEN OTHERS THEN
+    RETURN;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.signers_of(p_body bytea) IS 'SHA-256 of the leaf and the intermediate of each JWS in a body, also of those inside a notification, and its signing date. Verifies nothing: for bodies that a worker has verified. Stops at what it cannot read, such as a receipt.';
+
 CREATE FUNCTION appstore.state_digest(environment appstore.environment) RETURNS text
     LANGUAGE sql STABLE
     AS $$
@@ -6674,6 +6804,7 @@ DECLARE
     v_last  bigint;
     v_taken bigint;
 BEGIN
+    PERFORM appstore.check_argument(n > 0, format('%s entries cannot be taken', coalesce(n::text, 'null')), 'n is at least 1.');
     SELECT c.position INTO v_after FROM appstore.feed_consumers AS c WHERE c.name = take.consumer FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no consumer %', quote_nullable(consumer)
@@ -6713,6 +6844,8 @@ DECLARE
     v_capacity  double precision;
     v_level     double precision;
 BEGIN
+    -- All workers need the row, and a crash may forget what was taken: do not hold it until the commit is on disk and on a standby.
+    PERFORM set_config('synchronous_commit', 'off', true);
     PERFORM appstore.check_argument(class BETWEEN 0 AND 4, format('there is no class %s', class), 'Classes are 0 to 4.');
     PERFORM appstore.check_argument(wanted >= 1, format('%s requests cannot be taken', wanted), 'At least one is.');
     INSERT INTO appstore.api_budgets AS b (bundle_id, environment, endpoint, setting, tokens)
@@ -6727,6 +6860,9 @@ BEGIN
     WHERE b.bundle_id = take_api_budget.bundle_id AND b.environment = take_api_budget.environment AND b.endpoint = take_api_budget.endpoint
     FOR NO KEY UPDATE;
     v_now := clock_timestamp();
+    -- A clock that was ahead for a while has left times that would never come.
+    v_budget.blocked_until := least(v_budget.blocked_until, v_now + interval '1 hour 5 seconds');
+    v_budget.refilled_at := least(v_budget.refilled_at, greatest(v_budget.blocked_until, v_now));
     v_allowance := appstore.api_allowance(take_api_budget.setting, v_budget.lowered_to, v_budget.last_429_at, v_now);
     v_capacity := greatest(v_allowance, 5);
     v_level := c_levels[class + 1] * v_capacity;
@@ -6744,7 +6880,7 @@ BEGIN
     granted := least(wanted, floor(v_budget.tokens - v_level)::integer, ceil(v_allowance)::integer);
     wait := interval '0';
     UPDATE appstore.api_budgets AS b
-    SET setting = take_api_budget.setting, tokens = v_budget.tokens - granted, refilled_at = greatest(v_now, b.refilled_at),
+    SET setting = take_api_budget.setting, tokens = v_budget.tokens - granted, refilled_at = v_now,
         hour_began = date_trunc('hour', v_now, 'UTC'), last_class = take_api_budget.class,
         used_this_hour = CASE WHEN b.hour_began = date_trunc('hour', v_now, 'UTC') THEN b.used_this_hour ELSE 0 END + granted
     WHERE b.bundle_id = take_api_budget.bundle_id AND b.environment = take_api_budget.environment AND b.endpoint = take_api_budget.endpoint;
@@ -7378,6 +7514,121 @@ COMMENT ON COLUMN appstore.call_kinds.kind IS 'The column kind of the outbox.';
 
 COMMENT ON COLUMN appstore.call_kinds.source IS 'The source of the events that an answer becomes; null for answers that are no event.';
 
+CREATE TABLE appstore.certificates (
+    fingerprint bytea NOT NULL,
+    certificate bytea NOT NULL,
+    issuer bytea NOT NULL,
+    first_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    status text COLLATE pg_catalog."C",
+    this_update timestamp with time zone,
+    next_update timestamp with time zone,
+    answered_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    crl_reason text COLLATE pg_catalog."C",
+    refuses_all boolean GENERATED ALWAYS AS (COALESCE((crl_reason = ANY (ARRAY['unspecified'::text, 'key_compromise'::text, 'ca_compromise'::text])), false)) STORED NOT NULL,
+    is_ignored boolean DEFAULT false NOT NULL,
+    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    last_error text,
+    epoch bigint DEFAULT 0 NOT NULL,
+    leased_until timestamp with time zone,
+    CONSTRAINT certificates_answered_as_a_whole CHECK ((num_nonnulls(status, this_update, next_update, answered_at) = ANY (ARRAY[0, 4]))),
+    CONSTRAINT certificates_fingerprint_is_its_digest CHECK ((fingerprint = sha256(certificate))),
+    CONSTRAINT certificates_only_a_revocation_is_ignored CHECK (((NOT is_ignored) OR ((status = 'revoked'::text) IS TRUE))),
+    CONSTRAINT certificates_revoked_with_time_and_reason CHECK ((num_nonnulls(revoked_at, crl_reason) =
+CASE
+    WHEN (status = 'revoked'::text) THEN 2
+    ELSE 0
+END)),
+    CONSTRAINT certificates_status_is_known CHECK ((status = ANY (ARRAY['good'::text, 'revoked'::text])))
+);
+
+COMMENT ON TABLE appstore.certificates IS 'Leaf and intermediate certificates below the configured roots that signed events, and whether they are revoked. A worker leases a row to ask the responder; epoch is counted up, and a worker that returns with an older epoch is refused.';
+
+COMMENT ON COLUMN appstore.certificates.fingerprint IS 'SHA-256 of the certificate.';
+
+COMMENT ON COLUMN appstore.certificates.certificate IS 'The certificate in DER.';
+
+COMMENT ON COLUMN appstore.certificates.issuer IS 'The certificate of its issuer in DER; of an intermediate, the root.';
+
+COMMENT ON COLUMN appstore.certificates.first_seen_at IS 'When a worker first reported it.';
+
+COMMENT ON COLUMN appstore.certificates.seen_at IS 'When a worker last reported it, every few hours while it signs. After 30 days it is not asked about.';
+
+COMMENT ON COLUMN appstore.certificates.status IS 'good or revoked, as the last usable answer says; null: there was none.';
+
+COMMENT ON COLUMN appstore.certificates.this_update IS 'From when on the responder knows this. An older answer is refused.';
+
+COMMENT ON COLUMN appstore.certificates.next_update IS 'Until when the answer holds. A revocation counts until an answer says good.';
+
+COMMENT ON COLUMN appstore.certificates.answered_at IS 'When the last usable answer came.';
+
+COMMENT ON COLUMN appstore.certificates.revoked_at IS 'When it was revoked; null while it is good.';
+
+COMMENT ON COLUMN appstore.certificates.crl_reason IS 'Why (RFC 5280): unspecified, key_compromise, superseded …';
+
+COMMENT ON COLUMN appstore.certificates.refuses_all IS 'Whether events of any signing date are rejected, because the holder of a stolen key can choose the date; otherwise those from revoked_at on.';
+
+COMMENT ON COLUMN appstore.certificates.is_ignored IS 'An operator has decided that the revocation has no effect: appstore.ignore_revocation.';
+
+COMMENT ON COLUMN appstore.certificates.run_at IS 'When to ask next.';
+
+COMMENT ON COLUMN appstore.certificates.failures IS 'How many questions in a row brought no usable answer.';
+
+COMMENT ON COLUMN appstore.certificates.last_error IS 'Why the last question brought none; null when it did.';
+
+COMMENT ON COLUMN appstore.certificates.epoch IS 'Counted up by each lease.';
+
+COMMENT ON COLUMN appstore.certificates.leased_until IS 'Until when a worker has it; null: none.';
+
+CREATE VIEW appstore.certificate_status AS
+ SELECT c.fingerprint,
+    c.status,
+    c.revoked_at,
+    c.crl_reason,
+    c.refuses_all,
+    c.is_ignored,
+    c.this_update,
+    c.next_update,
+    c.answered_at,
+    c.first_seen_at,
+    c.seen_at,
+    c.run_at AS next_question_at,
+    c.failures,
+    c.last_error
+   FROM appstore.certificates c;
+
+COMMENT ON VIEW appstore.certificate_status IS 'The certificates that signed events, and what their issuers say of them.';
+
+COMMENT ON COLUMN appstore.certificate_status.fingerprint IS 'SHA-256 of the certificate.';
+
+COMMENT ON COLUMN appstore.certificate_status.status IS 'good or revoked, as the last usable answer says; null: there was none.';
+
+COMMENT ON COLUMN appstore.certificate_status.revoked_at IS 'When it was revoked.';
+
+COMMENT ON COLUMN appstore.certificate_status.crl_reason IS 'Why.';
+
+COMMENT ON COLUMN appstore.certificate_status.refuses_all IS 'Whether events of any signing date are rejected; otherwise those from revoked_at on.';
+
+COMMENT ON COLUMN appstore.certificate_status.is_ignored IS 'An operator has decided that the revocation has no effect.';
+
+COMMENT ON COLUMN appstore.certificate_status.this_update IS 'From when on the responder knows this.';
+
+COMMENT ON COLUMN appstore.certificate_status.next_update IS 'Until when the answer holds.';
+
+COMMENT ON COLUMN appstore.certificate_status.answered_at IS 'When the last usable answer came.';
+
+COMMENT ON COLUMN appstore.certificate_status.first_seen_at IS 'When a worker first reported it.';
+
+COMMENT ON COLUMN appstore.certificate_status.seen_at IS 'When a worker last reported it.';
+
+COMMENT ON COLUMN appstore.certificate_status.next_question_at IS 'When a worker asks next.';
+
+COMMENT ON COLUMN appstore.certificate_status.failures IS 'How many questions in a row brought no usable answer.';
+
+COMMENT ON COLUMN appstore.certificate_status.last_error IS 'Why the last question brought none.';
+
 CREATE TABLE appstore.client_posts (
     environment appstore.environment NOT NULL,
     original_transaction_id text NOT NULL COLLATE pg_catalog."C",
@@ -7551,6 +7802,7 @@ CREATE TABLE appstore.outbox (
     epoch bigint DEFAULT 0 NOT NULL,
     attempts integer DEFAULT 0 NOT NULL,
     last_reason text,
+    waits_for text,
     repeats integer DEFAULT 0 NOT NULL,
     state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
     reason text,
@@ -7602,7 +7854,9 @@ COMMENT ON COLUMN appstore.outbox.epoch IS 'Number of leases so far.';
 
 COMMENT ON COLUMN appstore.outbox.attempts IS 'The attempts that count: not those that waited for the budget, for the end of a 429, or for a key.';
 
-COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt brought no answer.';
+COMMENT ON COLUMN appstore.outbox.last_reason IS 'Why the latest attempt that counts brought no answer.';
+
+COMMENT ON COLUMN appstore.outbox.waits_for IS 'Why it was postponed last: last_reason, or what the call itself has no part in, such as api_key.';
 
 COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
 
@@ -8486,7 +8740,7 @@ CREATE VIEW appstore.outbox_status AS
     c.reason,
         CASE
             WHEN ((c.state = 'open'::text) AND (c.run_at < (statement_timestamp() - '00:01:00'::interval))) THEN 'no_worker'::text
-            WHEN (c.state = 'open'::text) THEN c.last_reason
+            WHEN (c.state = 'open'::text) THEN c.waits_for
             ELSE NULL::text
         END AS waits_for,
     c.attempts,
@@ -8831,6 +9085,61 @@ COMMENT ON COLUMN appstore.retention.deliveries IS 'How long delivery_attempts i
 COMMENT ON COLUMN appstore.retention.failed_deliveries IS 'How long the attempts of it that failed are kept.';
 
 COMMENT ON COLUMN appstore.retention.partition_events IS 'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
+
+CREATE VIEW appstore.revoked_events AS
+ SELECT e.event_id,
+    e.source,
+    e.received_at,
+    e.settled_at,
+    e.result,
+    e.notification_type,
+    e.subtype,
+    e.environment,
+    e.bundle_id,
+    e.transaction_id,
+    e.original_transaction_id,
+    c.fingerprint,
+    c.revoked_at,
+    c.crl_reason,
+    c.is_ignored
+   FROM (appstore.certificates c
+     CROSS JOIN LATERAL ( SELECT o.event_id,
+            o.source,
+            o.received_at,
+            o.settled_at,
+            o.run,
+            o.attempts,
+            o.result,
+            o.reason,
+            o.last_error,
+            o.notification_type,
+            o.subtype,
+            o.notification_uuid,
+            o.environment,
+            o.bundle_id,
+            o.transaction_id,
+            o.original_transaction_id
+           FROM (appstore.inbox i
+             JOIN appstore.outcomes o ON (((o.event_id = i.event_id) AND (o.result <> ALL (ARRAY['rejected'::appstore.result, 'failed'::appstore.result, 'discarded'::appstore.result])))))
+          WHERE ((c.refuses_all OR (i.received_at >= (c.revoked_at - '00:05:00'::interval))) AND (EXISTS ( SELECT
+                   FROM appstore.signers_of(i.body) s(fingerprint, signed_at)
+                  WHERE ((s.fingerprint = c.fingerprint) AND (c.refuses_all OR (s.signed_at >= c.revoked_at))))))
+         OFFSET 0) e)
+  WHERE (c.status = 'revoked'::text);
+
+COMMENT ON VIEW appstore.revoked_events IS 'Events that were settled before their certificate was known to be revoked, and would be rejected now. The ledger keeps what they said. It reads every body, and misses those that have aged. Once for each revoked certificate of an event.';
+
+COMMENT ON COLUMN appstore.revoked_events.result IS 'What became of the event.';
+
+COMMENT ON COLUMN appstore.revoked_events.notification_type IS 'This column and the following ones: what the payload says of itself.';
+
+COMMENT ON COLUMN appstore.revoked_events.fingerprint IS 'SHA-256 of the revoked certificate.';
+
+COMMENT ON COLUMN appstore.revoked_events.revoked_at IS 'When it was revoked.';
+
+COMMENT ON COLUMN appstore.revoked_events.crl_reason IS 'Why.';
+
+COMMENT ON COLUMN appstore.revoked_events.is_ignored IS 'An operator has decided that the revocation has no effect.';
 
 CREATE TABLE appstore.schema_definitions (
     name text NOT NULL COLLATE pg_catalog."C",
@@ -9186,6 +9495,9 @@ ALTER TABLE ONLY appstore.batch_markers
 
 ALTER TABLE ONLY appstore.call_kinds
     ADD CONSTRAINT call_kinds_pkey PRIMARY KEY (kind);
+
+ALTER TABLE ONLY appstore.certificates
+    ADD CONSTRAINT certificates_pkey PRIMARY KEY (fingerprint);
 
 ALTER TABLE ONLY appstore.client_posts
     ADD CONSTRAINT client_posts_key UNIQUE NULLS NOT DISTINCT (original_transaction_id, environment, user_id, is_receipt, transaction_id);

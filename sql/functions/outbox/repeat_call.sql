@@ -3,7 +3,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     UPDATE appstore.outbox AS c
-    SET state = 'open', reason = NULL, settled_at = NULL, run_at = clock_timestamp(), attempts = 0, last_reason = NULL, repeats = 0,
+    SET state = 'open', reason = NULL, settled_at = NULL, run_at = clock_timestamp(), attempts = 0, last_reason = NULL, waits_for = NULL, repeats = 0,
         deadline_at = clock_timestamp() + (c.deadline_at - c.asked_at), asked_at = clock_timestamp()
     WHERE c.call_id = repeat_call.call_id AND c.state IN ('refused', 'given_up', 'discarded');
     IF NOT FOUND THEN
