@@ -46,7 +46,7 @@ extension EndToEnd {
                     )
                     return rows.count == 1
                 }
-                #expect(responder.received.count == 2)
+                try await eventually("leaf and intermediate are asked about") { responder.received.count == 2 }
                 // Another worker reads the register before its first event.
                 _ = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_OCSP": "off"])
                 try await eventually("events are rejected") {

@@ -11,7 +11,6 @@ import Testing
 @testable import Revocation
 
 /// How workers share the questions.
-@Suite(.timeLimit(.minutes(2)))
 struct RevocationLeaseTests {
     @Test func `two workers ask once`() async throws {
         let scene = try await RevocationScene()

@@ -11,7 +11,6 @@ import Testing
 @testable import Revocation
 
 /// Workers that learn of a revocation, and what becomes of events.
-@Suite(.timeLimit(.minutes(2)))
 struct RevocationTests {
     private static let hour = 3600
 
