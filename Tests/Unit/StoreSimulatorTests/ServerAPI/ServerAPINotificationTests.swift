@@ -186,6 +186,22 @@ struct ServerAPINotificationTests {
         #expect(try walk(&scene, body).map(\.count) == [0])
     }
 
+    @Test func `what happens to a customer changes answers and history together`() throws {
+        var scene = try APIScene()
+        let life = try scene.subscriber()
+        let id = try #require(life.subscription).originalTransactionID
+        let signed = try #require(try scene.api.live(id, at: APIScene.place, fate: .delivered) { try $0.turnAutoRenewOff() })
+        let silent = try scene.api.live(id, at: APIScene.place) { life in
+            try life.reissueTransactionID()
+            return nil
+        }
+        #expect(silent == nil && scene.api.life(of: id, at: APIScene.place)?.subscription?.autoRenews == false)
+        scene.now = signed.notification.signedDate.advanced(by: .seconds(1))
+        #expect(try walk(&scene, window(scene)).joined().last?["signedPayload"]?.string == String(decoding: signed.jws, as: UTF8.self))
+        #expect(try scene.ask("GET", "/inApps/v2/history/\(id)").ids.count == 2)
+        #expect(throws: ServerAPIError.self) { try scene.api.live("1", at: APIScene.place) { _ in nil } }
+    }
+
     @Test func `a test is sent and its status is told after the first attempt`() throws {
         var scene = try APIScene()
         let token = try #require(try scene.ask("POST", "/inApps/v1/notifications/test").json["testNotificationToken"]?.string)
