@@ -72,8 +72,8 @@ struct KeyCircuitsTests {
         var circuits = KeyCircuits()
         #expect(record(&circuits, new, refused: true) == true)
         for second in 1...20 { #expect(record(&circuits, new, refused: true, after: second) == false) }
-        record(&circuits, old, refused: true, after: 20)
-        #expect(choice(circuits, after: 20) == "wait 60")
+        let choice = circuits.choose(of: [new], for: lane, tried: [], now: start.advanced(by: .seconds(20)))
+        if case .wait(let delay) = choice { #expect(delay == .seconds(60)) } else { Issue.record("\(choice)") }
     }
 
     @Test func `without a key there is nothing to use`() {
