@@ -107,8 +107,8 @@ let package = Package(
         .target(
             name: "Revocation",
             dependencies: [
-                "AppStore", "AppStoreVerification", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "Systemd", asyncHTTPClient,
-                logging, nioCore, nioHTTP1, serviceLifecycle,
+                "AppStore", "AppStoreVerification", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "Systemd", logging,
+                serviceLifecycle,
             ]
         ),
 

@@ -83,7 +83,7 @@ package struct RevocationService: Service {
     package func run() async throws {
         guard configuration.asks else { return await loop(nil) }
         if let exchange { return await loop(exchange) }
-        try await Exchange.withResponders { await loop($0) }
+        try await Exchange.withClient(Exchange.Configuration()) { await loop($0) }
     }
 
     private var isEnding: Bool { Task.isShuttingDownGracefully || Task.isCancelled }

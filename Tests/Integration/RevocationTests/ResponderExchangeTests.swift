@@ -21,7 +21,7 @@ struct ResponderExchangeTests {
         defer { server.stop() }
         server.answer { _ in answer }
         let request = OutboundRequest(.post, "\(server.url)/ocsp", body: [1, 2, 3], maximumAnswerBytes: 1000)
-        let outcome = try await Exchange.withResponders { await $0.send(request, timeout: timeout) }
+        let outcome = try await Exchange.withClient(Exchange.Configuration()) { await $0.send(request, timeout: timeout) }
         #expect(server.received.map(\.body) == [[1, 2, 3]])
         return outcome
     }
@@ -47,7 +47,7 @@ struct ResponderExchangeTests {
             return
         }
         let request = OutboundRequest(.post, "http://127.0.0.1:9/ocsp", body: [1], maximumAnswerBytes: 1000)
-        guard case .failure(.connectionFailed) = try await Exchange.withResponders({ await $0.send(request, timeout: .seconds(60)) }) else {
+        guard case .failure(.connectionFailed) = try await Exchange.withClient(Exchange.Configuration(), { await $0.send(request, timeout: .seconds(60)) }) else {
             Issue.record("a port where no server listens")
             return
         }
