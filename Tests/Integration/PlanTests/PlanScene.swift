@@ -76,7 +76,7 @@ enum PlanScene {
         SELECT 'user ' || n, '2026-01-02', 'by_test', 'terms', CASE k WHEN 1 THEN now() END, CASE k WHEN 1 THEN 'by_test' END
         FROM customers(n), generate_series(1, 2) AS k;
         INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, user_id, answer, result, settled_at)
-        SELECT 'Production', n::text, '2026-01-02', 'by_test', 'decision', 'user ' || n, ROW(false, NULL, NULL, NULL, NULL, 'x', NULL), NULL, NULL
+        SELECT 'Production', n::text, '2026-01-02', 'by_test', 'decision', 'user ' || n, ROW(false, NULL, NULL, NULL, NULL, 'x', NULL)::appstore.consumption_answer, NULL, NULL
         FROM customers(n), generate_series(1, 2);
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, recorded_at, original_transaction_id,
                                          transaction_id, user_id)
