@@ -30,7 +30,7 @@ enum PlanScene {
                 INSERT INTO appstore.feed_generations VALUES (1, 1, now(), true);
                 INSERT INTO appstore.endpoints (name, url, format, with_wrong_bundle, keeps_order, max_in_flight, timeout_seconds, position)
                 SELECT 'e' || n, 'https://example.com', 'event', false, true, 8, 15, 0 FROM generate_series(1, 20) AS n;
-                INSERT INTO appstore.consumption_policies (bundle_id, mode) VALUES ('b', 'backend');
+                INSERT INTO appstore.consumption_policies (bundle_id, mode) VALUES ('b', 'backend'), ('com.example.app', 'backend');
                 """
             )
         }
