@@ -30,7 +30,7 @@ enum PlanScene {
                 INSERT INTO appstore.feed_generations VALUES (1, 1, now(), true);
                 INSERT INTO appstore.endpoints (name, url, format, with_wrong_bundle, keeps_order, max_in_flight, timeout_seconds, position)
                 SELECT 'e' || n, 'https://example.com', 'event', false, true, 8, 15, 0 FROM generate_series(1, 20) AS n;
-                INSERT INTO appstore.consumption_policies (bundle_id, mode) VALUES ('b', 'backend');
+                INSERT INTO appstore.consumption_policies (bundle_id, mode) VALUES ('b', 'backend'), ('com.example.app', 'backend');
                 """
             )
         }
@@ -76,7 +76,7 @@ enum PlanScene {
         SELECT 'user ' || n, '2026-01-02', 'by_test', 'terms', CASE k WHEN 1 THEN now() END, CASE k WHEN 1 THEN 'by_test' END
         FROM customers(n), generate_series(1, 2) AS k;
         INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, user_id, answer, result, settled_at)
-        SELECT 'Production', n::text, '2026-01-02', 'by_test', 'decision', 'user ' || n, ROW(false, NULL, NULL, NULL, NULL, 'x', NULL), NULL, NULL
+        SELECT 'Production', n::text, '2026-01-02', 'by_test', 'decision', 'user ' || n, ROW(false, NULL, NULL, NULL, NULL, 'x', NULL)::appstore.consumption_answer, NULL, NULL
         FROM customers(n), generate_series(1, 2);
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, recorded_at, original_transaction_id,
                                          transaction_id, user_id)

@@ -47,7 +47,12 @@ struct ResponderExchangeTests {
             return
         }
         let request = OutboundRequest(.post, "http://127.0.0.1:9/ocsp", body: [1], maximumAnswerBytes: 1000)
-        guard case .failure(.connectionFailed) = try await Exchange.withClient(Exchange.Configuration(), { await $0.send(request, timeout: .seconds(60)) }) else {
+        guard
+            case .failure(.connectionFailed) = try await Exchange.withClient(
+                Exchange.Configuration(),
+                { await $0.send(request, timeout: .seconds(60)) }
+            )
+        else {
             Issue.record("a port where no server listens")
             return
         }

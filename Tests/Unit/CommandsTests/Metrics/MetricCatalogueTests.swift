@@ -91,6 +91,7 @@ import Testing
         MetricCatalogue.expose(StatisticsCollector<BudgetStatistics>(pool: pool, logger: .quiet), in: registry)
         MetricCatalogue.expose(StatisticsCollector<EndpointStatistics>(pool: pool, logger: .quiet), in: registry)
         #expect(WorkerCommand.revocationCollector(settings, pool: pool, registry: registry, logger: .quiet).count == 1)
+        MetricCatalogue.expose(StatisticsCollector<ConsumptionStatistics>(pool: pool, logger: .quiet), in: registry)
         let gate = SchemaGate(.worker, logger: .quiet)
         let admin = WorkerCommand.admin(settings, registry: registry, collector: collector, gate: gate, logger: .quiet) {}
         #expect(admin.count == 1)
@@ -103,6 +104,7 @@ import Testing
         ])
         .subtracting(lazy)
         .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])
+        .union(["open", "due_seconds", "missed_total"].map { "appstore_inbox_consumption_" + $0 })
         #expect(metrics.silent.subtracting(lazy) == unread)
         #expect(metrics.value("appstore_inbox_maintenance_rows_total", ["task": "prepare_partitions"]) == 0)
         let late = ["kind": "verify_receipt", "result": "late"]
