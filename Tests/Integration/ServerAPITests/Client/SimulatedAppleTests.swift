@@ -11,7 +11,7 @@ import Testing
 /// The client against the simulated App Store Server API, over TLS: the store verifies the tokens by itself.
 struct SimulatedAppleTests {
     private static let bundleID = "com.example.app"
-    private static let now = Timestamp(Date())
+    private static let now = Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
 
     /// Runs a test with a store, and a client that has the key from a file.
     private func run(
