@@ -58,7 +58,7 @@ let package = Package(
             exclude: ["README.md", "schema.sql", "queries", "steps"],
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
-                "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Endpoints.swift", "Statements+Webhooks.swift",
+                "Statements+History.swift", "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Endpoints.swift", "Statements+Webhooks.swift",
             ],
             resources: [
                 .embedInCode("roles.sql"), .embedInCode("grants.sql"), .embedInCode("fingerprint.txt"), .embedInCode("tables"),
@@ -99,6 +99,15 @@ let package = Package(
         .target(
             name: "ServerAPI",
             dependencies: ["AppStore", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "StrictJSON", logging, metrics]
+        ),
+
+        // What Apple's notification history lists, read into the inbox.
+        .target(
+            name: "History",
+            dependencies: [
+                "AppStore", "Ledger", "Outbox", "Postgres", "Reporting", "SQL", "ServerAPI", "StrictJSON", "Systemd", logging, metrics,
+                serviceLifecycle,
+            ]
         ),
 
         // Entries of the feed, sent to the endpoints of operators.
@@ -145,7 +154,7 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Feed", "GroupCommit", "HTTPServing",
+                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Feed", "GroupCommit", "HTTPServing", "History",
                 "Interpretation",
                 "InboxQueue",
                 "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "SQL", "Schema", "ServerAPI", "ShopAPI",
@@ -268,7 +277,7 @@ let package = Package(
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "InboxQueue",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "History", "InboxQueue",
                 "Ingest", "Outbox", "Postgres", "Prometheus",
                 "PrometheusTesting", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser, logging,
                 metrics,
@@ -455,6 +464,14 @@ let package = Package(
                 "SQL", "ServerAPI", "StrictJSON", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ServerAPITests"
+        ),
+        .testTarget(
+            name: "HistoryTests",
+            dependencies: [
+                "AppStore", "History", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness", "ServerAPI",
+                "StrictJSON", logging, metrics, serviceLifecycle,
+            ],
+            path: "Tests/Integration/HistoryTests"
         ),
         .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),

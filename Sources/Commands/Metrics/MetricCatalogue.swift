@@ -6,7 +6,7 @@ enum MetricCatalogue {
     /// The metrics of `appstore-inbox ingest`.
     static let ingest = process + http + database + receiver + api
     /// The metrics of `appstore-inbox worker`.
-    static let worker = process + http + database + batches + maintenance + inbox + outbox + serverAPI + endpoints
+    static let worker = process + http + database + batches + maintenance + inbox + outbox + serverAPI + history + endpoints
 
     /// Bounds in seconds around the latencies that the README promises.
     private static let latencies = MetricDescription.Kind.histogram(

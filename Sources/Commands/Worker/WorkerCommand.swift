@@ -4,6 +4,7 @@ import ArgumentParser
 import Feed
 import FoundationEssentials
 import HTTPServing
+import History
 import InboxQueue
 import Interpretation
 import Logging
@@ -56,7 +57,7 @@ struct WorkerCommand: DaemonCommand {
         }
         let gate = SchemaGate(.worker, logger: logger.naming(pool: "worker")) { status.changed("worker", $0) }
         // One each for isolated events, for maintenance, for statistics, and for the feed.
-        let connections = settings.concurrency + 4 + Self.outboxConnections
+        let connections = settings.concurrency + 4 + Self.outboxConnections + Self.historyConnections
         let pool = Self.pool(options, connections: connections, gate: gate, logger: logger)
         registry.observe(pool, as: "worker")
         // Of their own, so that many endpoints keep no connection from the rest.
@@ -107,13 +108,15 @@ struct WorkerCommand: DaemonCommand {
         MetricCatalogue.expose(endpointCollector, in: registry)
         let budgetCollector = StatisticsCollector<BudgetStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(budgetCollector, in: registry)
+        let historyCollector = StatisticsCollector<HistoryStatistics>(pool: pool, logger: logger)
+        MetricCatalogue.expose(historyCollector, in: registry)
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
         let loops = try loops(settings, parts, pools, registry: registry, notifier: notifier, logger: logger)
         // Without a key this worker asks nothing.
-        let budgets = settings.serverAPI.keys.isEmpty ? [] : [budgetCollector]
-        let collectors: [any Service] = [collector, outboxCollector, endpointCollector] + budgets
+        let asking: [any Service] = settings.serverAPI.keys.isEmpty ? [] : [budgetCollector, historyCollector]
+        let collectors: [any Service] = [collector, outboxCollector, endpointCollector] + asking
         return ([pool, pools.webhooks] + listeners + collectors + [maintenance] + loops, admin)
     }
 
@@ -129,6 +132,7 @@ struct WorkerCommand: DaemonCommand {
         let pool = pools.worker
         // More than the longest step: a batch that runs again event by event. Waiting for the database is progress.
         let monitor = LoopMonitor(limit: .seconds(180))
+        let client = serverAPI(settings, parts, pool: pool, registry: registry, logger: logger)
         return [
             Heartbeat(
                 every: notifier.keepAlivePause,
@@ -137,7 +141,8 @@ struct WorkerCommand: DaemonCommand {
                 beat: notifier.keepAlive
             ),
             FeedService(pool: pool, logger: logger, heartbeat: { monitor.loop() }),
-            outbox(settings, parts, pool: pool, registry: registry, logger: logger, monitor: monitor),
+            outbox(settings, parts, client: client, pool: pool, registry: registry, logger: logger, monitor: monitor),
+            history(settings, client: client, pool: pool, registry: registry, logger: logger, monitor: monitor),
             webhooks(settings, parts, pool: pools.webhooks, registry: registry, logger: logger, monitor: monitor),
             WorkerService(
                 queue: queue(settings, parts.processor, pool: pool, registry: registry, logger: logger),

@@ -23,11 +23,13 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     case ageFeed = "age_feed"
     /// Attempts to deliver, and deliveries whose entry is gone.
     case ageDeliveries = "age_deliveries"
+    /// Records and closed windows of the notification history.
+    case ageHistory = "age_history"
 
     /// The longest rest after a step that found nothing to do.
     var longestRest: Duration {
         switch self {
-        case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes, .ageNotifications, .ageDeliveries:
+        case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes, .ageNotifications, .ageDeliveries, .ageHistory:
             .seconds(60)
         case .dropPartition, .ageFeed: .seconds(300)
         case .ageCalls: .seconds(30)
@@ -68,6 +70,7 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         case .ageCalls: Statement(.maintenanceExpireCalls)
         case .ageFeed: Statement(.maintenanceExpireFeed)
         case .ageDeliveries: Statement(.maintenanceExpireDeliveries)
+        case .ageHistory: Statement(.maintenanceExpireHistory)
         }
     }
 }
