@@ -1680,23 +1680,27 @@ CREATE FUNCTION appstore.classify_history(p_after bigint) RETURNS bigint
     AS $$
 DECLARE
     c_batch CONSTANT integer := 1000;
-    v_ids   bigint[];
-    v_count record;
+    v_ids     bigint[];
+    v_settled bigint[];
+    v_classes text[];
+    v_count   record;
 BEGIN
     v_ids := ARRAY(SELECT r.event_id FROM appstore.history_records AS r WHERE r.is_open AND r.event_id > p_after ORDER BY r.event_id LIMIT c_batch);
+    SELECT coalesce(array_agg(s.event_id), '{}'), coalesce(array_agg(s.class), '{}') INTO v_settled, v_classes
+    FROM (SELECT r.event_id,
+                 CASE WHEN o.result = 'duplicate' THEN 'confirmed' WHEN o.result IN ('rejected', 'failed') THEN 'refused_here'
+                      ELSE r.class END AS class
+          FROM appstore.history_records AS r
+          CROSS JOIN LATERAL (SELECT o.result FROM appstore.outcomes AS o WHERE o.event_id = r.event_id OFFSET 0) AS o
+          WHERE r.is_open AND r.event_id = ANY (v_ids)
+            -- The next windows list it again and tell whether the attempt failed.
+            AND (r.class <> 'in_flight' OR o.result IN ('duplicate', 'rejected', 'failed')
+                 OR r.listed_at < clock_timestamp() - interval '2 hours')
+          ORDER BY r.event_id FOR UPDATE OF r SKIP LOCKED) AS s;
     FOR v_count IN
-        WITH settled AS MATERIALIZED (
-            SELECT r.notification_uuid, r.environment,
-                   CASE WHEN o.result = 'duplicate' THEN 'confirmed' WHEN o.result IN ('rejected', 'failed') THEN 'refused_here'
-                        ELSE r.class END AS class
-            FROM appstore.history_records AS r JOIN appstore.outcomes AS o ON o.event_id = r.event_id
-            WHERE r.is_open AND r.event_id = ANY (v_ids)
-              -- The next windows list it again and tell whether the attempt failed.
-              AND (r.class <> 'in_flight' OR o.result IN ('duplicate', 'rejected', 'failed') OR r.listed_at < clock_timestamp() - interval '2 hours')
-            ORDER BY r.event_id FOR UPDATE OF r SKIP LOCKED
-        ), classed AS (
-            UPDATE appstore.history_records AS r SET class = s.class, is_open = false
-            FROM settled AS s WHERE r.notification_uuid = s.notification_uuid AND r.environment = s.environment
+        WITH classed AS (
+            UPDATE appstore.history_records AS r SET class = v_classes[array_position(v_settled, r.event_id)], is_open = false
+            WHERE r.is_open AND r.event_id = ANY (v_settled)
             RETURNING r.bundle_id, r.environment, r.mode, r.class
         )
         SELECT c.bundle_id, c.environment, c.mode, c.class, count(*) AS records FROM classed AS c GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
@@ -6507,6 +6511,7 @@ DECLARE
     v_cursor   appstore.history_cursors;
     v_new      uuid[];
     v_bodies   bytea[];
+    v_ids      bigint[];
     v_walked   bigint;
     v_beside   bigint;
 BEGIN
@@ -6533,7 +6538,9 @@ BEGIN
                v_now, l.signed_at, l.first_attempt_at, l.last_attempt_at, l.attempts, l.last_result
         FROM unnest(p_uuids, p_signed_at, p_first_attempt_at, p_last_attempt_at, p_attempts, p_last_results, p_succeeded)
             AS l (uuid, signed_at, first_attempt_at, last_attempt_at, attempts, last_result, succeeded)
-        LEFT JOIN appstore.seen_notifications AS s ON s.notification_uuid = l.uuid AND s.environment = v_window.environment
+        LEFT JOIN LATERAL (
+            SELECT s.first_event_id FROM appstore.seen_notifications AS s
+            WHERE s.notification_uuid = l.uuid AND s.environment = v_window.environment OFFSET 0) AS s ON true
         ORDER BY l.uuid
         ON CONFLICT (notification_uuid, environment) DO NOTHING
         RETURNING r.notification_uuid, r.class, r.mode
@@ -6546,16 +6553,18 @@ BEGIN
     -- 2. Those that were never pushed become events. Their record waits for the outcome.
     SELECT array_agg(p_bodies[array_position(p_uuids, n.uuid)] ORDER BY n.position) INTO v_bodies
     FROM unnest(v_new) WITH ORDINALITY AS n (uuid, position);
-    UPDATE appstore.history_records AS r SET event_id = e.event_id, is_open = true
-    FROM (SELECT s.event_id, v_new[s.position] AS uuid FROM appstore.store('history_v2', v_bodies) WITH ORDINALITY AS s (event_id, position)) AS e
-    WHERE r.notification_uuid = e.uuid AND r.environment = v_window.environment;
+    v_ids := ARRAY(SELECT appstore.store('history_v2', v_bodies));
+    UPDATE appstore.history_records AS r SET event_id = v_ids[array_position(v_new, r.notification_uuid)], is_open = true
+    WHERE r.notification_uuid = ANY (v_new) AND r.environment = v_window.environment;
 
-    -- 3. Attempts that were in flight when they were listed first, and have failed since.
+    -- 3. Attempts that were in flight when they were listed first, and have failed since. No condition names the index of open records.
     UPDATE appstore.history_records AS r
-    SET class = 'recovered', attempts = l.attempts, last_attempt_at = l.last_attempt_at, last_result = l.last_result
-    FROM unnest(p_uuids, p_last_attempt_at, p_attempts, p_last_results, p_succeeded) AS l (uuid, last_attempt_at, attempts, last_result, succeeded)
-    WHERE r.notification_uuid = l.uuid AND r.environment = v_window.environment AND r.is_open AND r.class = 'in_flight'
-      AND NOT l.succeeded AND l.last_attempt_at <= v_now - interval '1 minute';
+    SET class = 'recovered', attempts = p_attempts[array_position(p_uuids, r.notification_uuid)],
+        last_attempt_at = p_last_attempt_at[array_position(p_uuids, r.notification_uuid)],
+        last_result = p_last_results[array_position(p_uuids, r.notification_uuid)]
+    WHERE r.notification_uuid = ANY (p_uuids) AND r.environment = v_window.environment AND r.class = 'in_flight' AND coalesce(r.is_open, false)
+      AND NOT p_succeeded[array_position(p_uuids, r.notification_uuid)]
+      AND p_last_attempt_at[array_position(p_uuids, r.notification_uuid)] <= v_now - interval '1 minute';
 
     -- 4. The window, and the time that it covers.
     UPDATE appstore.history_windows AS w

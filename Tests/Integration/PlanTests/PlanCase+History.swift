@@ -38,10 +38,10 @@ extension PlanCase {
             guard stored == 20 else { throw WrongCount(found: Int(stored ?? -1)) }
         },
         // A step reads a thousand records, another two thousand outcomes.
-        PlanCase("history_classify", as: "appstore_worker", of: 50) { pool, _ in
+        PlanCase("history_classify", as: "appstore_worker", of: 50, pages: 300) { pool, _ in
             _ = try await pool.withConnection { try await $0.query(Statement(.historyClassify, ["after": 0])) }
         },
-        PlanCase("history_compare", as: "appstore_worker", of: 50, entries: 200, before: "\(window) \(read)") { pool, _ in
+        PlanCase("history_compare", as: "appstore_worker", of: 50, entries: 200, pages: 300, before: "\(window) \(read)") { pool, _ in
             let statement = Statement(.historyCompare, ["window_id": 1, "epoch": 1, "seconds": 120])
             let isDone = try await pool.withConnection {
                 try await $0.query(statement)[0].decode(0, as: Bool?.self)

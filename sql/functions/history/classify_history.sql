@@ -4,23 +4,27 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     c_batch CONSTANT integer := 1000;
-    v_ids   bigint[];
-    v_count record;
+    v_ids     bigint[];
+    v_settled bigint[];
+    v_classes text[];
+    v_count   record;
 BEGIN
     v_ids := ARRAY(SELECT r.event_id FROM appstore.history_records AS r WHERE r.is_open AND r.event_id > p_after ORDER BY r.event_id LIMIT c_batch);
+    SELECT coalesce(array_agg(s.event_id), '{}'), coalesce(array_agg(s.class), '{}') INTO v_settled, v_classes
+    FROM (SELECT r.event_id,
+                 CASE WHEN o.result = 'duplicate' THEN 'confirmed' WHEN o.result IN ('rejected', 'failed') THEN 'refused_here'
+                      ELSE r.class END AS class
+          FROM appstore.history_records AS r
+          CROSS JOIN LATERAL (SELECT o.result FROM appstore.outcomes AS o WHERE o.event_id = r.event_id OFFSET 0) AS o
+          WHERE r.is_open AND r.event_id = ANY (v_ids)
+            -- The next windows list it again and tell whether the attempt failed.
+            AND (r.class <> 'in_flight' OR o.result IN ('duplicate', 'rejected', 'failed')
+                 OR r.listed_at < clock_timestamp() - interval '2 hours')
+          ORDER BY r.event_id FOR UPDATE OF r SKIP LOCKED) AS s;
     FOR v_count IN
-        WITH settled AS MATERIALIZED (
-            SELECT r.notification_uuid, r.environment,
-                   CASE WHEN o.result = 'duplicate' THEN 'confirmed' WHEN o.result IN ('rejected', 'failed') THEN 'refused_here'
-                        ELSE r.class END AS class
-            FROM appstore.history_records AS r JOIN appstore.outcomes AS o ON o.event_id = r.event_id
-            WHERE r.is_open AND r.event_id = ANY (v_ids)
-              -- The next windows list it again and tell whether the attempt failed.
-              AND (r.class <> 'in_flight' OR o.result IN ('duplicate', 'rejected', 'failed') OR r.listed_at < clock_timestamp() - interval '2 hours')
-            ORDER BY r.event_id FOR UPDATE OF r SKIP LOCKED
-        ), classed AS (
-            UPDATE appstore.history_records AS r SET class = s.class, is_open = false
-            FROM settled AS s WHERE r.notification_uuid = s.notification_uuid AND r.environment = s.environment
+        WITH classed AS (
+            UPDATE appstore.history_records AS r SET class = v_classes[array_position(v_settled, r.event_id)], is_open = false
+            WHERE r.is_open AND r.event_id = ANY (v_settled)
             RETURNING r.bundle_id, r.environment, r.mode, r.class
         )
         SELECT c.bundle_id, c.environment, c.mode, c.class, count(*) AS records FROM classed AS c GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
