@@ -58,8 +58,8 @@ let package = Package(
             exclude: ["README.md", "schema.sql", "queries", "steps"],
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
-                "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Consumption.swift", "Statements+Endpoints.swift",
-                "Statements+Webhooks.swift", "Statements+Certificates.swift",
+                "Statements+History.swift", "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Consumption.swift",
+                "Statements+Endpoints.swift", "Statements+Webhooks.swift", "Statements+Certificates.swift",
             ],
             resources: [
                 .embedInCode("roles.sql"), .embedInCode("grants.sql"), .embedInCode("fingerprint.txt"), .embedInCode("tables"),
@@ -115,6 +115,15 @@ let package = Package(
         // The answers to Apple's consumption requests.
         .target(name: "Consumption", dependencies: ["AppStore", "Outbox", "ServerAPI", "StrictJSON", metrics]),
 
+        // What Apple's notification history lists, read into the inbox.
+        .target(
+            name: "History",
+            dependencies: [
+                "AppStore", "Ledger", "Outbox", "Postgres", "Reporting", "SQL", "ServerAPI", "StrictJSON", "Systemd", logging, metrics,
+                serviceLifecycle,
+            ]
+        ),
+
         // Entries of the feed, sent to the endpoints of operators.
         .target(
             name: "Webhooks",
@@ -160,6 +169,7 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Consumption", "Feed", "GroupCommit", "HTTPServing",
+                "History",
                 "Interpretation",
                 "InboxQueue",
                 "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "Revocation", "SQL", "Schema", "ServerAPI",
@@ -283,7 +293,7 @@ let package = Package(
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "InboxQueue",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "History", "InboxQueue",
                 "Ingest", "Outbox", "Postgres", "Prometheus",
                 "PrometheusTesting", "Revocation", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser,
                 logging,
@@ -494,6 +504,14 @@ let package = Package(
                 "PrometheusTesting", "ServerAPI", "StrictJSON", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ConsumptionTests"
+        ),
+        .testTarget(
+            name: "HistoryTests",
+            dependencies: [
+                "AppStore", "History", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness", "ServerAPI",
+                "StrictJSON", logging, metrics, serviceLifecycle,
+            ],
+            path: "Tests/Integration/HistoryTests"
         ),
         .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),

@@ -43,6 +43,7 @@ extension SchemaManifest {
         SchemaFile("tables/80_feed", PackageResources._0_feed_sql),
         SchemaFile("tables/81_webhooks", PackageResources._1_webhooks_sql),
         SchemaFile("tables/82_certificates", PackageResources._2_certificates_sql),
+        SchemaFile("tables/90_history", PackageResources._0_history_sql),
     ]
 
     private static let steps: [SchemaStep] = []
@@ -65,6 +66,12 @@ extension SchemaManifest {
         SchemaFile("functions/feed/sequence_feed", PackageResources.sequence_feed_sql),
         SchemaFile("functions/feed/tell_effects", PackageResources.tell_effects_sql),
         SchemaFile("functions/feed/tell_products", PackageResources.tell_products_sql),
+        SchemaFile("functions/history/classify_history", PackageResources.classify_history_sql),
+        SchemaFile("functions/history/history_statistics", PackageResources.history_statistics_sql),
+        SchemaFile("functions/history/lease_history_windows", PackageResources.lease_history_windows_sql),
+        SchemaFile("functions/history/plan_history", PackageResources.plan_history_sql),
+        SchemaFile("functions/history/store_history_page", PackageResources.store_history_page_sql),
+        SchemaFile("functions/history/walk_history", PackageResources.walk_history_sql),
         SchemaFile("functions/inbox/receive", PackageResources.receive_sql),
         SchemaFile("functions/inbox/recover_lost_batches", PackageResources.recover_lost_batches_sql),
         SchemaFile("functions/inbox/settle", PackageResources.settle_sql),
@@ -139,6 +146,8 @@ extension SchemaManifest {
         SchemaFile("views/entitlement_terms", PackageResources.entitlement_terms_sql),
         SchemaFile("views/entitlements", PackageResources.entitlements_sql),
         SchemaFile("views/failed", PackageResources.failed_sql),
+        SchemaFile("views/history_coverage", PackageResources.history_coverage_sql),
+        SchemaFile("views/history_gaps", PackageResources.history_gaps_sql),
         SchemaFile("views/inbox_partitions", PackageResources.inbox_partitions_sql),
         SchemaFile("views/inbox_status", PackageResources.inbox_status_sql),
         SchemaFile("views/order_status", PackageResources.order_status_sql),

@@ -26,6 +26,10 @@ extension StatementFile {
         name: "maintenance_expire_feed",
         bytes: PackageResources.maintenance_expire_feed_sql
     )
+    package static let maintenanceExpireHistory = StatementFile(
+        name: "maintenance_expire_history",
+        bytes: PackageResources.maintenance_expire_history_sql
+    )
     package static let maintenanceExpireNotifications = StatementFile(
         name: "maintenance_expire_notifications",
         bytes: PackageResources.maintenance_expire_notifications_sql

@@ -13,7 +13,7 @@ package struct AppStoreInbox: AsyncParsableCommand {
         subcommands: [
             MigrateCommand.self, IngestCommand.self, WorkerCommand.self, StatusCommand.self, DoctorCommand.self, TailCommand.self,
             UserCommand.self, ExplainCommand.self, VerifyCommand.self, RequeueCommand.self, DiscardCommand.self, ReplayCommand.self,
-            KeyCommand.self, EndpointCommand.self, RedeliverCommand.self, ConsumptionCommand.self,
+            KeyCommand.self, EndpointCommand.self, RedeliverCommand.self, ConsumptionCommand.self, HistoryCommand.self,
         ]
     )
 

@@ -19,7 +19,7 @@ ALTER SEQUENCE appstore.inbox_event_id OWNED BY appstore.inbox.event_id;
 COMMENT ON TABLE appstore.inbox IS
     'Every event as it came in; append-only, never updated. Partitioned by event_id, so that old bodies go by dropping a partition.';
 COMMENT ON COLUMN appstore.inbox.source IS
-    'Where the event came from: notification_v2, notification_v1, client_transaction, client_receipt, verify_receipt …';
+    'Where the event came from: notification_v2, history_v2, notification_v1, client_transaction, client_receipt, verify_receipt …';
 COMMENT ON COLUMN appstore.inbox.body IS 'The raw bytes. jsonb would refuse \u0000 and lone surrogates and so lose the event.';
 
 -- Never fails: the indexes below call it for every client post that comes in.

@@ -63,6 +63,7 @@ CREATE TABLE appstore.retention (
     feed              interval NOT NULL DEFAULT '30 days',
     deliveries        interval NOT NULL DEFAULT '3 days',
     failed_deliveries interval NOT NULL DEFAULT '30 days',
+    history           interval NOT NULL DEFAULT '30 days',
     partition_events  bigint   NOT NULL DEFAULT 10000000,
     CONSTRAINT retention_is_one_row CHECK (is_only),
     CONSTRAINT retention_bodies_a_day CHECK (bodies >= interval '1 day'),
@@ -73,6 +74,8 @@ CREATE TABLE appstore.retention (
     CONSTRAINT retention_feed_a_day CHECK (feed >= interval '1 day'),
     CONSTRAINT retention_deliveries_an_hour CHECK (deliveries >= interval '1 hour'),
     CONSTRAINT retention_failed_deliveries_outlive_others CHECK (failed_deliveries >= deliveries),
+    -- A second walk, after nine days, compares with the records of the first.
+    CONSTRAINT retention_history_outlives_second_walk CHECK (history >= interval '12 days'),
     CONSTRAINT retention_partition_events_sensible CHECK (partition_events BETWEEN 1000 AND 1000000000)
 );
 INSERT INTO appstore.retention DEFAULT VALUES;
@@ -90,6 +93,7 @@ COMMENT ON COLUMN appstore.retention.feed IS
     'How long the feed is kept; up to twice as long for a named consumer or an enabled endpoint that is behind.';
 COMMENT ON COLUMN appstore.retention.deliveries IS 'How long delivery_attempts is kept.';
 COMMENT ON COLUMN appstore.retention.failed_deliveries IS 'How long the attempts of it that failed are kept.';
+COMMENT ON COLUMN appstore.retention.history IS 'How long history_records is kept, whose records are then only counted, and closed windows.';
 COMMENT ON COLUMN appstore.retention.partition_events IS
     'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
 

@@ -8,6 +8,8 @@ package struct EventSource: OpenValue, CustomStringConvertible {
 
     /// A notification V2 as Apple posted it; see ``NotificationBody``.
     package static let notificationV2 = EventSource(rawValue: "notification_v2")
+    /// A notification V2 that Apple's notification history listed, in the form in which it is posted; see ``NotificationBody``.
+    package static let historyV2 = EventSource(rawValue: "history_v2")
     /// A notification V1 without its secret, which ingest has checked; see ``ResponseBodyV1``. The worker cannot check it again.
     package static let notificationV1 = EventSource(rawValue: "notification_v1")
     /// A transaction that a client posted; see ``ClientSubmission``.

@@ -62,7 +62,7 @@ struct EventBodies: ReplayBodies {
 
     /// Only notifications V2 can be posted again. Client posts need a key, and the inbox does not store the secret of a notification V1.
     private static func content(_ event: Int64, _ source: String, _ row: Row) throws -> ReplayItem.Content {
-        guard EventSource(rawValue: source) == .notificationV2 else {
+        guard [.notificationV2, .historyV2].contains(EventSource(rawValue: source)) else {
             return .none(reason: "is a \(source), which cannot be posted again: use SELECT appstore.requeue_event(\(event))")
         }
         return .body(try row.decode("body"), as: .notificationV2)

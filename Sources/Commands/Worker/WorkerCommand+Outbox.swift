@@ -5,6 +5,7 @@ import Logging
 import Outbox
 import Postgres
 import Prometheus
+import ServerAPI
 import Systemd
 
 extension WorkerCommand {
@@ -14,11 +15,13 @@ extension WorkerCommand {
     /// The service that makes the calls which the ledger requests; counts their results in the registry.
     ///
     /// - Parameters:
-    ///   - parts: the secrets that are sent to verifyReceipt and the keys of the App Store Server API, asked for at each attempt.
+    ///   - parts: the secrets that are sent to verifyReceipt, asked for at each attempt.
+    ///   - client: asks the App Store Server API.
     ///   - monitor: supervises the loops of the outbox; nil for none.
     static func outbox(
         _ settings: WorkerSettings,
         _ parts: ReloadableWorker,
+        client: ServerAPIClient,
         pool: ConnectionPool,
         registry: MetricRegistry,
         logger: Logger,
@@ -34,7 +37,6 @@ extension WorkerCommand {
             secrets: { parts.secrets.current },
             receiptData: { PostedReceipt.data(inEventBody: $0.body) }
         )
-        let client = serverAPI(settings, parts, pool: pool, registry: registry, logger: logger)
         return OutboxService(
             pool: pool,
             handlers: [receipts] + serverAPIHandlers(client, registry: registry),

@@ -4,6 +4,7 @@ import ArgumentParser
 import Feed
 import FoundationEssentials
 import HTTPServing
+import History
 import InboxQueue
 import Interpretation
 import Logging
@@ -57,7 +58,7 @@ struct WorkerCommand: DaemonCommand {
         }
         let gate = SchemaGate(.worker, logger: logger.naming(pool: "worker")) { status.changed("worker", $0) }
         // One each for isolated events, for maintenance, for statistics, and for the feed.
-        let connections = settings.concurrency + 4 + Self.outboxConnections
+        let connections = settings.concurrency + 4 + Self.outboxConnections + Self.historyConnections
         let pool = Self.pool(options, connections: connections, gate: gate, logger: logger)
         registry.observe(pool, as: "worker")
         // Of their own, so that many endpoints keep no connection from the rest.
@@ -111,13 +112,15 @@ struct WorkerCommand: DaemonCommand {
         let certificateCollector = revocationCollector(settings, pool: pool, registry: registry, logger: logger)
         let consumptionCollector = StatisticsCollector<ConsumptionStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(consumptionCollector, in: registry)
+        let historyCollector = StatisticsCollector<HistoryStatistics>(pool: pool, logger: logger)
+        MetricCatalogue.expose(historyCollector, in: registry)
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
         let loops = try loops(settings, parts, pools, registry: registry, notifier: notifier, logger: logger)
-        // The budget's always, since a reload may add the first key.
-        let collectors: [any Service] =
-            [collector, outboxCollector, endpointCollector, budgetCollector, consumptionCollector] + certificateCollector
+        // The budget's and the history's always, since a reload may add the first key.
+        let asking: [any Service] = [budgetCollector, historyCollector, consumptionCollector]
+        let collectors: [any Service] = [collector, outboxCollector, endpointCollector] + asking + certificateCollector
         return ([pool, pools.webhooks] + listeners + collectors + [maintenance] + loops, admin)
     }
 
@@ -134,6 +137,7 @@ struct WorkerCommand: DaemonCommand {
         // More than the longest step: a batch that runs again event by event. Waiting for the database is progress.
         let monitor = LoopMonitor(limit: .seconds(180))
         let revocation = revocation(settings, parts, pool: pool, logger: logger, monitor: monitor)
+        let client = serverAPI(settings, parts, pool: pool, registry: registry, logger: logger)
         return [
             Heartbeat(
                 every: notifier.keepAlivePause,
@@ -142,7 +146,8 @@ struct WorkerCommand: DaemonCommand {
                 beat: notifier.keepAlive
             ),
             FeedService(pool: pool, logger: logger, heartbeat: { monitor.loop() }),
-            outbox(settings, parts, pool: pool, registry: registry, logger: logger, monitor: monitor),
+            outbox(settings, parts, client: client, pool: pool, registry: registry, logger: logger, monitor: monitor),
+            history(settings, client: client, pool: pool, registry: registry, logger: logger, monitor: monitor),
             webhooks(settings, parts, pool: pools.webhooks, registry: registry, logger: logger, monitor: monitor),
             revocation,
             WorkerService(

@@ -25,11 +25,14 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     case ageDeliveries = "age_deliveries"
     /// Consumption requests that a policy answers shortly before they are due.
     case answerConsumption = "answer_consumption"
+    /// Records and closed windows of the notification history.
+    case ageHistory = "age_history"
 
     /// The longest rest after a step that found nothing to do.
     var longestRest: Duration {
         switch self {
-        case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes, .ageNotifications, .ageDeliveries, .answerConsumption:
+        case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes, .ageNotifications, .ageDeliveries, .ageHistory,
+            .answerConsumption:
             .seconds(60)
         case .dropPartition, .ageFeed: .seconds(300)
         case .ageCalls: .seconds(30)
@@ -71,6 +74,7 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         case .ageFeed: Statement(.maintenanceExpireFeed)
         case .ageDeliveries: Statement(.maintenanceExpireDeliveries)
         case .answerConsumption: Statement(.maintenanceAnswerConsumption)
+        case .ageHistory: Statement(.maintenanceExpireHistory)
         }
     }
 }

@@ -22,6 +22,7 @@ package struct EventReader: Sendable {
     /// Every source that has a meaning.
     private static let interpreters: [EventSource: any EventInterpreter.Type] = [
         .notificationV2: NotificationInterpreter.self,
+        .historyV2: NotificationInterpreter.self,
         .notificationV1: NotificationV1Interpreter.self,
         .clientTransaction: ClientTransactionInterpreter.self,
         .clientReceipt: ClientReceiptInterpreter.self,

@@ -123,6 +123,15 @@ struct MaintenanceInterruptionTests {
             )
         case .answerConsumption:
             try await addConsumptionRequests(database)
+        case .ageHistory:
+            try await MaintenanceBench.execute(
+                """
+                INSERT INTO appstore.history_records (environment, notification_uuid, bundle_id, class, is_open, mode, window_id, listed_at, attempts)
+                SELECT 'Production', gen_random_uuid(), 'b', 'confirmed', false, 'walk', 1, now() - interval '40 days', 1
+                FROM generate_series(1, 4000)
+                """,
+                in: database
+            )
         }
         return database
     }

@@ -61,6 +61,7 @@ struct PlanCase: Sendable {
     }
 
     static let all = Array(
-        [receiving, merging, legacy, calling, settling, selling, asking, queries, repairing, seeking, ageing, telling, delivering].joined()
+        [receiving, merging, legacy, calling, settling, selling, asking, queries, repairing, seeking, ageing, telling, delivering, reading]
+            .joined()
     )
 }

@@ -94,6 +94,8 @@ enum PlanScene {
         FROM customers(n), generate_series(1, 2) AS k;
         INSERT INTO appstore.api_budgets (bundle_id, environment, endpoint, setting, tokens)
         SELECT 'b ' || n, 'Production', 'consumption', 40, 40 FROM customers(n);
+        INSERT INTO appstore.history_records (environment, notification_uuid, bundle_id, class, is_open, mode, event_id, window_id, listed_at, attempts)
+        SELECT 'Production', gen_random_uuid(), 'b', 'recovered', n % 2 = 0, 'walk', n, 1, now() - interval '1 day', 1 FROM customers(n);
         INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, occurred_at, told_at, data)
         SELECT h.position + row_number() OVER (ORDER BY n), gen_random_uuid(), 'effect.granted', 'Production', 'b', n::text, now(), now(), '{}'
         FROM appstore.feed_head AS h, customers(n);

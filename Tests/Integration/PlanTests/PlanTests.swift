@@ -19,7 +19,7 @@ struct PlanTests {
     /// Tables of settings and progress, whose size does not depend on the number of events.
     static let small: Set<String> = [
         "batch_markers", "call_kinds", "consumption_policies", "endpoints", "feed_consumers", "feed_generations", "feed_head",
-        "feed_switch", "fence", "maintenance_state",
+        "feed_switch", "fence", "history_counts", "history_cursors", "history_windows", "maintenance_state",
         "products", "redeliveries", "retention", "schema_history",
     ]
 

@@ -80,6 +80,10 @@ struct RoleTests {
         case changeFeed = "UPDATE appstore.feed SET user_id = 'x'"
         case publishFeed = "SELECT appstore.publish_feed()"
         case tell = "INSERT INTO appstore.tells (kind, ref) VALUES ('forgotten', 'x')"
+        case readHistory = "SELECT FROM appstore.history_coverage, appstore.history_gaps, appstore.history_records, appstore.history_counts"
+        case walkHistory = "SELECT FROM appstore.plan_history('{}', '{}'), appstore.lease_history_windows('{}', '{}', 1, 1, 1)"
+        case setHistoryMode = "SELECT appstore.set_history_mode('b', 'Production', 'off') WHERE false"
+        case changeHistory = "UPDATE appstore.history_cursors SET covered = '{}'"
         case forget = "SELECT appstore.forget('nobody')"
         case makeTable = "CREATE TABLE appstore.mine ()"
         case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
@@ -93,7 +97,7 @@ struct RoleTests {
             [
                 .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readLedger, .changeLedger, .readUnmatched, .readEffects,
                 .readEffectLog, .explain,
-                .age, .ageNotifications, .dropPartition, .preparePartitions, .sequenceFeed, .ageFeed, .serveEndpoint,
+                .age, .ageNotifications, .dropPartition, .preparePartitions, .sequenceFeed, .ageFeed, .serveEndpoint, .walkHistory,
                 .askAboutCertificates, .readCertificates, .applyPolicies,
             ]
         ),
@@ -105,7 +109,7 @@ struct RoleTests {
                 .readMaintenance, .forget, .digest, .explain, .explainUser, .readSettled, .enableFeed, .readFeed, .readEndpoints,
                 .makeEndpoint,
                 .redeliver, .readCertificates, .listRevoked, .ignoreRevocation, .decideRequest, .recordConsent, .readConsents,
-                .changePolicies,
+                .changePolicies, .readHistory, .setHistoryMode,
             ]
         ),
         (
@@ -113,7 +117,7 @@ struct RoleTests {
             [
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
                 .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
-                .readMaintenance, .readFeed, .readEndpoints, .readCertificates, .listRevoked, .readConsents,
+                .readMaintenance, .readFeed, .readEndpoints, .readCertificates, .listRevoked, .readConsents, .readHistory,
             ]
         ),
         (

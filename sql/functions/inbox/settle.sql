@@ -51,7 +51,7 @@ BEGIN
     FROM (SELECT u.*, appstore.told_as(u.result, u.reason, u.uuid) AS type
           FROM unnest(p_event_ids, p_sources, p_runs, p_results, p_reasons, p_notification_uuids)
               AS u (event_id, source, run, result, reason, uuid)) AS s
-    WHERE s.source = 'notification_v2' AND s.type IS NOT NULL
+    WHERE s.source IN ('notification_v2', 'history_v2') AND s.type IS NOT NULL
       AND (s.run = 1 OR NOT EXISTS (
                SELECT FROM appstore.outcome_history AS h
                WHERE h.event_id = s.event_id AND appstore.told_as(h.result, h.reason, h.notification_uuid) IN (s.type, 'notification.received')

@@ -1,6 +1,7 @@
 import Foundation
 import GroupCommit
 import HTTPServing
+import History
 import InboxQueue
 import Ingest
 import Logging
@@ -46,7 +47,8 @@ import Testing
         "appstore_inbox_http_refused_total", "appstore_inbox_api_answered_total", "appstore_inbox_api_answer_seconds",
         "appstore_inbox_endpoint_attempts_total", "appstore_inbox_endpoint_seconds", "appstore_inbox_server_api_requests_total",
         "appstore_inbox_server_api_key_refused_total", "appstore_inbox_server_api_blocked_seconds",
-        "appstore_inbox_server_api_budget_used_ratio",
+        "appstore_inbox_server_api_budget_used_ratio", "appstore_inbox_history_errors_total", "appstore_inbox_history_covered_age_seconds",
+        "appstore_inbox_history_failing_seconds", "appstore_inbox_history_records_total",
     ]
 
     @Test func `the receiver counts exactly the described metrics`() throws {
@@ -85,10 +87,13 @@ import Testing
         _ = WorkerCommand.queue(settings, parts.processor, pool: pool, registry: registry, logger: .quiet)
         _ = MaintenanceService(pool: pool, logger: .quiet, metrics: registry)
         let collector = StatisticsCollector<InboxStatistics>(pool: pool, logger: .quiet)
-        _ = WorkerCommand.outbox(settings, parts, pool: pool, registry: registry, logger: .quiet)
+        let client = WorkerCommand.serverAPI(settings, parts, pool: pool, registry: registry, logger: .quiet)
+        _ = WorkerCommand.outbox(settings, parts, client: client, pool: pool, registry: registry, logger: .quiet)
         _ = WorkerCommand.webhooks(settings, parts, pool: pool, registry: registry, logger: .quiet)
         MetricCatalogue.expose(StatisticsCollector<OutboxStatistics>(pool: pool, logger: .quiet), in: registry)
         MetricCatalogue.expose(StatisticsCollector<BudgetStatistics>(pool: pool, logger: .quiet), in: registry)
+        _ = WorkerCommand.history(settings, client: client, pool: pool, registry: registry, logger: .quiet)
+        MetricCatalogue.expose(StatisticsCollector<HistoryStatistics>(pool: pool, logger: .quiet), in: registry)
         MetricCatalogue.expose(StatisticsCollector<EndpointStatistics>(pool: pool, logger: .quiet), in: registry)
         #expect(WorkerCommand.revocationCollector(settings, pool: pool, registry: registry, logger: .quiet).count == 1)
         MetricCatalogue.expose(StatisticsCollector<ConsumptionStatistics>(pool: pool, logger: .quiet), in: registry)

@@ -1,0 +1,27 @@
+import ArgumentParser
+
+/// `appstore-inbox history gaps`: shows what was not read yet, and why.
+struct HistoryGaps: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gaps",
+        abstract: "Lists the windows of the history that are not complete, and why; those that have failed longest first."
+    )
+
+    @Option(help: "How many at most.") var most = 50
+    @OptionGroup var options: HistoryOptions
+
+    func validate() throws {
+        if most < 1 { throw ValidationError("--most must be at least 1") }
+    }
+
+    func run() async throws {
+        let gaps = try await options.withRegister { try await $0.gaps(most: most) }
+        if options.json {
+            for gap in gaps { options.print(gap.json, "") }
+        } else if gaps.isEmpty {
+            print("There are no gaps.")
+        } else {
+            for line in Columns.lines([HistoryGap.head] + gaps.map(\.cells)) { print(line) }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import AppStore
+import FoundationEssentials
+import Ledger
+import Outbox
+import StrictJSON
+
+/// A notification that Apple lists, with its attempts to send it. Nothing in it is verified: the worker verifies the event that it becomes.
+struct HistoryRecord: Sendable {
+    let signedPayload: String
+    /// As ``NotificationKey`` has it; of an unreadable payload derived from its text, so that it is stored once, and rejected.
+    let uuid: UUID
+    let signedAt: Timestamp?
+    let firstAttempt: Timestamp?
+    let lastAttempt: Timestamp?
+    let attempts: Int
+    let lastResult: String?
+    /// Whether a server has answered one of the attempts with 200.
+    let succeeded: Bool
+
+    init(_ json: JSONValue, of lane: CallLane) throws(HistoryFault) {
+        guard case .object(let record) = json, case .string(let signedPayload)? = record["signedPayload"] else { throw .malformed }
+        self.signedPayload = signedPayload
+        let payload = Self.payload(of: signedPayload)
+        if let payload, !payload.isOf(lane) { throw .otherApp }
+        uuid = UUID(notification: payload?.notificationUUID ?? signedPayload)
+        signedAt = payload?.signedDate
+        let attempts = try Self.attempts(record["sendAttempts"])
+        let sorted = attempts.sorted { $0.date < $1.date }
+        firstAttempt = sorted.first?.date
+        lastAttempt = sorted.last?.date
+        self.attempts = attempts.count
+        lastResult = sorted.last.map { String($0.result.prefix(64)) }
+        succeeded = attempts.contains { $0.result == "SUCCESS" }
+    }
+
+    /// The body of its event, in the form in which Apple posts it.
+    var eventBody: [UInt8] { JSONSerializer.serialize(["signedPayload": .string(signedPayload)] as JSONObject) }
+
+    private static func attempts(_ json: JSONValue?) throws(HistoryFault) -> [(date: Timestamp, result: String)] {
+        guard let json, json != .null else { return [] }
+        guard case .array(let elements) = json else { throw .malformed }
+        return try elements.map { element throws(HistoryFault) in
+            guard case .object(let attempt) = element, case .number(let number)? = attempt["attemptDate"], let date = Timestamp(number),
+                case .string(let result)? = attempt["sendAttemptResult"], result.allSatisfy({ $0.isASCII && !$0.isWhitespace })
+            else { throw .malformed }
+            return (date, result)
+        }
+    }
+
+    private static func payload(of text: String) -> ResponseBodyV2DecodedPayload? {
+        do {
+            return try ResponseBodyV2DecodedPayload(JSONParser().parseObject(CompactJWS(Array(text.utf8)).payload))
+        } catch {
+            return nil
+        }
+    }
+}
+
+extension ResponseBodyV2DecodedPayload {
+    /// Whether no part of it names another app or environment.
+    fileprivate func isOf(_ lane: CallLane) -> Bool {
+        let bundleIDs = [data?.bundleId, summary?.bundleId, externalPurchaseToken?.bundleId, appData?.bundleId]
+        let environments = [data?.environment, summary?.environment, externalPurchaseToken?.environment, appData?.environment]
+        return bundleIDs.allSatisfy { $0 == nil || $0 == lane.bundleID } && environments.allSatisfy { $0 == nil || $0 == lane.environment }
+    }
+}

@@ -1,0 +1,111 @@
+import AppStore
+import FoundationEssentials
+import Outbox
+import Postgres
+import SQL
+
+/// Runs the statements of the history. Those that name a window name its lease, and change nothing when another one has begun.
+struct HistoryStore: Sendable {
+    let pool: ConnectionPool
+    let leaseSeconds: Int
+
+    /// Makes the windows that are due.
+    func plan(_ lanes: [CallLane]) async throws {
+        _ = try await query(Statement(.historyPlan, ["bundle_ids": lanes.map(\.bundleID), "environments": Self.environments(lanes)]))
+    }
+
+    func lease(_ lanes: [CallLane], near: Int, days: Int) async throws -> [HistoryWindow] {
+        let statement = Statement(
+            .historyLease,
+            [
+                "bundle_ids": lanes.map(\.bundleID), "environments": Self.environments(lanes), "near": Int32(near), "days": Int32(days),
+                "seconds": Int32(leaseSeconds),
+            ]
+        )
+        return try await query(statement).map(HistoryWindow.init)
+    }
+
+    /// Stores a page and renews the lease. Returns how many events it became, nil when another lease has begun.
+    func store(_ page: HistoryPage, of window: HistoryWindow) async throws -> Int? {
+        let records = page.records
+        let dates = { (date: (HistoryRecord) -> Timestamp?) in
+            records.map { date($0).map { PostgresTimestamp(millisecondsSince1970: $0.millisecondsSince1970) } }
+        }
+        let statement = Statement(
+            .historyStorePage,
+            [
+                "window_id": window.id, "epoch": window.epoch, "seconds": Int32(leaseSeconds), "token": page.token,
+                "uuids": records.map(\.uuid), "signed_at": dates(\.signedAt), "first_attempt_at": dates(\.firstAttempt),
+                "last_attempt_at": dates(\.lastAttempt), "attempts": records.map { Int32(clamping: $0.attempts) },
+                "last_results": records.map(\.lastResult), "succeeded": records.map(\.succeeded), "bodies": records.map(\.eventBody),
+            ]
+        )
+        return try await query(statement)[0].decode(0, as: Int32?.self).map { Int($0) }
+    }
+
+    /// Ends a lease without a page.
+    ///
+    /// - Parameter counts: whether it is a failure of the window.
+    func postpone(_ window: HistoryWindow, reason: String?, for delay: Duration, counts: Bool) async throws {
+        _ = try await query(
+            Statement(
+                .historyPostpone,
+                [
+                    "window_id": window.id, "epoch": window.epoch, "reason": reason, "delay_milliseconds": delay.milliseconds,
+                    "counts": counts,
+                ]
+            )
+        )
+    }
+
+    /// Lets a window begin again with its first page. Returns whether it was halved, nil when another lease has begun.
+    func restart(_ window: HistoryWindow) async throws -> Bool? {
+        let row = try await query(Statement(.historyRestart, ["window_id": window.id, "epoch": window.epoch]))[0]
+        return try row.decode(0, as: String?.self).map { $0 == "halved" }
+    }
+
+    /// Moves the start of a window forward by an hour. Returns the new start, nil when another lease has begun.
+    func advance(_ window: HistoryWindow) async throws -> Timestamp? {
+        let row = try await query(Statement(.historyAdvance, ["window_id": window.id, "epoch": window.epoch]))[0]
+        return try row.decode(0, as: PostgresTimestamp?.self).map { Timestamp(millisecondsSince1970: $0.millisecondsSince1970) }
+    }
+
+    /// Compares what was pushed with a second walk. Returns whether it is done, nil when another lease has begun.
+    func compare(_ window: HistoryWindow) async throws -> Bool? {
+        let statement = Statement(.historyCompare, ["window_id": window.id, "epoch": window.epoch, "seconds": Int32(leaseSeconds)])
+        return try await query(statement)[0].decode(0, as: Bool?.self)
+    }
+
+    /// Gives records their class whose event has an outcome.
+    func classify() async throws {
+        var after: Int64? = 0
+        while let next = after {
+            after = try await query(Statement(.historyClassify, ["after": next]))[0].decode(0, as: Int64?.self)
+        }
+    }
+
+    private static func environments(_ lanes: [CallLane]) -> [String] { lanes.map(\.environment.rawValue) }
+
+    private func query(_ statement: Statement) async throws -> Rows {
+        try await pool.withConnection { try await $0.query(statement) }
+    }
+}
+
+extension HistoryWindow {
+    init(_ row: Row) throws {
+        let kind: String = try row.decode("kind")
+        let (start, end): (PostgresTimestamp, PostgresTimestamp) = (try row.decode("starts_at"), try row.decode("ends_at"))
+        self.init(
+            id: try row.decode("window_id"),
+            epoch: try row.decode("epoch"),
+            lane: CallLane(try row.decode("bundle_id"), AppStoreEnvironment(rawValue: try row.decode("environment"))),
+            isNear: kind == "near",
+            start: Timestamp(millisecondsSince1970: start.millisecondsSince1970),
+            end: Timestamp(millisecondsSince1970: end.millisecondsSince1970),
+            token: try row.decode("token"),
+            isRead: try row.decode("is_read"),
+            isSecond: kind == "second",
+            failures: Int(try row.decode("failures", as: Int32.self))
+        )
+    }
+}
