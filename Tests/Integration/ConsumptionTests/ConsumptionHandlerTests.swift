@@ -151,7 +151,7 @@ final class ConsumptionHandlerScene: Sendable {
                     "SELECT concat_ws(' ', state, preference, refused_with) FROM appstore.consumption_requests"
                 )
                 guard let expectedCall else { return states == [expected] }
-                let calls = try await database.lines("SELECT concat_ws(' ', state, attempts, last_reason) FROM appstore.outbox")
+                let calls = try await database.lines("SELECT concat_ws(' ', state, attempts, waits_for) FROM appstore.outbox")
                 return states == [expected] && calls == [expectedCall]
             }
             await group.triggerGracefulShutdown()

@@ -24,7 +24,8 @@ BEGIN
       AND (r.environment = consumption_documents.environment OR consumption_documents.environment IS NULL)
       AND (r.bundle_id = ANY (consumption_documents.bundle_ids) OR consumption_documents.bundle_ids IS NULL)
       AND (r.state = ANY (consumption_documents.states) OR consumption_documents.states IS NULL)
-    ORDER BY r.due_at LIMIT max_requests;
+    -- Without an order where there is one: the planner would look for it in the order of due_at.
+    ORDER BY CASE WHEN consumption_documents.transaction_id IS NULL THEN r.due_at END LIMIT max_requests;
 END
 $$;
 COMMENT ON FUNCTION appstore.consumption_documents IS

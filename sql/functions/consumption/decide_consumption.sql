@@ -79,8 +79,9 @@ BEGIN
     END IF;
 
     -- 4. The decision and its call. An earlier call that was not sent is replaced.
+    -- IS TRUE: as in settle_call.sql.
     UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'replaced', settled_at = clock_timestamp(), is_leased = false
-    WHERE o.call_key = v_key AND o.kind = 'consumption' AND o.state = 'open';
+    WHERE o.call_key = v_key AND o.kind = 'consumption' AND (o.state = 'open') IS TRUE;
     IF v_answer.consented THEN
         INSERT INTO appstore.outbox (kind, call_key, bundle_id, environment, priority, deadline_at, payload)
         VALUES ('consumption', v_key, v_sold.bundle_id, decide_consumption.environment, 0, v_request.due_at,
@@ -141,7 +142,7 @@ BEGIN
     v_now := greatest(clock_timestamp(), v_asked);
     UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'replaced', settled_at = clock_timestamp(), is_leased = false
     WHERE o.call_key = consumption_answered.environment || '/' || consumption_answered.transaction_id AND o.kind = 'consumption'
-      AND o.state = 'open';
+      AND (o.state = 'open') IS TRUE;
     INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, result, settled_at)
     VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, session_user, 'elsewhere', 'answered', v_now);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)

@@ -41,7 +41,9 @@ BEGIN
     FOR NO KEY UPDATE;
     v_now := clock_timestamp();
     -- A clock that was ahead for a while has left times that would never come.
-    v_budget.blocked_until := least(v_budget.blocked_until, v_now + interval '1 hour 5 seconds');
+    IF v_budget.blocked_until > v_now + interval '1 hour 5 seconds' THEN
+        v_budget.blocked_until := v_now + interval '1 hour 5 seconds';
+    END IF;
     v_budget.refilled_at := least(v_budget.refilled_at, greatest(v_budget.blocked_until, v_now));
     v_allowance := appstore.api_allowance(take_api_budget.setting, v_budget.lowered_to, v_budget.last_429_at, v_now);
     v_capacity := greatest(v_allowance, 5);
@@ -88,7 +90,10 @@ BEGIN
     END IF;
     v_now := clock_timestamp();
     -- Without a usable delay a minute; never for longer than Apple counts.
-    v_until := greatest(least(v_budget.blocked_until, v_now + interval '1 hour 5 seconds'), v_now
+    IF v_budget.blocked_until > v_now + interval '1 hour 5 seconds' THEN
+        v_budget.blocked_until := v_now + interval '1 hour 5 seconds';
+    END IF;
+    v_until := greatest(v_budget.blocked_until, v_now
                         + least(greatest(coalesce(delay, interval '1 minute'), interval '0'), interval '1 hour') + random() * interval '5 seconds');
     UPDATE appstore.api_budgets AS b
     SET blocked_until = v_until, tokens = 0, refilled_at = v_until, last_429_at = v_now,

@@ -193,18 +193,21 @@ struct OutboxAnswerTests {
         await scene.server.stop()
     }
 
-    @Test func `a postponement that counts no attempt leaves the number of attempts`() async throws {
+    @Test func `a postponement that counts no attempt leaves the number of attempts and what they failed for`() async throws {
         let scene = try await OutboxScene(Simulated.store())
         try await scene.call()
         let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
         let store = OutboxStore(pool: pool)
-        for (countsAttempt, attempts) in [(false, 0), (true, 1), (false, 1)] {
+        for (countsAttempt, reason, shown) in [
+            (false, "budget", "open 0 f"), (true, "http_400", "open http_400 1 f"), (false, "budget", "open http_400 1 f"),
+        ] {
             let call = try #require(try await store.lease("verify_receipt", in: [lane], atMost: 1, for: .seconds(60)).first)
-            #expect(try await store.settle(call, .postpone(reason: "rate_limited", by: .zero, countsAttempt: countsAttempt)))
-            #expect(try await scene.calls() == ["open rate_limited \(attempts) f"])
+            #expect(try await store.settle(call, .postpone(reason: reason, by: .zero, countsAttempt: countsAttempt)))
+            #expect(try await scene.calls() == [shown])
+            #expect(try await scene.database.lines("SELECT waits_for FROM appstore.outbox_status") == [reason])
         }
         let call = try #require(try await store.lease("verify_receipt", in: [lane], atMost: 1, for: .seconds(60)).first)
-        #expect(call.attempts == 1 && call.repeats == 3 && call.environment == .production && call.priority == 1)
+        #expect(call.attempts == 1 && call.repeats == 1 && call.environment == .production && call.priority == 1)
         await pool.close()
         await scene.server.stop()
     }

@@ -75,7 +75,7 @@ struct OutboxSlotTests {
         let waits: Statement = "SELECT coalesce(waits_for, 'nothing') FROM appstore.outbox_status WHERE state = 'open'"
         #expect(try await scene.database.lines(waits) == ["nothing"])
         // A worker has tried it, and failed.
-        try await scene.change("run_at = clock_timestamp() + interval '1 second', last_reason = 'timed_out'")
+        try await scene.change("run_at = clock_timestamp() + interval '1 second', last_reason = 'timed_out', waits_for = 'timed_out'")
         #expect(try await scene.database.lines(waits) == ["timed_out"])
         try await scene.change("run_at = clock_timestamp() - interval '2 minutes'")
         #expect(try await scene.database.lines(waits) == ["no_worker"])

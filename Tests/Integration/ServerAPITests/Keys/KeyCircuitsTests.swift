@@ -81,15 +81,15 @@ struct KeyCircuitsTests {
         if case .none = none {} else { Issue.record("\(none)") }
     }
 
-    @Test func `a clock that differs by more than 30 seconds is the cause, ahead or behind`() {
-        for (skew, expected) in [(31, "31 s ahead of Apple's"), (-120, "120 s behind Apple's")] {
+    @Test func `a clock that differs by more than 55 seconds is the cause, ahead or behind`() {
+        for (skew, expected) in [(56, "56 s ahead of Apple's"), (-120, "120 s behind Apple's")] {
             var circuits = KeyCircuits()
             record(&circuits, new, refused: true, skew: skew)
             #expect(circuits.diagnosis(new.id, lane) == .clock(.seconds(skew)))
             #expect(circuits.diagnosis(new.id, lane).explanation.contains(expected))
         }
         var circuits = KeyCircuits()
-        record(&circuits, new, refused: true, skew: 30)
+        record(&circuits, new, refused: true, skew: 55)
         #expect(circuits.diagnosis(new.id, lane) == .unknown)
     }
 
@@ -114,8 +114,27 @@ struct KeyCircuitsTests {
         var bundle = circuits
         record(&bundle, new, CallLane("com.example.other", .production), refused: false)
         #expect(bundle.diagnosis(new.id, lane) == .app(works: "com.example.other"))
-        let causes: [KeyRefusal] = [.notReleased, .key, .issuer("i"), .app(works: "b"), .unknown, .clock(.seconds(60))]
-        #expect(Set(causes.map(\.code)).count == 6 && Set(causes.map(\.explanation)).count == 6)
+        let causes: [KeyRefusal] = [.notReleased, .key, .issuer("i"), .app(works: "b"), .revoked, .unknown, .clock(.seconds(60))]
+        #expect(Set(causes.map(\.code)) == Set(KeyRefusal.codes) && Set(causes.map(\.explanation)).count == causes.count)
+    }
+
+    /// Answers of before the refusal say nothing of a key that was good then.
+    @Test func `a key that was good here is called revoked, unless later answers tell another cause`() {
+        var circuits = KeyCircuits()
+        record(&circuits, new, refused: false)
+        record(&circuits, new, ScriptedAPI.sandbox, refused: false)
+        record(&circuits, new, CallLane("com.example.other", .production), refused: false)
+        record(&circuits, new, refused: true, after: 60)
+        #expect(circuits.diagnosis(new.id, lane) == .revoked)
+        record(&circuits, new, ScriptedAPI.sandbox, refused: false, after: 61)
+        #expect(circuits.diagnosis(new.id, lane) == .notReleased)
+    }
+
+    @Test func `a refusal of before the clock was set back does not last`() {
+        var circuits = KeyCircuits()
+        record(&circuits, new, refused: true, after: 3 * 3600)
+        let choice = circuits.choose(of: [new], for: lane, tried: [], now: start)
+        #expect(choice.keyID == new.id.keyID)
     }
 }
 
