@@ -488,6 +488,32 @@ $$;
 
 COMMENT ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) IS 'Until when the current transaction c of a contract gives access, by the registers s and l; null where a consumable or an unknown duration.';
 
+CREATE FUNCTION appstore.advance_history_window(p_window_id bigint, p_epoch bigint) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_window appstore.history_windows;
+BEGIN
+    UPDATE appstore.history_windows AS w
+    SET starts_at = least(w.starts_at + interval '1 hour', w.ends_at), token = NULL, pages = 0, listed = 0
+    WHERE w.window_id = p_window_id AND w.epoch = p_epoch AND w.state = 'open' AND w.starts_at < w.ends_at - interval '1 hour'
+    RETURNING w.* INTO v_window;
+    IF NOT FOUND THEN
+        UPDATE appstore.history_windows AS w
+        SET starts_at = w.ends_at, state = 'too_old', closed_at = clock_timestamp(), is_leased = false, failing_since = NULL
+        WHERE w.window_id = p_window_id AND w.epoch = p_epoch AND w.state = 'open'
+        RETURNING w.* INTO v_window;
+    END IF;
+    UPDATE appstore.history_cursors AS c
+    SET edge = greatest(c.edge, v_window.starts_at), anchor = greatest(c.anchor, v_window.starts_at)
+    WHERE c.bundle_id = v_window.bundle_id AND c.environment = v_window.environment;
+    RETURN v_window.starts_at;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.advance_history_window(p_window_id bigint, p_epoch bigint) IS 'Moves the start of a leased window forward by an hour, since Apple called it too old, and remembers the edge; a window that has no hour left is closed. Returns the new start, null when another lease has begun.';
+
 CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], bare text[])
     LANGUAGE sql STABLE ROWS 1
     AS $$
@@ -1542,7 +1568,10 @@ BEGIN
     END IF;
     v_now := clock_timestamp();
     -- Without a usable delay a minute; never for longer than Apple counts.
-    v_until := greatest(least(v_budget.blocked_until, v_now + interval '1 hour 5 seconds'), v_now
+    IF v_budget.blocked_until > v_now + interval '1 hour 5 seconds' THEN
+        v_budget.blocked_until := v_now + interval '1 hour 5 seconds';
+    END IF;
+    v_until := greatest(v_budget.blocked_until, v_now
                         + least(greatest(coalesce(delay, interval '1 minute'), interval '0'), interval '1 hour') + random() * interval '5 seconds');
     UPDATE appstore.api_budgets AS b
     SET blocked_until = v_until, tokens = 0, refilled_at = v_until, last_429_at = v_now,
@@ -1812,6 +1841,120 @@ $$;
 
 COMMENT ON FUNCTION appstore.check_repair(action text, filter appstore.repair_filter, note text) IS 'Returns the conditions of a repair as JSON, without nulls. Fails for invalid or contradictory conditions.';
 
+CREATE FUNCTION appstore.classify_history(p_after bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_batch CONSTANT integer := 1000;
+    v_ids     bigint[];
+    v_settled bigint[];
+    v_classes text[];
+    v_count   record;
+BEGIN
+    v_ids := ARRAY(SELECT r.event_id FROM appstore.history_records AS r WHERE r.is_open AND r.event_id > p_after ORDER BY r.event_id LIMIT c_batch);
+    SELECT coalesce(array_agg(s.event_id), '{}'), coalesce(array_agg(s.class), '{}') INTO v_settled, v_classes
+    FROM (SELECT r.event_id,
+                 CASE WHEN o.result = 'duplicate' THEN 'confirmed' WHEN o.result IN ('rejected', 'failed') THEN 'refused_here'
+                      ELSE r.class END AS class
+          FROM appstore.history_records AS r
+          CROSS JOIN LATERAL (SELECT o.result FROM appstore.outcomes AS o WHERE o.event_id = r.event_id OFFSET 0) AS o
+          WHERE r.is_open AND r.event_id = ANY (v_ids)
+            -- The next windows list it again and tell whether the attempt failed.
+            AND (r.class <> 'in_flight' OR o.result IN ('duplicate', 'rejected', 'failed')
+                 OR r.listed_at < clock_timestamp() - interval '2 hours')
+          ORDER BY r.event_id FOR UPDATE OF r SKIP LOCKED) AS s;
+    FOR v_count IN
+        WITH classed AS (
+            UPDATE appstore.history_records AS r SET class = v_classes[array_position(v_settled, r.event_id)], is_open = false
+            WHERE r.is_open AND r.event_id = ANY (v_settled)
+            RETURNING r.bundle_id, r.environment, r.mode, r.class
+        )
+        SELECT c.bundle_id, c.environment, c.mode, c.class, count(*) AS records FROM classed AS c GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+    LOOP
+        PERFORM appstore.count_history(v_count.bundle_id, v_count.environment, v_count.mode, v_count.class, v_count.records);
+    END LOOP;
+    RETURN v_ids[c_batch];
+END
+$$;
+
+COMMENT ON FUNCTION appstore.classify_history(p_after bigint) IS 'Gives the next 1,000 open records after an event their class, where their event has an outcome. Returns the last event, null when there are no more.';
+
+CREATE FUNCTION appstore.close_history_window(p_window_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_window appstore.history_windows;
+BEGIN
+    UPDATE appstore.history_windows AS w SET state = 'done', closed_at = clock_timestamp(), is_leased = false WHERE w.window_id = p_window_id
+    RETURNING w.* INTO v_window;
+    UPDATE appstore.history_cursors AS c
+    SET covered = c.covered + tstzmultirange(tstzrange(v_window.starts_at, v_window.ends_at)),
+        overlap = CASE WHEN v_window.kind = 'second' AND v_window.stored > 0 THEN least(c.overlap * 2, interval '24 hours') ELSE c.overlap END
+    WHERE c.bundle_id = v_window.bundle_id AND c.environment = v_window.environment;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.close_history_window(p_window_id bigint) IS 'Closes a window that was read completely: its time is covered. What a second walk found first doubles the overlap.';
+
+CREATE FUNCTION appstore.compare_history_window(p_window_id bigint, p_epoch bigint, p_seconds integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_batch  CONSTANT integer := 2000;
+    v_window appstore.history_windows;
+    v_cursor appstore.history_cursors;
+    v_ids    bigint[];
+    v_times  timestamptz[];
+    v_mode   text;
+    v_rows   bigint;
+BEGIN
+    SELECT w.* INTO v_window FROM appstore.history_windows AS w
+    WHERE w.window_id = p_window_id AND w.epoch = p_epoch AND w.state = 'open' AND w.is_read FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT c.* INTO v_cursor FROM appstore.history_cursors AS c
+    WHERE c.bundle_id = v_window.bundle_id AND c.environment = v_window.environment;
+    -- 1. What was settled on that day, in the order of the outcomes.
+    SELECT coalesce(array_agg(next.event_id), '{}'), coalesce(array_agg(next.settled_at), '{}') INTO v_ids, v_times
+    FROM (SELECT o.event_id, o.settled_at FROM appstore.outcomes AS o
+          WHERE o.settled_at >= coalesce(v_window.compared_to, v_window.starts_at) AND o.settled_at < v_window.ends_at
+            AND (o.settled_at, o.event_id) > (coalesce(v_window.compared_to, v_window.starts_at), coalesce(v_window.compared_event, 0))
+          ORDER BY o.settled_at, o.event_id LIMIT c_batch) AS next;
+    -- 2. What of it was pushed and is in no record. A requeued event is not a push of that day.
+    v_mode := CASE WHEN v_cursor.mode = 'beside' OR v_window.starts_at < v_cursor.walks_since THEN 'beside' ELSE 'walk' END;
+    INSERT INTO appstore.history_records (environment, notification_uuid, bundle_id, class, is_open, mode, event_id, window_id, listed_at, attempts)
+    SELECT v_window.environment, o.notification_uuid, v_window.bundle_id, 'unlisted', false, v_mode, o.event_id, p_window_id, clock_timestamp(), 0
+    FROM appstore.outcomes AS o
+    WHERE o.event_id = ANY (v_ids) AND o.source = 'notification_v2' AND o.notification_uuid IS NOT NULL
+      AND o.environment = v_window.environment::text AND o.bundle_id = v_window.bundle_id
+      AND o.result NOT IN ('duplicate', 'rejected', 'failed', 'discarded') AND o.received_at >= v_window.starts_at - interval '1 day'
+    ON CONFLICT (notification_uuid, environment) DO NOTHING;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    UPDATE appstore.history_windows AS w
+    SET compared_to = coalesce(v_times[cardinality(v_times)], w.compared_to), compared_event = coalesce(v_ids[cardinality(v_ids)], w.compared_event),
+        run_at = clock_timestamp() + make_interval(secs => p_seconds)
+    WHERE w.window_id = p_window_id;
+    IF cardinality(v_ids) < c_batch THEN
+        PERFORM appstore.close_history_window(p_window_id);
+    END IF;
+    PERFORM appstore.count_history(v_window.bundle_id, v_window.environment, v_mode, 'unlisted', v_rows);
+    RETURN cardinality(v_ids) < c_batch;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.compare_history_window(p_window_id bigint, p_epoch bigint, p_seconds integer) IS 'Compares the next 2,000 outcomes of a day with what its second walk listed: what was pushed and is in no record becomes an unlisted one. Closes the window after the last. Returns whether it did, null when another lease has begun.';
+
 CREATE FUNCTION appstore.consumer_statistics() RETURNS TABLE(name text, lag bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1843,7 +1986,7 @@ BEGIN
     v_now := greatest(clock_timestamp(), v_asked);
     UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'replaced', settled_at = clock_timestamp(), is_leased = false
     WHERE o.call_key = consumption_answered.environment || '/' || consumption_answered.transaction_id AND o.kind = 'consumption'
-      AND o.state = 'open';
+      AND (o.state = 'open') IS TRUE;
     INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, result, settled_at)
     VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, session_user, 'elsewhere', 'answered', v_now);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
@@ -1902,7 +2045,8 @@ BEGIN
       AND (r.environment = consumption_documents.environment OR consumption_documents.environment IS NULL)
       AND (r.bundle_id = ANY (consumption_documents.bundle_ids) OR consumption_documents.bundle_ids IS NULL)
       AND (r.state = ANY (consumption_documents.states) OR consumption_documents.states IS NULL)
-    ORDER BY r.due_at LIMIT max_requests;
+    -- Without an order where there is one: the planner would look for it in the order of due_at.
+    ORDER BY CASE WHEN consumption_documents.transaction_id IS NULL THEN r.due_at END LIMIT max_requests;
 END
 $$;
 
@@ -2121,6 +2265,16 @@ $$;
 
 COMMENT ON FUNCTION appstore.contracts_of(user_id text) IS 'The contracts of a user, in both environments. is_owned: the user is or was the owner, or paid for it; otherwise the user only posted a transaction or receipt of it, or a link to the user was taken back.';
 
+CREATE FUNCTION appstore.count_history(p_bundle_id text, p_environment appstore.environment, p_mode text, p_class text, p_records bigint) RETURNS void
+    LANGUAGE sql
+    AS $$
+    INSERT INTO appstore.history_counts AS c (bundle_id, environment, mode, class, records)
+    SELECT p_bundle_id, p_environment, p_mode, p_class, p_records WHERE p_records > 0
+    ON CONFLICT (bundle_id, environment, mode, class) DO UPDATE SET records = c.records + excluded.records
+$$;
+
+COMMENT ON FUNCTION appstore.count_history(p_bundle_id text, p_environment appstore.environment, p_mode text, p_class text, p_records bigint) IS 'Counts records whose class is certain.';
+
 CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter) RETURNS TABLE(result appstore.result, events bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2274,8 +2428,9 @@ BEGIN
     END IF;
 
     -- 4. The decision and its call. An earlier call that was not sent is replaced.
+    -- IS TRUE: as in settle_call.sql.
     UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'replaced', settled_at = clock_timestamp(), is_leased = false
-    WHERE o.call_key = v_key AND o.kind = 'consumption' AND o.state = 'open';
+    WHERE o.call_key = v_key AND o.kind = 'consumption' AND (o.state = 'open') IS TRUE;
     IF v_answer.consented THEN
         INSERT INTO appstore.outbox (kind, call_key, bundle_id, environment, priority, deadline_at, payload)
         VALUES ('consumption', v_key, v_sold.bundle_id, decide_consumption.environment, 0, v_request.due_at,
@@ -3607,6 +3762,41 @@ $$;
 
 COMMENT ON FUNCTION appstore.expire_feed() IS 'Drops the oldest partition of the feed when all of it has aged, and returns its name, else null. The newest one stays, and is closed after four days, so that the next entry begins another. Needs a lock that readers hold for moments: it fails after 100 ms (55P03) without any change. Endpoints that have not got all of it become behind, redeliveries aged.';
 
+CREATE FUNCTION appstore.expire_history() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_batch  CONSTANT integer := 1000;
+    v_cutoff timestamptz := clock_timestamp() - (SELECT r.history FROM appstore.retention AS r);
+    v_rows   bigint;
+    v_result bigint;
+BEGIN
+    IF NOT appstore.maintenance_lock() THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM appstore.history_records AS r
+    WHERE r.ctid = ANY (ARRAY(
+        SELECT old.ctid FROM appstore.history_records AS old WHERE old.listed_at < v_cutoff AND NOT old.is_open
+        ORDER BY old.listed_at LIMIT c_batch FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_result = ROW_COUNT;
+    DELETE FROM appstore.history_windows AS w
+    WHERE w.ctid = ANY (ARRAY(
+        SELECT old.ctid FROM appstore.history_windows AS old WHERE old.state <> 'open' AND old.closed_at < v_cutoff
+        ORDER BY old.closed_at LIMIT c_batch FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    RETURN v_result + v_rows;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.expire_history() IS 'Deletes aged records of the history, which stay counted, and aged windows that are closed, at most 1,000 of each. Returns how many.';
+
 CREATE FUNCTION appstore.expire_notifications() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4260,6 +4450,86 @@ $$;
 
 COMMENT ON FUNCTION appstore.held_until(p_endpoint text, p_subject text, p_position bigint, p_now timestamp with time zone) IS 'Until when an entry is held by an earlier one of its subject that failed; null: it is not.';
 
+CREATE TABLE appstore.history_cursors (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment NOT NULL,
+    mode text DEFAULT 'walk'::text NOT NULL COLLATE pg_catalog."C",
+    walks_since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    since timestamp with time zone NOT NULL,
+    anchor timestamp with time zone NOT NULL,
+    near_until timestamp with time zone NOT NULL,
+    second_until timestamp with time zone NOT NULL,
+    overlap interval DEFAULT '01:00:00'::interval NOT NULL,
+    edge timestamp with time zone,
+    covered tstzmultirange DEFAULT '{}'::tstzmultirange NOT NULL,
+    CONSTRAINT history_cursors_mode_is_known CHECK ((mode = ANY (ARRAY['walk'::text, 'beside'::text, 'off'::text]))),
+    CONSTRAINT history_cursors_overlap_sensible CHECK (((overlap >= '01:00:00'::interval) AND (overlap <= '1 day'::interval)))
+);
+
+COMMENT ON TABLE appstore.history_cursors IS 'How far Apple''s notification history was read, of each app and environment whose key a worker has had.';
+
+COMMENT ON COLUMN appstore.history_cursors.mode IS 'walk; beside: another service owns the URL, so that a notification that was delivered elsewhere is normal; off: nothing is asked.';
+
+COMMENT ON COLUMN appstore.history_cursors.walks_since IS 'When the mode became walk, or the row was made. Another server may have taken what was signed before.';
+
+COMMENT ON COLUMN appstore.history_cursors.since IS 'From when on windows were made.';
+
+COMMENT ON COLUMN appstore.history_cursors.anchor IS 'When reading began: the coverage without a hole extends from here in both directions.';
+
+COMMENT ON COLUMN appstore.history_cursors.near_until IS 'The end of the newest window.';
+
+COMMENT ON COLUMN appstore.history_cursors.second_until IS 'The end of the last day that was given a second walk.';
+
+COMMENT ON COLUMN appstore.history_cursors.overlap IS 'How much of the time before it a new window reads again. It doubles, up to a day, when a second walk finds what the first one did not list.';
+
+COMMENT ON COLUMN appstore.history_cursors.edge IS 'Apple refused an earlier start as too far in the past; null while it has refused none.';
+
+COMMENT ON COLUMN appstore.history_cursors.covered IS 'The time that was read completely, by windows with all their pages.';
+
+CREATE FUNCTION appstore.history_cursor(p_bundle_id text, p_environment appstore.environment) RETURNS appstore.history_cursors
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_cursor appstore.history_cursors;
+BEGIN
+    SELECT c.* INTO v_cursor FROM appstore.history_cursors AS c
+    WHERE c.bundle_id = p_bundle_id AND c.environment = p_environment FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'no worker reads the history of app % in %', quote_nullable(p_bundle_id), p_environment
+            USING ERRCODE = 'no_data_found', HINT = 'It begins when a worker runs that has a key of the app for the App Store Server API.';
+    END IF;
+    RETURN v_cursor;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.history_cursor(p_bundle_id text, p_environment appstore.environment) IS 'The locked cursor of an app; fails when there is none.';
+
+CREATE FUNCTION appstore.history_limit(environment appstore.environment) RETURNS interval
+    LANGUAGE sql IMMUTABLE
+    AS $$ SELECT CASE environment WHEN 'Sandbox' THEN interval '720 hours' ELSE interval '4320 hours' END $$;
+
+COMMENT ON FUNCTION appstore.history_limit(environment appstore.environment) IS 'For how long Apple keeps the history, as it documents: 180 days, in Sandbox 30.';
+
+CREATE FUNCTION appstore.history_statistics(OUT environments text[], OUT covered_ages double precision[], OUT failing double precision[], OUT counted_environments text[], OUT modes text[], OUT classes text[], OUT records bigint[]) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT e.environments, e.ages, e.failing, c.environments, c.modes, c.classes, c.records
+    FROM (SELECT array_agg(of.environment ORDER BY of.environment) AS environments, array_agg(of.age ORDER BY of.environment) AS ages,
+                 array_agg(of.failing ORDER BY of.environment) AS failing
+          FROM (SELECT s.environment::text, max(extract(epoch FROM s.age))::double precision AS age,
+                       coalesce(max(extract(epoch FROM statement_timestamp() - s.failing_since)), 0)::double precision AS failing
+                FROM appstore.history_coverage AS s WHERE s.mode <> 'off' GROUP BY s.environment) AS of) AS e
+    CROSS JOIN (SELECT array_agg(of.environment) AS environments, array_agg(of.mode) AS modes, array_agg(of.class) AS classes,
+                       array_agg(of.records) AS records
+                FROM (SELECT n.environment::text, n.mode, n.class, sum(n.records)::bigint AS records
+                      FROM appstore.history_counts AS n GROUP BY 1, 2, 3 ORDER BY 1, 2, 3) AS of) AS c
+$$;
+
+COMMENT ON FUNCTION appstore.history_statistics(OUT environments text[], OUT covered_ages double precision[], OUT failing double precision[], OUT counted_environments text[], OUT modes text[], OUT classes text[], OUT records bigint[]) IS 'By environment, of apps whose mode is not off: the greatest age of the coverage and the longest time that a window has failed, in seconds; and how many records each class has by environment and mode. Arrays are null where there is nothing.';
+
 CREATE FUNCTION appstore.ignore_revocation(fingerprint bytea, is_ignored boolean DEFAULT true, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4452,6 +4722,50 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.lease_endpoints(p_slots integer, p_seconds integer) IS 'Leases enabled endpoints that no worker has, at most p_slots, for so many seconds, and returns what a worker needs to serve them.';
+
+CREATE FUNCTION appstore.lease_history_windows(p_bundle_ids text[], p_environments appstore.environment[], p_near integer, p_days integer, p_seconds integer) RETURNS TABLE(window_id bigint, epoch bigint, bundle_id text, environment appstore.environment, kind text, starts_at timestamp with time zone, ends_at timestamp with time zone, token text, is_read boolean, failures integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    -- What lies before the edge is not asked for again: a window without pages starts there.
+    UPDATE appstore.history_windows AS w
+    SET starts_at = least(c.edge, w.ends_at), state = CASE WHEN w.ends_at <= c.edge THEN 'too_old' ELSE 'open' END,
+        closed_at = CASE WHEN w.ends_at <= c.edge THEN v_now END, failing_since = CASE WHEN w.ends_at > c.edge THEN w.failing_since END,
+        is_leased = false
+    FROM unnest(p_bundle_ids, p_environments) AS l (b, e)
+    JOIN appstore.history_cursors AS c ON c.bundle_id = l.b AND c.environment = l.e
+    WHERE w.bundle_id = l.b AND w.environment = l.e AND w.state = 'open' AND w.run_at <= v_now AND w.token IS NULL AND NOT w.is_read
+      AND w.starts_at < c.edge;
+    RETURN QUERY
+    WITH due AS MATERIALIZED (
+        SELECT w.window_id
+        FROM unnest(p_bundle_ids, p_environments) AS l (b, e)
+        JOIN appstore.history_cursors AS c ON c.bundle_id = l.b AND c.environment = l.e AND c.mode <> 'off'
+        JOIN appstore.history_windows AS w ON w.bundle_id = l.b AND w.environment = l.e AND w.state = 'open'
+        WHERE w.run_at <= v_now AND w.kind = 'near'
+        ORDER BY w.ends_at DESC LIMIT p_near FOR UPDATE OF w SKIP LOCKED
+    ), due_days AS MATERIALIZED (
+        SELECT w.window_id
+        FROM unnest(p_bundle_ids, p_environments) AS l (b, e)
+        JOIN appstore.history_cursors AS c ON c.bundle_id = l.b AND c.environment = l.e AND c.mode <> 'off'
+        JOIN appstore.history_windows AS w ON w.bundle_id = l.b AND w.environment = l.e AND w.state = 'open'
+        WHERE w.run_at <= v_now AND w.kind <> 'near'
+        ORDER BY w.kind, w.ends_at DESC LIMIT p_days FOR UPDATE OF w SKIP LOCKED
+    )
+    UPDATE appstore.history_windows AS w
+    SET epoch = w.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds)
+    WHERE w.window_id IN (SELECT due.window_id FROM due UNION ALL SELECT due_days.window_id FROM due_days)
+    RETURNING w.window_id, w.epoch, w.bundle_id, w.environment, w.kind, w.starts_at, w.ends_at, w.token, w.is_read, w.failures;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.lease_history_windows(p_bundle_ids text[], p_environments appstore.environment[], p_near integer, p_days integer, p_seconds integer) IS 'Leases due windows of these apps, newest first, p_near of the near walk and p_days others, days before second walks. A lease that has expired is due.';
 
 CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5074,6 +5388,92 @@ $$;
 
 COMMENT ON FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) IS 'The user of a period: that of the newest claim at or before its purchase, else of the earliest claim, else none.';
 
+CREATE FUNCTION appstore.plan_history(p_bundle_ids text[], p_environments appstore.environment[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_open   CONSTANT integer := 96; -- open near windows; then the next one grows until there is room
+    v_now    timestamptz := date_trunc('milliseconds', clock_timestamp());
+    v_cursor appstore.history_cursors;
+    v_bundle text;
+    v_environment appstore.environment;
+    v_end    timestamptz;
+    v_room   integer;
+    v_result integer := 0;
+BEGIN
+    FOR v_bundle, v_environment IN
+        SELECT DISTINCT l.b, l.e FROM unnest(p_bundle_ids, p_environments) AS l (b, e) ORDER BY 1, 2
+    LOOP
+        -- 1. A new app: the last 30 days. Days that are older than eight need no second walk.
+        v_end := date_bin('15 minutes', v_now - interval '5 minutes', 'epoch');
+        INSERT INTO appstore.history_cursors (bundle_id, environment, since, anchor, near_until, second_until)
+        VALUES (v_bundle, v_environment, v_now - interval '30 days', v_end, v_end, date_trunc('day', v_now, 'UTC') - interval '8 days')
+        ON CONFLICT (bundle_id, environment) DO NOTHING;
+        IF FOUND THEN
+            v_result := v_result + appstore.plan_history_days(v_bundle, v_environment, v_now - interval '30 days', v_end);
+        END IF;
+        SELECT c.* INTO v_cursor FROM appstore.history_cursors AS c
+        WHERE c.bundle_id = v_bundle AND c.environment = v_environment AND c.mode <> 'off' FOR UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+
+        -- 2. What has passed since. Where nothing was asked for long, Apple may no longer keep all of it.
+        IF v_cursor.near_until < v_now - appstore.history_limit(v_environment) THEN
+            v_cursor.near_until := v_now - appstore.history_limit(v_environment);
+            v_cursor.anchor := v_cursor.near_until;
+        END IF;
+        v_end := date_bin(CASE v_cursor.mode WHEN 'beside' THEN interval '1 minute' ELSE '15 minutes' END, v_now - interval '5 minutes', 'epoch');
+        v_room := c_open - (SELECT count(*) FROM appstore.history_windows AS w
+                            WHERE w.bundle_id = v_bundle AND w.environment = v_environment AND w.state = 'open' AND w.kind = 'near');
+        WHILE v_cursor.near_until < v_end AND v_room > 0 LOOP
+            INSERT INTO appstore.history_windows (bundle_id, environment, kind, starts_at, ends_at)
+            VALUES (v_bundle, v_environment, 'near', v_cursor.near_until - v_cursor.overlap, least(v_end, v_cursor.near_until + interval '1 day'));
+            v_cursor.near_until := least(v_end, v_cursor.near_until + interval '1 day');
+            v_room := v_room - 1;
+            v_result := v_result + 1;
+        END LOOP;
+
+        -- 3. Second walks.
+        v_cursor.second_until := greatest(v_cursor.second_until,
+                                          date_trunc('day', v_now - appstore.history_limit(v_environment), 'UTC') + interval '1 day');
+        WHILE v_cursor.second_until + interval '9 days' <= v_now LOOP
+            INSERT INTO appstore.history_windows (bundle_id, environment, kind, starts_at, ends_at)
+            VALUES (v_bundle, v_environment, 'second', v_cursor.second_until, v_cursor.second_until + interval '1 day');
+            v_cursor.second_until := v_cursor.second_until + interval '1 day';
+            v_result := v_result + 1;
+        END LOOP;
+        UPDATE appstore.history_cursors AS c
+        SET near_until = v_cursor.near_until, anchor = v_cursor.anchor, second_until = v_cursor.second_until
+        WHERE c.bundle_id = v_bundle AND c.environment = v_environment
+          AND (c.near_until, c.anchor, c.second_until) <> (v_cursor.near_until, v_cursor.anchor, v_cursor.second_until);
+    END LOOP;
+    RETURN v_result;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.plan_history(p_bundle_ids text[], p_environments appstore.environment[]) IS 'Makes the windows that these apps need by now: the days of a new one, the time since the newest window until five minutes ago, and the second walks of days that ended eight days ago. Returns how many.';
+
+CREATE FUNCTION appstore.plan_history_days(p_bundle_id text, p_environment appstore.environment, p_from timestamp with time zone, p_to timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_start  timestamptz := p_from;
+    v_result integer := 0;
+BEGIN
+    WHILE v_start < p_to LOOP
+        INSERT INTO appstore.history_windows (bundle_id, environment, kind, starts_at, ends_at)
+        VALUES (p_bundle_id, p_environment, 'day', v_start, least(p_to, date_trunc('day', v_start, 'UTC') + interval '24 hours'));
+        v_start := date_trunc('day', v_start, 'UTC') + interval '24 hours';
+        v_result := v_result + 1;
+    END LOOP;
+    RETURN v_result;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.plan_history_days(p_bundle_id text, p_environment appstore.environment, p_from timestamp with time zone, p_to timestamp with time zone) IS 'Makes a window for each day (UTC) of a time. Returns how many.';
+
 CREATE FUNCTION appstore.poll_endpoints(p_names text[], p_epochs bigint[], p_after bigint[], p_seconds integer) RETURNS TABLE(name text, has_work boolean, url text, keeps_order boolean, max_in_flight integer, max_per_second integer, timeout_seconds integer, secret_generation integer, previous_secret boolean, "position" bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5175,6 +5575,23 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval, counts_attempt boolean) IS 'Ends an attempt that had no answer: the call is due again after delay, and its fallback is used meanwhile. counts_attempt: false where the call is not the cause, such as a 429. Returns false, without effect, when the lease of that epoch has been lost.';
+
+CREATE FUNCTION appstore.postpone_history_window(p_window_id bigint, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    UPDATE appstore.history_windows AS w
+    SET run_at = v_now + p_delay, is_leased = false, last_error = coalesce(p_reason, w.last_error), failures = w.failures + p_counts::integer,
+        failing_since = CASE WHEN p_counts THEN coalesce(w.failing_since, v_now) ELSE w.failing_since END
+    WHERE w.window_id = p_window_id AND w.epoch = p_epoch AND w.state = 'open';
+    RETURN FOUND;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.postpone_history_window(p_window_id bigint, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) IS 'Ends a lease without a page. The window keeps its token. With p_counts it is a failure of the window, not of the budget or the key. False when another lease has begun.';
 
 CREATE FUNCTION appstore.prepare_partitions() RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6021,6 +6438,35 @@ $$;
 
 COMMENT ON FUNCTION appstore.requeue_events(result appstore.result, reason text, notification_type text, subtype text, environment appstore.environment, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean, note text) IS 'Runs the events again that meet every given condition and still have their body, at most max_events (1 to 1,000), and returns how many. dry_run only counts them, all of them when max_events is null. appstore.requeue_all takes all.';
 
+CREATE FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    c_restarts CONSTANT integer := 5;
+    v_window appstore.history_windows;
+    v_middle timestamptz;
+BEGIN
+    SELECT w.* INTO v_window FROM appstore.history_windows AS w
+    WHERE w.window_id = p_window_id AND w.epoch = p_epoch AND w.state = 'open' FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    v_middle := date_trunc('milliseconds', v_window.starts_at + (v_window.ends_at - v_window.starts_at) / 2);
+    IF v_window.restarts + 1 < c_restarts OR v_window.ends_at - v_window.starts_at < interval '1 minute' THEN
+        UPDATE appstore.history_windows AS w SET token = NULL, pages = 0, listed = 0, restarts = w.restarts + 1 WHERE w.window_id = p_window_id;
+        RETURN 'restarted';
+    END IF;
+    INSERT INTO appstore.history_windows (bundle_id, environment, kind, starts_at, ends_at)
+    VALUES (v_window.bundle_id, v_window.environment, v_window.kind, v_middle, v_window.ends_at);
+    UPDATE appstore.history_windows AS w SET ends_at = v_middle, token = NULL, pages = 0, listed = 0, restarts = 0
+    WHERE w.window_id = p_window_id;
+    RETURN 'halved';
+END
+$$;
+
+COMMENT ON FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) IS 'Lets a leased window begin again with its first page, after its token was refused; after the fifth time its second half becomes a window of its own. Returns restarted or halved, null when another lease has begun.';
+
 CREATE FUNCTION appstore.resume_endpoint(name text, after bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6333,6 +6779,34 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.set_consumer(name text, after bigint) IS 'Makes a consumer of the feed, or moves it: its next entry is the one after this position; 0 for the oldest one. Null makes one that begins now, and leaves one that exists where it is. Returns the position.';
+
+CREATE FUNCTION appstore.set_history_mode(bundle_id text, environment appstore.environment, mode text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now    timestamptz := clock_timestamp();
+    v_cursor appstore.history_cursors;
+BEGIN
+    PERFORM appstore.check_environment(environment);
+    IF set_history_mode.mode IS NULL OR set_history_mode.mode NOT IN ('walk', 'beside', 'off') THEN
+        RAISE EXCEPTION 'there is no mode %', quote_nullable(set_history_mode.mode)
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Modes are walk, beside and off.';
+    END IF;
+    v_cursor := appstore.history_cursor(set_history_mode.bundle_id, environment);
+    UPDATE appstore.history_cursors AS c
+    SET mode = set_history_mode.mode,
+        walks_since = CASE WHEN c.mode = 'beside' AND set_history_mode.mode <> 'beside' THEN v_now ELSE c.walks_since END
+    WHERE c.bundle_id = set_history_mode.bundle_id AND c.environment = set_history_mode.environment;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (v_now, session_user, 'set_history_mode', '{}',
+            jsonb_build_object('bundle_id', set_history_mode.bundle_id, 'environment', environment, 'mode', set_history_mode.mode,
+                               'was', v_cursor.mode));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.set_history_mode(bundle_id text, environment appstore.environment, mode text) IS 'Sets how the history of an app is read: walk; beside, a trial while another service owns the URL; off. It fails with no_data_found when no worker has had the app''s key.';
 
 CREATE FUNCTION appstore.set_wants_raw() RETURNS void
     LANGUAGE plpgsql
@@ -6742,6 +7216,95 @@ $$;
 
 COMMENT ON FUNCTION appstore.store(source text, bodies bytea[]) IS 'Stores bodies as events of a source and puts them into the queue. Returns their ids, in the order of the bodies. Only for the functions of the schema: no role may execute it.';
 
+CREATE FUNCTION appstore.store_history_page(p_window_id bigint, p_epoch bigint, p_seconds integer, p_token text, p_uuids uuid[], p_signed_at timestamp with time zone[], p_first_attempt_at timestamp with time zone[], p_last_attempt_at timestamp with time zone[], p_attempts integer[], p_last_results text[], p_succeeded boolean[], p_bodies bytea[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_now      timestamptz;
+    v_window   appstore.history_windows;
+    v_cursor   appstore.history_cursors;
+    v_new      uuid[];
+    v_bodies   bytea[];
+    v_ids      bigint[];
+    v_walked   bigint;
+    v_beside   bigint;
+BEGIN
+    PERFORM appstore.begin_to_store();
+    v_now := clock_timestamp();
+    SELECT w.* INTO v_window FROM appstore.history_windows AS w
+    WHERE w.window_id = p_window_id AND w.epoch = p_epoch AND w.state = 'open' AND NOT w.is_read FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT c.* INTO v_cursor FROM appstore.history_cursors AS c
+    WHERE c.bundle_id = v_window.bundle_id AND c.environment = v_window.environment;
+
+    -- 1. Records that were not listed before, by another window or an earlier reading. The order avoids deadlocks of windows that overlap.
+    WITH new AS (
+        INSERT INTO appstore.history_records AS r (
+            environment, notification_uuid, bundle_id, class, is_open, mode, event_id, window_id, listed_at, signed_at, first_attempt_at,
+            last_attempt_at, attempts, last_result)
+        SELECT DISTINCT ON (l.uuid)
+               v_window.environment, l.uuid, v_window.bundle_id,
+               CASE WHEN s.first_event_id IS NOT NULL THEN 'confirmed' WHEN l.succeeded THEN 'taken_elsewhere'
+                    WHEN l.last_attempt_at > v_now - interval '1 minute' THEN 'in_flight' ELSE 'recovered' END,
+               false, CASE WHEN v_cursor.mode = 'beside' OR l.signed_at < v_cursor.walks_since THEN 'beside' ELSE 'walk' END, NULL, p_window_id,
+               v_now, l.signed_at, l.first_attempt_at, l.last_attempt_at, l.attempts, l.last_result
+        FROM unnest(p_uuids, p_signed_at, p_first_attempt_at, p_last_attempt_at, p_attempts, p_last_results, p_succeeded)
+            AS l (uuid, signed_at, first_attempt_at, last_attempt_at, attempts, last_result, succeeded)
+        LEFT JOIN LATERAL (
+            SELECT s.first_event_id FROM appstore.seen_notifications AS s
+            WHERE s.notification_uuid = l.uuid AND s.environment = v_window.environment OFFSET 0) AS s ON true
+        ORDER BY l.uuid
+        ON CONFLICT (notification_uuid, environment) DO NOTHING
+        RETURNING r.notification_uuid, r.class, r.mode
+    )
+    SELECT coalesce(array_agg(new.notification_uuid ORDER BY new.notification_uuid) FILTER (WHERE new.class <> 'confirmed'), '{}'),
+           count(*) FILTER (WHERE new.class = 'confirmed' AND new.mode = 'walk'),
+           count(*) FILTER (WHERE new.class = 'confirmed' AND new.mode = 'beside')
+    INTO v_new, v_walked, v_beside FROM new;
+
+    -- 2. Those that were never pushed become events. Their record waits for the outcome.
+    SELECT array_agg(p_bodies[array_position(p_uuids, n.uuid)] ORDER BY n.position) INTO v_bodies
+    FROM unnest(v_new) WITH ORDINALITY AS n (uuid, position);
+    v_ids := ARRAY(SELECT appstore.store('history_v2', v_bodies));
+    UPDATE appstore.history_records AS r SET event_id = v_ids[array_position(v_new, r.notification_uuid)], is_open = true
+    WHERE r.notification_uuid = ANY (v_new) AND r.environment = v_window.environment;
+
+    -- 3. Attempts that were in flight when they were listed first, and have failed since. No condition names the index of open records.
+    UPDATE appstore.history_records AS r
+    SET class = 'recovered', attempts = p_attempts[array_position(p_uuids, r.notification_uuid)],
+        last_attempt_at = p_last_attempt_at[array_position(p_uuids, r.notification_uuid)],
+        last_result = p_last_results[array_position(p_uuids, r.notification_uuid)]
+    WHERE r.notification_uuid = ANY (p_uuids) AND r.environment = v_window.environment AND r.class = 'in_flight' AND coalesce(r.is_open, false)
+      AND NOT p_succeeded[array_position(p_uuids, r.notification_uuid)]
+      AND p_last_attempt_at[array_position(p_uuids, r.notification_uuid)] <= v_now - interval '1 minute';
+
+    -- 4. The window, and the time that it covers.
+    UPDATE appstore.history_windows AS w
+    SET token = p_token, pages = w.pages + 1, listed = w.listed + cardinality(p_uuids), stored = w.stored + cardinality(v_new),
+        failures = 0, failing_since = NULL, last_error = NULL, run_at = v_now + make_interval(secs => p_seconds),
+        is_read = p_token IS NULL AND w.kind = 'second',
+        first_signed_at = least(w.first_signed_at, (SELECT min(d) FROM unnest(p_signed_at) AS d)),
+        last_signed_at = greatest(w.last_signed_at, (SELECT max(d) FROM unnest(p_signed_at) AS d)),
+        first_attempt_at = least(w.first_attempt_at, (SELECT min(d) FROM unnest(p_first_attempt_at) AS d)),
+        last_attempt_at = greatest(w.last_attempt_at, (SELECT max(d) FROM unnest(p_first_attempt_at) AS d))
+    WHERE w.window_id = p_window_id;
+    IF p_token IS NULL AND v_window.kind <> 'second' THEN
+        PERFORM appstore.close_history_window(p_window_id);
+    END IF;
+    PERFORM appstore.count_history(v_window.bundle_id, v_window.environment, 'beside', 'confirmed', v_beside);
+    PERFORM appstore.count_history(v_window.bundle_id, v_window.environment, 'walk', 'confirmed', v_walked);
+    RETURN cardinality(v_new);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.store_history_page(p_window_id bigint, p_epoch bigint, p_seconds integer, p_token text, p_uuids uuid[], p_signed_at timestamp with time zone[], p_first_attempt_at timestamp with time zone[], p_last_attempt_at timestamp with time zone[], p_attempts integer[], p_last_results text[], p_succeeded boolean[], p_bodies bytea[]) IS 'Stores a page of a leased window: its records, an event for each that is neither recorded nor among the seen notifications, and the token of the next page, null after the last one. Renews the lease for p_seconds. Returns how many events, null when another lease has begun. The arrays have an element for each record; p_uuids and p_signed_at were not verified.';
+
 CREATE FUNCTION appstore.store_post(key_hash bytea, verb text, source text, body bytea) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -6861,7 +7424,9 @@ BEGIN
     FOR NO KEY UPDATE;
     v_now := clock_timestamp();
     -- A clock that was ahead for a while has left times that would never come.
-    v_budget.blocked_until := least(v_budget.blocked_until, v_now + interval '1 hour 5 seconds');
+    IF v_budget.blocked_until > v_now + interval '1 hour 5 seconds' THEN
+        v_budget.blocked_until := v_now + interval '1 hour 5 seconds';
+    END IF;
     v_budget.refilled_at := least(v_budget.refilled_at, greatest(v_budget.blocked_until, v_now));
     v_allowance := appstore.api_allowance(take_api_budget.setting, v_budget.lowered_to, v_budget.last_429_at, v_now);
     v_capacity := greatest(v_allowance, 5);
@@ -7085,7 +7650,7 @@ BEGIN
     FROM (SELECT u.*, appstore.told_as(u.result, u.reason, u.uuid) AS type
           FROM unnest(p_event_ids, p_sources, p_runs, p_results, p_reasons, p_notification_uuids)
               AS u (event_id, source, run, result, reason, uuid)) AS s
-    WHERE s.source = 'notification_v2' AND s.type IS NOT NULL
+    WHERE s.source IN ('notification_v2', 'history_v2') AND s.type IS NOT NULL
       AND (s.run = 1 OR NOT EXISTS (
                SELECT FROM appstore.outcome_history AS h
                WHERE h.event_id = s.event_id AND appstore.told_as(h.result, h.reason, h.notification_uuid) IN (s.type, 'notification.received')
@@ -7322,6 +7887,39 @@ CREATE FUNCTION appstore.v1_counts(s appstore.contracts, l appstore.v1_renewals)
 $$;
 
 COMMENT ON FUNCTION appstore.v1_counts(s appstore.contracts, l appstore.v1_renewals) IS 'Whether the register of Notifications V1 counts for a renewal: the later statement counts, that of the JWS on a tie.';
+
+CREATE FUNCTION appstore.walk_history(bundle_id text, environment appstore.environment, since timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now    timestamptz := date_trunc('milliseconds', clock_timestamp());
+    v_since  timestamptz := date_trunc('milliseconds', walk_history.since);
+    v_cursor appstore.history_cursors;
+    v_result integer;
+BEGIN
+    PERFORM appstore.check_environment(environment);
+    IF v_since IS NULL OR v_since < v_now - appstore.history_limit(environment) OR v_since >= v_now THEN
+        RAISE EXCEPTION 'Apple lists no notifications of % in %', coalesce(v_since::text, 'null'), environment
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = format('It lists those of the last %s days.', extract(epoch FROM appstore.history_limit(environment))::bigint / 86400);
+    END IF;
+    v_cursor := appstore.history_cursor(walk_history.bundle_id, environment);
+    v_since := greatest(v_since, v_cursor.edge);
+    IF v_since >= v_cursor.since THEN
+        RETURN 0;
+    END IF;
+    v_result := appstore.plan_history_days(walk_history.bundle_id, environment, v_since, v_cursor.since);
+    UPDATE appstore.history_cursors AS c SET since = v_since WHERE c.bundle_id = walk_history.bundle_id AND c.environment = walk_history.environment;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (v_now, session_user, 'walk_history', '{}',
+            jsonb_build_object('bundle_id', walk_history.bundle_id, 'environment', environment, 'since', v_since));
+    RETURN v_result;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.walk_history(bundle_id text, environment appstore.environment, since timestamp with time zone) IS 'Lets the workers read the history of an app from an earlier day on, up to 180 days ago, in Sandbox 30. Returns how many windows it made; 0 when they were made before. It fails with no_data_found when no worker has had the app''s key.';
 
 CREATE FUNCTION appstore.wants_raw(e appstore.endpoints) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -8520,6 +9118,287 @@ COMMENT ON COLUMN appstore.fence.is_only IS 'Always true: the key of the only ro
 
 COMMENT ON COLUMN appstore.fence.contract IS 'The version of the last breaking step.';
 
+CREATE TABLE appstore.history_counts (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment NOT NULL,
+    mode text NOT NULL COLLATE pg_catalog."C",
+    class text NOT NULL COLLATE pg_catalog."C",
+    records bigint NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+COMMENT ON TABLE appstore.history_counts IS 'How many records got each class, each counted once when its class was certain; also those that have aged.';
+
+COMMENT ON COLUMN appstore.history_counts.mode IS 'As that of history_records.';
+
+COMMENT ON COLUMN appstore.history_counts.class IS 'As that of history_records.';
+
+COMMENT ON COLUMN appstore.history_counts.records IS 'How many.';
+
+CREATE TABLE appstore.history_windows (
+    window_id bigint NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    starts_at timestamp with time zone NOT NULL,
+    ends_at timestamp with time zone NOT NULL,
+    made_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
+    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    is_leased boolean DEFAULT false NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    token text,
+    is_read boolean DEFAULT false NOT NULL,
+    pages integer DEFAULT 0 NOT NULL,
+    listed integer DEFAULT 0 NOT NULL,
+    stored integer DEFAULT 0 NOT NULL,
+    restarts integer DEFAULT 0 NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    failing_since timestamp with time zone,
+    last_error text,
+    compared_to timestamp with time zone,
+    compared_event bigint,
+    first_signed_at timestamp with time zone,
+    last_signed_at timestamp with time zone,
+    first_attempt_at timestamp with time zone,
+    last_attempt_at timestamp with time zone,
+    closed_at timestamp with time zone,
+    CONSTRAINT history_windows_closed_in_the_end CHECK ((((state = 'open'::text) = (closed_at IS NULL)) AND ((state = 'open'::text) OR (NOT is_leased)))),
+    CONSTRAINT history_windows_failing_in_the_open CHECK (((failing_since IS NULL) OR (state = 'open'::text))),
+    CONSTRAINT history_windows_is_a_range CHECK (((starts_at < ends_at) OR (state = 'too_old'::text))),
+    CONSTRAINT history_windows_kind_is_known CHECK ((kind = ANY (ARRAY['near'::text, 'day'::text, 'second'::text]))),
+    CONSTRAINT history_windows_state_is_known CHECK ((state = ANY (ARRAY['open'::text, 'done'::text, 'too_old'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.history_windows IS 'The windows in which the history is read: starts_at is part of it, ends_at is not. Both are in the past and do not change, since Apple takes a token only with the same request. A worker leases a window as it leases a call; a worker with an older epoch changes nothing.';
+
+COMMENT ON COLUMN appstore.history_windows.window_id IS 'The number of the window.';
+
+COMMENT ON COLUMN appstore.history_windows.kind IS 'near: a quarter of an hour with an overlap, or what a pause left; day: a day of the past; second: the second walk of a day, after eight days.';
+
+COMMENT ON COLUMN appstore.history_windows.starts_at IS 'Its start; an hour later after each time that Apple called it too old.';
+
+COMMENT ON COLUMN appstore.history_windows.ends_at IS 'Its end; earlier after it was halved, since its tokens expired too often.';
+
+COMMENT ON COLUMN appstore.history_windows.made_at IS 'When it was written.';
+
+COMMENT ON COLUMN appstore.history_windows.state IS 'open; done: all pages were read; too_old: Apple no longer keeps any of it.';
+
+COMMENT ON COLUMN appstore.history_windows.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
+
+COMMENT ON COLUMN appstore.history_windows.is_leased IS 'Whether a worker reads it until run_at.';
+
+COMMENT ON COLUMN appstore.history_windows.epoch IS 'Number of leases so far.';
+
+COMMENT ON COLUMN appstore.history_windows.token IS 'The paginationToken of the next page; null for the first one.';
+
+COMMENT ON COLUMN appstore.history_windows.is_read IS 'All pages of a second walk were read; what was pushed is compared with them.';
+
+COMMENT ON COLUMN appstore.history_windows.pages IS 'Pages since the first one was read last.';
+
+COMMENT ON COLUMN appstore.history_windows.listed IS 'Records on these pages.';
+
+COMMENT ON COLUMN appstore.history_windows.stored IS 'Records that became an event. Of a second walk: what Apple did not list at the first one.';
+
+COMMENT ON COLUMN appstore.history_windows.restarts IS 'How often its token was refused since it was made or halved.';
+
+COMMENT ON COLUMN appstore.history_windows.failures IS 'Failed attempts since the last page.';
+
+COMMENT ON COLUMN appstore.history_windows.failing_since IS 'The first of these failures.';
+
+COMMENT ON COLUMN appstore.history_windows.last_error IS 'Why the latest attempt brought no page; null after a page.';
+
+COMMENT ON COLUMN appstore.history_windows.compared_to IS 'Outcomes until here, and compared_event of that instant, were compared.';
+
+COMMENT ON COLUMN appstore.history_windows.compared_event IS 'The last event that was compared.';
+
+COMMENT ON COLUMN appstore.history_windows.first_signed_at IS 'The least signedDate of its records. This column and the following ones tell by which date Apple filters.';
+
+COMMENT ON COLUMN appstore.history_windows.last_signed_at IS 'The greatest signedDate.';
+
+COMMENT ON COLUMN appstore.history_windows.first_attempt_at IS 'The least first attempt.';
+
+COMMENT ON COLUMN appstore.history_windows.last_attempt_at IS 'The greatest first attempt.';
+
+COMMENT ON COLUMN appstore.history_windows.closed_at IS 'When it was done or too old.';
+
+CREATE VIEW appstore.history_coverage AS
+ SELECT c.bundle_id,
+    c.environment,
+    c.mode,
+    lower(r.range) AS covered_from,
+    COALESCE(upper(r.range), c.anchor) AS covered_to,
+    (statement_timestamp() - COALESCE(upper(r.range), c.anchor)) AS age,
+    c.since,
+    c.edge,
+    w.open_windows,
+    w.failing_since,
+    COALESCE(n.confirmed, (0)::bigint) AS confirmed,
+    COALESCE(n.recovered, (0)::bigint) AS recovered,
+    COALESCE(n.taken_elsewhere, (0)::bigint) AS taken_elsewhere,
+    COALESCE(n.refused_here, (0)::bigint) AS refused_here,
+    COALESCE(n.in_flight, (0)::bigint) AS in_flight,
+    COALESCE(n.unlisted, (0)::bigint) AS unlisted,
+    (((n.unlisted * n.not_pushed))::double precision / (NULLIF(n.confirmed, 0))::double precision) AS missed_by_both
+   FROM (((appstore.history_cursors c
+     LEFT JOIN LATERAL ( SELECT r_1.r AS range
+           FROM unnest(c.covered) r_1(r)
+          WHERE ((lower(r_1.r) <= c.anchor) AND (upper(r_1.r) >= c.anchor))) r ON (true))
+     CROSS JOIN LATERAL ( SELECT count(*) AS open_windows,
+            min(w_1.failing_since) AS failing_since
+           FROM appstore.history_windows w_1
+          WHERE ((w_1.bundle_id = c.bundle_id) AND (w_1.environment = c.environment) AND (w_1.state = 'open'::text))) w)
+     LEFT JOIN LATERAL ( SELECT (COALESCE(sum(n_1.records) FILTER (WHERE (n_1.class = 'confirmed'::text)), (0)::numeric))::bigint AS confirmed,
+            (COALESCE(sum(n_1.records) FILTER (WHERE (n_1.class = 'recovered'::text)), (0)::numeric))::bigint AS recovered,
+            (COALESCE(sum(n_1.records) FILTER (WHERE (n_1.class = 'taken_elsewhere'::text)), (0)::numeric))::bigint AS taken_elsewhere,
+            (COALESCE(sum(n_1.records) FILTER (WHERE (n_1.class = 'refused_here'::text)), (0)::numeric))::bigint AS refused_here,
+            (COALESCE(sum(n_1.records) FILTER (WHERE (n_1.class = 'in_flight'::text)), (0)::numeric))::bigint AS in_flight,
+            (COALESCE(sum(n_1.records) FILTER (WHERE (n_1.class = 'unlisted'::text)), (0)::numeric))::bigint AS unlisted,
+            (COALESCE(sum(n_1.records) FILTER (WHERE ((n_1.class = ANY (ARRAY['recovered'::text, 'taken_elsewhere'::text])) AND (n_1.mode = 'walk'::text))), (0)::numeric))::bigint AS not_pushed
+           FROM appstore.history_counts n_1
+          WHERE ((n_1.bundle_id = c.bundle_id) AND (n_1.environment = c.environment))) n ON (true));
+
+COMMENT ON VIEW appstore.history_coverage IS 'Until when Apple''s notification history was read, of each app and environment. Proved: every record that Apple returned for this time is in the inbox, or had been settled before. Not proved: that Apple listed everything; notifications V1 are not listed, nor is what Apple never tried to send. missed_by_both is an estimate of that.';
+
+COMMENT ON COLUMN appstore.history_coverage.mode IS 'walk, beside (another service owns the URL) or off.';
+
+COMMENT ON COLUMN appstore.history_coverage.covered_from IS 'The start of the time around the beginning that was read without a hole; null while no window was. It moves back as the days of the past are read.';
+
+COMMENT ON COLUMN appstore.history_coverage.covered_to IS 'The end of that time. A window that fails and is covered by no other holds it back.';
+
+COMMENT ON COLUMN appstore.history_coverage.age IS 'How long ago that was; some 5 to 20 minutes.';
+
+COMMENT ON COLUMN appstore.history_coverage.since IS 'How far back the history is read.';
+
+COMMENT ON COLUMN appstore.history_coverage.edge IS 'Apple refused an earlier start as too far in the past; null while it has refused none.';
+
+COMMENT ON COLUMN appstore.history_coverage.open_windows IS 'Windows that are not complete; history_gaps lists them.';
+
+COMMENT ON COLUMN appstore.history_coverage.failing_since IS 'Since when the first of them that fails has failed.';
+
+COMMENT ON COLUMN appstore.history_coverage.confirmed IS 'Records that were pushed and listed. This and the following counts contain aged records.';
+
+COMMENT ON COLUMN appstore.history_coverage.recovered IS 'Records that were not pushed and that the history brought.';
+
+COMMENT ON COLUMN appstore.history_coverage.taken_elsewhere IS 'Records that were not pushed here, and to which another server has answered 200. Normal before the URL was moved here.';
+
+COMMENT ON COLUMN appstore.history_coverage.refused_here IS 'Records whose event was rejected or failed.';
+
+COMMENT ON COLUMN appstore.history_coverage.in_flight IS 'Records that were listed during an attempt, of which it is not known how it ended.';
+
+COMMENT ON COLUMN appstore.history_coverage.unlisted IS 'Notifications that were pushed and that neither walk has listed.';
+
+COMMENT ON COLUMN appstore.history_coverage.missed_by_both IS 'An estimate of how many notifications came neither by push nor by the history: unlisted times those that were only listed, by confirmed. It supposes that the two fail independently. null while nothing is confirmed.';
+
+CREATE VIEW appstore.history_gaps AS
+ SELECT w.bundle_id,
+    w.environment,
+    w.window_id,
+    w.kind,
+    w.starts_at,
+    w.ends_at,
+        CASE
+            WHEN (w.last_error IS NOT NULL) THEN w.last_error
+            WHEN (c.mode = 'off'::text) THEN 'off'::text
+            WHEN (w.is_leased AND (w.run_at > statement_timestamp())) THEN 'reading'::text
+            WHEN (w.run_at < (statement_timestamp() - '00:10:00'::interval)) THEN 'no_worker'::text
+            ELSE 'waiting'::text
+        END AS why,
+    w.made_at,
+    w.failing_since,
+    w.failures,
+    w.restarts,
+    w.pages,
+    w.listed,
+    w.stored,
+    w.run_at AS next_run_at
+   FROM (appstore.history_windows w
+     JOIN appstore.history_cursors c ON (((c.bundle_id = w.bundle_id) AND (c.environment = w.environment))))
+  WHERE (w.state = 'open'::text);
+
+COMMENT ON VIEW appstore.history_gaps IS 'The windows of Apple''s notification history that are not complete, and why.';
+
+COMMENT ON COLUMN appstore.history_gaps.window_id IS 'The number of the window.';
+
+COMMENT ON COLUMN appstore.history_gaps.kind IS 'near: the latest time; day: a day of the past; second: the second walk of a day, after eight days.';
+
+COMMENT ON COLUMN appstore.history_gaps.starts_at IS 'Its start.';
+
+COMMENT ON COLUMN appstore.history_gaps.ends_at IS 'Its end.';
+
+COMMENT ON COLUMN appstore.history_gaps.why IS 'The reason of the latest attempt that brought no page, such as rate_limited, http_503, token_missing, token_repeated or answer_of_another_app; else waiting, reading, off, or no_worker: none with a key of the app has had room for ten minutes.';
+
+COMMENT ON COLUMN appstore.history_gaps.made_at IS 'When the window was made.';
+
+COMMENT ON COLUMN appstore.history_gaps.failing_since IS 'Its first failure since its last page; null where it only waits.';
+
+COMMENT ON COLUMN appstore.history_gaps.failures IS 'Failures since its last page.';
+
+COMMENT ON COLUMN appstore.history_gaps.restarts IS 'How often its token was refused.';
+
+COMMENT ON COLUMN appstore.history_gaps.pages IS 'Pages that were read.';
+
+COMMENT ON COLUMN appstore.history_gaps.listed IS 'Records on these pages.';
+
+COMMENT ON COLUMN appstore.history_gaps.stored IS 'Records that became an event.';
+
+COMMENT ON COLUMN appstore.history_gaps.next_run_at IS 'When it is due, or the end of its lease.';
+
+CREATE TABLE appstore.history_records (
+    environment appstore.environment NOT NULL,
+    notification_uuid uuid NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    class text NOT NULL COLLATE pg_catalog."C",
+    is_open boolean NOT NULL,
+    mode text NOT NULL COLLATE pg_catalog."C",
+    event_id bigint,
+    window_id bigint NOT NULL,
+    listed_at timestamp with time zone NOT NULL,
+    signed_at timestamp with time zone,
+    first_attempt_at timestamp with time zone,
+    last_attempt_at timestamp with time zone,
+    attempts integer NOT NULL,
+    last_result text COLLATE pg_catalog."C",
+    CONSTRAINT history_records_class_is_known CHECK ((class = ANY (ARRAY['confirmed'::text, 'in_flight'::text, 'recovered'::text, 'taken_elsewhere'::text, 'refused_here'::text, 'unlisted'::text]))),
+    CONSTRAINT history_records_mode_is_known CHECK ((mode = ANY (ARRAY['walk'::text, 'beside'::text]))),
+    CONSTRAINT history_records_open_for_an_event CHECK (((NOT is_open) OR (event_id IS NOT NULL)))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.history_records IS 'Each notification that Apple listed, and those that were pushed and not listed. They are kept for a time, then only counted in history_counts.';
+
+COMMENT ON COLUMN appstore.history_records.class IS 'confirmed: pushed and listed. recovered: not pushed, Apple''s attempts failed. taken_elsewhere: another server answered Apple with 200. in_flight: listed within a minute after an attempt. refused_here: its event was rejected or failed. unlisted: pushed, and absent from both walks.';
+
+COMMENT ON COLUMN appstore.history_records.is_open IS 'The class can change: its event has no outcome yet, or the attempt may go on.';
+
+COMMENT ON COLUMN appstore.history_records.mode IS 'walk; beside: another server may have taken it, since the mode was beside or it was signed before the mode became walk.';
+
+COMMENT ON COLUMN appstore.history_records.event_id IS 'The event that it became; of an unlisted one the push. null where it had been pushed before.';
+
+COMMENT ON COLUMN appstore.history_records.window_id IS 'The window that listed it first.';
+
+COMMENT ON COLUMN appstore.history_records.listed_at IS 'When it was read, by this database''s clock.';
+
+COMMENT ON COLUMN appstore.history_records.signed_at IS 'signedDate, as it was listed; not verified.';
+
+COMMENT ON COLUMN appstore.history_records.first_attempt_at IS 'Apple''s first attempt.';
+
+COMMENT ON COLUMN appstore.history_records.last_attempt_at IS 'Apple''s latest attempt when it was listed.';
+
+COMMENT ON COLUMN appstore.history_records.attempts IS 'Apple''s attempts when it was listed.';
+
+COMMENT ON COLUMN appstore.history_records.last_result IS 'sendAttemptResult of the latest attempt, such as SUCCESS or TIMED_OUT.';
+
+ALTER TABLE appstore.history_windows ALTER COLUMN window_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.history_windows_window_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE appstore.inbox (
     event_id bigint NOT NULL,
     source text NOT NULL COLLATE pg_catalog."C",
@@ -8533,7 +9412,7 @@ ALTER TABLE ONLY appstore.inbox ALTER COLUMN body SET STORAGE EXTERNAL;
 
 COMMENT ON TABLE appstore.inbox IS 'Every event as it came in; append-only, never updated. Partitioned by event_id, so that old bodies go by dropping a partition.';
 
-COMMENT ON COLUMN appstore.inbox.source IS 'Where the event came from: notification_v2, notification_v1, client_transaction, client_receipt, verify_receipt …';
+COMMENT ON COLUMN appstore.inbox.source IS 'Where the event came from: notification_v2, history_v2, notification_v1, client_transaction, client_receipt, verify_receipt …';
 
 COMMENT ON COLUMN appstore.inbox.body IS 'The raw bytes. jsonb would refuse \u0000 and lone surrogates and so lose the event.';
 
@@ -9051,11 +9930,13 @@ CREATE TABLE appstore.retention (
     feed interval DEFAULT '30 days'::interval NOT NULL,
     deliveries interval DEFAULT '3 days'::interval NOT NULL,
     failed_deliveries interval DEFAULT '30 days'::interval NOT NULL,
+    history interval DEFAULT '30 days'::interval NOT NULL,
     partition_events bigint DEFAULT 10000000 NOT NULL,
     CONSTRAINT retention_bodies_a_day CHECK ((bodies >= '1 day'::interval)),
     CONSTRAINT retention_deliveries_an_hour CHECK ((deliveries >= '01:00:00'::interval)),
     CONSTRAINT retention_failed_deliveries_outlive_others CHECK ((failed_deliveries >= deliveries)),
     CONSTRAINT retention_feed_a_day CHECK ((feed >= '1 day'::interval)),
+    CONSTRAINT retention_history_outlives_second_walk CHECK ((history >= '12 days'::interval)),
     CONSTRAINT retention_is_one_row CHECK (is_only),
     CONSTRAINT retention_notifications_outlive_history CHECK ((notifications >= '181 days'::interval)),
     CONSTRAINT retention_outcomes_outlive_bodies CHECK (((outcomes IS NULL) OR ((bodies IS NOT NULL) AND (outcomes >= bodies)))),
@@ -9083,6 +9964,8 @@ COMMENT ON COLUMN appstore.retention.feed IS 'How long the feed is kept; up to t
 COMMENT ON COLUMN appstore.retention.deliveries IS 'How long delivery_attempts is kept.';
 
 COMMENT ON COLUMN appstore.retention.failed_deliveries IS 'How long the attempts of it that failed are kept.';
+
+COMMENT ON COLUMN appstore.retention.history IS 'How long history_records is kept, whose records are then only counted, and closed windows.';
 
 COMMENT ON COLUMN appstore.retention.partition_events IS 'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
 
@@ -9547,6 +10430,18 @@ ALTER TABLE ONLY appstore.feed_switch
 ALTER TABLE ONLY appstore.fence
     ADD CONSTRAINT fence_pkey PRIMARY KEY (is_only);
 
+ALTER TABLE ONLY appstore.history_counts
+    ADD CONSTRAINT history_counts_pkey PRIMARY KEY (bundle_id, environment, mode, class);
+
+ALTER TABLE ONLY appstore.history_cursors
+    ADD CONSTRAINT history_cursors_pkey PRIMARY KEY (bundle_id, environment);
+
+ALTER TABLE ONLY appstore.history_records
+    ADD CONSTRAINT history_records_pkey PRIMARY KEY (notification_uuid, environment);
+
+ALTER TABLE ONLY appstore.history_windows
+    ADD CONSTRAINT history_windows_pkey PRIMARY KEY (window_id);
+
 ALTER TABLE ONLY appstore.inbox
     ADD CONSTRAINT inbox_pkey PRIMARY KEY (event_id);
 
@@ -9658,6 +10553,14 @@ CREATE INDEX event_contracts_by_event ON appstore.event_contracts USING btree (e
 CREATE INDEX feed_by_from_user ON ONLY appstore.feed USING btree (from_user_id) WHERE (from_user_id IS NOT NULL);
 
 CREATE INDEX feed_by_user ON ONLY appstore.feed USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX history_records_by_time ON appstore.history_records USING btree (listed_at);
+
+CREATE INDEX history_records_open ON appstore.history_records USING btree (event_id) WHERE is_open;
+
+CREATE INDEX history_windows_closed ON appstore.history_windows USING btree (closed_at) WHERE (state <> 'open'::text);
+
+CREATE INDEX history_windows_open ON appstore.history_windows USING btree (bundle_id, environment, ends_at) WHERE (state = 'open'::text);
 
 CREATE INDEX inbox_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
 
