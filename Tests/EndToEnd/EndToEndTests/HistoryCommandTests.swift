@@ -14,9 +14,7 @@ extension EndToEndInterfaces {
                     none.ending == .exit(1) && none.errors.contains("it begins when a worker runs that has the app's key"),
                     "\(none.errors)"
                 )
-                try await installation.database.withConnection { connection in
-                    _ = try await connection.query("SELECT appstore.plan_history('{com.example.app}', '{Sandbox}')")
-                }
+                try await installation.sql.execute("SELECT appstore.plan_history('{com.example.app}', '{Sandbox}')")
                 let status = try await installation.run(["history", "status", "--json"]).json()
                 #expect(
                     (status.text("bundleId"), status.text("environment"), status.text("mode")) == ("com.example.app", "Sandbox", "walk")
