@@ -37,10 +37,12 @@ extension StatementFile {
 
 extension StatementFile {
     /// Every file of `sql/statements`.
-    package static let all = queue + ledger + outbox + serverAPI + webhooks + certificates + shop + commands + endpoints + consumption
+    package static let all =
+        queue + ledger + outbox + serverAPI + webhooks + certificates + shop + commands + endpoints + consumption + history
 
     private static let queue = [
         claim, claimEvent, feedTakeStep, findUnansweredCommits, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls,
+        maintenanceExpireHistory,
         maintenanceExpireDeliveries, maintenanceExpireFeed, maintenanceExpireNotifications,
         maintenancePartitions, markBatch, postponeEvents, probeQueue, readBodies, readInboxStatistics, receiveBodies, recoverBatches,
         reserveIsolated, settleBatch,

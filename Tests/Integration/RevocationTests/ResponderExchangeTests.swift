@@ -88,7 +88,9 @@ struct ResponderExchangeTests {
                 try await tasks.waitForAll()
             }
             await pool.close()
-            #expect(server.received.map(\.path).sorted() == ["/ocsp03-testg602", "/ocsp03-testrootcag3"])
+            // It may end before it has asked about the intermediate, too.
+            let paths = Set(server.received.map(\.path))
+            #expect(paths.contains("/ocsp03-testg602") && paths.isSubset(of: ["/ocsp03-testg602", "/ocsp03-testrootcag3"]))
             #expect(server.received.allSatisfy { $0.contentType == "application/ocsp-request" })
             #expect(log.text.contains("a certificate that signs is revoked"))
             let event = try await scene.receive()
