@@ -8,10 +8,11 @@ package struct ServerAPICallHandler: CallHandler {
     package let kind: String
     package let slots: Int
     private let client: ServerAPIClient
-    /// How long an attempt waits for the budget, in all. The slots are the brake then: calls that are postponed come back at once.
-    private static let patience = Duration.seconds(10)
-
     private let begin: @Sendable (LeasedCall) -> any ServerAPIAttempt
+
+    /// How long an attempt waits for an empty budget, in all, and between two looks at it. Calls that were postponed instead would be leased
+    /// again at once, and write the outbox each time.
+    private static let budgetWait = (longest: Duration.seconds(10), shortest: Duration.milliseconds(100))
 
     /// - Parameters:
     ///   - slots: the most attempts at once, at least 1.
@@ -35,14 +36,16 @@ package struct ServerAPICallHandler: CallHandler {
         var attempt = begin(call)
         let urgency = ServerAPIClass(rawValue: call.priority) ?? .import
         var result: ServerAPIResult?
-        var patience = Self.patience
+        var left = Self.budgetWait.longest
         while true {
             switch attempt.next(after: result) {
             case .finish(let result): return result
             case .ask(let request):
                 var latest = await client.send(request, class: urgency, through: exchange)
-                while case .later(let delay) = latest, delay.isOfBudget, let pause = delay.notBefore, pause <= patience {
-                    patience -= pause
+                while case .later(let delay) = latest, delay.isOfBudget {
+                    let pause = max(delay.notBefore ?? .zero, Self.budgetWait.shortest)
+                    guard pause <= left else { break }
+                    left -= pause
                     await Task.rest(for: pause)
                     guard !Task.isShuttingDownGracefully, !Task.isCancelled else { return nil }
                     latest = await client.send(request, class: urgency, through: exchange)

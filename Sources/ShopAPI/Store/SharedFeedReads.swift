@@ -21,6 +21,7 @@ final class SharedFeedReads: Sendable {
         let read = Read(question: question, key: key)
         let task = inFlight.withLock { inFlight in
             if let task = inFlight[read] { return task }
+            // Of no caller: the first one may be cancelled while others wait for the same read.
             let task = Task {
                 defer { self.inFlight.withLock { $0[read] = nil } }
                 do throws(Problem) { return Result<FeedPage, Problem>.success(try await store.feed(question, key: key)) } catch {

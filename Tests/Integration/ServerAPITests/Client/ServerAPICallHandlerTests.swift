@@ -25,6 +25,23 @@ struct ServerAPICallHandlerTests {
         }
     }
 
+    @Test func `an empty budget is waited for in the slot, for some seconds, and a block is not`() async throws {
+        let call = LeasedCall(callID: 1, epoch: 1, kind: "consumption", bundleID: ScriptedAPI.production.bundleID, timeLeft: .seconds(60))
+        func result(_ decisions: [BudgetDecision]) async throws -> (CallResult?, looks: Int) {
+            let api = ScriptedAPI([.status(202)])
+            for decision in decisions { api.budget.decide(decision) }
+            let handler = ServerAPICallHandler("consumption", client: api.client([try ScriptedAPI.key("KEY")])) { Attempt(call: $0) }
+            return (await handler.result(of: call, through: api.exchange), api.budget.classes.count)
+        }
+        let short = BudgetDecision.wait(.milliseconds(25), isBlocked: false)
+        let granted = try await result([short, short])
+        #expect(granted.0 == .answered([]) && granted.looks == 3)
+        let long = try await result([.wait(.seconds(11), isBlocked: false)])
+        #expect(long.0 == .later(reason: "budget", notBefore: .seconds(11), countsAttempt: false) && long.looks == 1)
+        let blocked = try await result([.wait(.milliseconds(25), isBlocked: true)])
+        #expect(blocked.0 == .later(reason: "rate_limited", notBefore: .milliseconds(25), countsAttempt: false) && blocked.looks == 1)
+    }
+
     @Test func `a call is answered without an event, after a 401 and a 429 that count no attempt`() async throws {
         let database = try await InboxDatabase.make()
         _ = try await database.withConnection { connection in

@@ -37,7 +37,7 @@ struct KeyCircuitsTests {
         return circuits.record(key.id, lane ?? self.lane, isRefused: refused, date: now.advanced(by: .seconds(-skew)), now: now)
     }
 
-    @Test func `the newest key is used, after a 401 the other one, and a key that works stays in use`() {
+    @Test func `the first key is used, after a 401 the other one, and a key that works stays in use`() {
         var circuits = KeyCircuits()
         #expect(choice(circuits) == "NEW")
         record(&circuits, new, refused: true)
