@@ -159,7 +159,7 @@ extension PlanCase {
         ) { pool, _ in
             _ = try await pool.withConnection { try await $0.query("SELECT ready FROM appstore.inbox_statistics()") }
         },
-        .statement("forget", as: "appstore_operator", entries: 200) { "SELECT alias FROM appstore.forget(\("user \($0)"))" },
+        .statement("forget", as: "appstore_operator") { "SELECT alias FROM appstore.forget(\("user \($0)"))" },
     ]
 
     /// The hash of a customer's key, which permits everything.

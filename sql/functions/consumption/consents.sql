@@ -43,8 +43,10 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'consent_withdrawn', settled_at = clock_timestamp(), is_leased = false
-    WHERE o.call_id = ANY (ARRAY(SELECT d.call_id FROM appstore.consumption_decisions AS d
-                                 WHERE d.user_id = end_consent.user_id AND d.call_id IS NOT NULL AND d.result IS NULL ORDER BY d.call_id))
+    WHERE o.call_id = ANY (ARRAY( -- OFFSET 0: for the order, the planner would read the calls of all users
+        SELECT d.call_id
+        FROM (SELECT d.call_id, d.result FROM appstore.consumption_decisions AS d WHERE d.user_id = end_consent.user_id OFFSET 0) AS d
+        WHERE d.call_id IS NOT NULL AND d.result IS NULL ORDER BY d.call_id))
       AND (o.state = 'open') IS TRUE;
     RETURN true;
 END

@@ -74,8 +74,9 @@ BEGIN
     SET payload = '{}', state = CASE o.state WHEN 'open' THEN 'discarded' ELSE o.state END,
         reason = CASE o.state WHEN 'open' THEN 'forgotten' ELSE o.reason END, settled_at = coalesce(o.settled_at, clock_timestamp()),
         is_leased = false
-    WHERE o.call_id = ANY (ARRAY(SELECT d.call_id FROM appstore.consumption_decisions AS d
-                                 WHERE d.user_id = v_user AND d.call_id IS NOT NULL ORDER BY d.call_id));
+    WHERE o.call_id = ANY (ARRAY( -- OFFSET 0: for the order, the planner would read the calls of all users
+        SELECT d.call_id FROM (SELECT d.call_id FROM appstore.consumption_decisions AS d WHERE d.user_id = v_user OFFSET 0) AS d
+        WHERE d.call_id IS NOT NULL ORDER BY d.call_id));
     UPDATE appstore.consumption_decisions AS d SET user_id = v_alias, answer.evidence = NULL, answer.details = NULL
     WHERE d.decision_id = ANY (ARRAY(
         SELECT d.decision_id FROM appstore.consumption_decisions AS d WHERE d.user_id = v_user
