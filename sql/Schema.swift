@@ -44,6 +44,7 @@ extension SchemaManifest {
         SchemaFile("tables/81_webhooks", PackageResources._1_webhooks_sql),
         SchemaFile("tables/82_certificates", PackageResources._2_certificates_sql),
         SchemaFile("tables/90_history", PackageResources._0_history_sql),
+        SchemaFile("tables/91_reconcile", PackageResources._1_reconcile_sql),
     ]
 
     private static let steps: [SchemaStep] = []
@@ -90,6 +91,7 @@ extension SchemaManifest {
         SchemaFile("functions/ledger/lock_ledger", PackageResources.lock_ledger_sql),
         SchemaFile("functions/ledger/order_of", PackageResources.order_of_sql),
         SchemaFile("functions/ledger/periods", PackageResources.periods_sql),
+        SchemaFile("functions/ledger/record_found_statuses", PackageResources.record_found_statuses_sql),
         SchemaFile("functions/maintenance/drop_aged_partition", PackageResources.drop_aged_partition_sql),
         SchemaFile("functions/maintenance/expire", PackageResources.expire_sql),
         SchemaFile("functions/maintenance/maintenance_lock", PackageResources.maintenance_lock_sql),
@@ -112,6 +114,10 @@ extension SchemaManifest {
         SchemaFile("functions/outbox/fall_back", PackageResources.fall_back_sql),
         SchemaFile("functions/outbox/repeat_call", PackageResources.repeat_call_sql),
         SchemaFile("functions/outbox/settle_call", PackageResources.settle_call_sql),
+        SchemaFile("functions/reconcile/ask_question", PackageResources.ask_question_sql),
+        SchemaFile("functions/reconcile/is_stale", PackageResources.is_stale_sql),
+        SchemaFile("functions/reconcile/reconcile", PackageResources.reconcile_sql),
+        SchemaFile("functions/reconcile/reconcile_contract", PackageResources.reconcile_contract_sql),
         SchemaFile("functions/revocation/certificate_questions", PackageResources.certificate_questions_sql),
         SchemaFile("functions/revocation/signers_of", PackageResources.signers_of_sql),
         SchemaFile("functions/schema/schema_fingerprint", PackageResources.schema_fingerprint_sql),
@@ -154,7 +160,9 @@ extension SchemaManifest {
         SchemaFile("views/outbox_status", PackageResources.outbox_status_sql),
         SchemaFile("views/user_orders", PackageResources.user_orders_sql),
         SchemaFile("views/payments", PackageResources.payments_sql),
+        SchemaFile("views/reconcile_status", PackageResources.reconcile_status_sql),
         SchemaFile("views/revoked_events", PackageResources.revoked_events_sql),
+        SchemaFile("views/stale_contracts", PackageResources.stale_contracts_sql),
         SchemaFile("views/unmatched", PackageResources.unmatched_sql),
     ]
 }

@@ -52,7 +52,8 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
               recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id, renewal_billing_plan_type,
               renewal_signed_date, renewal_hash)
     ON appstore.contracts TO appstore_worker;
-GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.derive_refund_requests,
+GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.record_found_statuses,
+    appstore.derive_refund_requests,
     appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions,
     appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
     appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance,
@@ -70,6 +71,9 @@ GRANT EXECUTE ON FUNCTION appstore.plan_history, appstore.lease_history_windows,
     appstore.restart_history_window, appstore.advance_history_window, appstore.compare_history_window, appstore.classify_history,
     appstore.history_statistics, appstore.expire_history TO appstore_worker;
 
+-- So is what was asked about stale contracts.
+GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics TO appstore_worker;
+
 -- viewer and operator read everything but bodies and the hashes of keys.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
     appstore.seen_notifications, appstore.transactions, appstore.v1_renewals, appstore.refund_requests,
@@ -84,6 +88,9 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.revoked_events TO appstore_viewer, appstore_operator;
 GRANT SELECT ON appstore.history_cursors, appstore.history_windows, appstore.history_records, appstore.history_counts, appstore.history_coverage,
     appstore.history_gaps TO appstore_viewer, appstore_operator;
+GRANT SELECT ON appstore.reconcile_walks, appstore.reconcile_watches, appstore.reconcile_questions, appstore.reconcile_counts,
+    appstore.stale_contracts, appstore.reconcile_status TO appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.still_holds, appstore.is_stale, appstore.is_refund_in_doubt TO appstore_viewer, appstore_operator;
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics,
@@ -102,7 +109,7 @@ GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appst
     appstore.disable_feed, appstore.set_consumer, appstore.remove_consumer, appstore.make_endpoint, appstore.change_endpoint,
     appstore.pause_endpoint, appstore.resume_endpoint, appstore.remove_endpoint, appstore.rotate_endpoint_secret, appstore.test_endpoint,
     appstore.redeliver, appstore.stop_redelivery, appstore.ignore_revocation TO appstore_operator;
-GRANT EXECUTE ON FUNCTION appstore.walk_history, appstore.set_history_mode TO appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.walk_history, appstore.set_history_mode, appstore.reconcile_contract TO appstore_operator;
 GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
 GRANT INSERT, UPDATE, DELETE ON appstore.products, appstore.consumption_policies TO appstore_operator;
 GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, feed, deliveries, failed_deliveries, history, partition_events)

@@ -1454,6 +1454,136 @@ $$;
 
 COMMENT ON FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) IS 'Derives what these changes mean, and records effects; returns the ids of the effects that are new. p_transaction_ids: all transactions that were written; p_candidates: those of them that are the only one of their contract (p_candidate_contracts) here, whose contract is locked and whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: contracts whose renewal registers were written. The p_effect_ids and following arrays are the effects, by position; p_other_effect_ids: of the grant of a period the id that it would have if the fact did not name the period, else null.';
 
+CREATE FUNCTION appstore.ask_about_a_sample(p_bundle_id text, p_environment appstore.environment, p_sample integer, p_now timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_blocks bigint := pg_relation_size('appstore.contracts') / current_setting('block_size')::bigint;
+    v_until  timestamptz;
+    v_wanted integer;
+    v_asked  integer := 0;
+    v_id     text;
+BEGIN
+    -- 1. Spread over the day, so that each hour is measured.
+    SELECT greatest(w.until, p_now - interval '24 hours') INTO v_until FROM appstore.reconcile_walks AS w
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'sample';
+    v_wanted := least(floor(p_sample * extract(epoch FROM p_now - v_until) / 86400), 10);
+    IF v_wanted <= 0 OR v_blocks = 0 THEN
+        RETURN 0;
+    END IF;
+    UPDATE appstore.reconcile_walks AS w SET until = v_until + v_wanted * interval '24 hours' / p_sample
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'sample';
+    -- 2. Random places in the table: each row is as likely as any other, and no more than these places are read.
+    FOR v_id IN
+        SELECT m.original_transaction_id FROM appstore.contracts AS m
+        WHERE m.ctid = ANY (ARRAY(
+                  SELECT DISTINCT format('(%s,%s)', floor(random() * v_blocks)::bigint, 1 + floor(random() * 64)::integer)::tid
+                  FROM generate_series(1, 200 * v_wanted)))
+          AND m.environment = p_environment AND m.bundle_id = p_bundle_id AND m.will_renew IS NOT NULL AND m.access_until > p_now
+          AND m.access_until < 'infinity'
+        ORDER BY random()
+    LOOP
+        EXIT WHEN v_asked >= v_wanted;
+        CONTINUE WHEN appstore.may_be_asked_at('sample', p_environment, v_id, p_now) > p_now;
+        IF appstore.ask_question('sample', p_bundle_id, p_environment, v_id, NULL, 2::smallint, p_now) IS NOT NULL THEN
+            v_asked := v_asked + 1;
+        END IF;
+    END LOOP;
+    RETURN v_asked;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.ask_about_a_sample(p_bundle_id text, p_environment appstore.environment, p_sample integer, p_now timestamp with time zone) IS 'Asks about active contracts of an app, chosen at random: so many a day, at most 10 in a call. Returns how many.';
+
+CREATE FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_most     CONSTANT integer := 200;
+    v_watch    appstore.reconcile_watches;
+    v_contract appstore.contracts;
+    v_next     timestamptz;
+    v_asked    integer := 0;
+BEGIN
+    FOR v_watch IN
+        SELECT w.* FROM appstore.reconcile_watches AS w
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.next_at <= p_now
+        ORDER BY w.next_at LIMIT c_most FOR UPDATE
+    LOOP
+        SELECT m.* INTO v_contract FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = v_watch.original_transaction_id AND m.environment = p_environment;
+        IF appstore.still_holds(v_watch, v_contract, p_now) THEN
+            v_next := appstore.may_be_asked_at(v_watch.rule, p_environment, v_watch.original_transaction_id, p_now);
+            IF v_next <= p_now THEN
+                IF appstore.ask_question(v_watch.rule, p_bundle_id, p_environment, v_watch.original_transaction_id, v_watch.transaction_id, 2::smallint,
+                                         p_now) IS NOT NULL THEN
+                    v_asked := v_asked + 1;
+                END IF;
+                v_next := appstore.next_question(v_watch.rule, v_watch.since, v_contract.grace_period_expires_date, p_now);
+                v_watch.questions := v_watch.questions + 1;
+            END IF;
+        ELSE
+            v_next := NULL;
+        END IF;
+        IF v_next IS NULL THEN
+            DELETE FROM appstore.reconcile_watches AS w
+            WHERE w.original_transaction_id = v_watch.original_transaction_id AND w.environment = p_environment AND w.rule = v_watch.rule;
+        ELSE
+            UPDATE appstore.reconcile_watches AS w SET next_at = v_next, questions = v_watch.questions
+            WHERE w.original_transaction_id = v_watch.original_transaction_id AND w.environment = p_environment AND w.rule = v_watch.rule;
+        END IF;
+    END LOOP;
+    RETURN v_asked;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) IS 'Asks about the contracts of an app whose watch is due, at most 200; postpones those that may not be asked about yet, and ends the watches of those that are stale no more or were asked about for the last time. Returns how many questions it wrote.';
+
+CREATE FUNCTION appstore.ask_question(p_rule text, p_bundle_id text, p_environment appstore.environment, p_contract text, p_transaction_id text, p_priority smallint, p_now timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_kind text := CASE p_rule WHEN 'revoked_doubt' THEN 'transaction_history' ELSE 'subscription_statuses' END;
+    v_id   text := coalesce(p_transaction_id, p_contract);
+    v_key  text := lower(p_environment::text) || ':' || v_id;
+    v_call bigint;
+BEGIN
+    INSERT INTO appstore.outbox (kind, call_key, bundle_id, environment, priority, payload, asked_at, run_at, deadline_at)
+    VALUES (v_kind, v_key, p_bundle_id, p_environment, p_priority,
+            convert_to(jsonb_build_object('path', jsonb_build_array(v_id))::text, 'UTF8'), p_now, p_now, p_now + interval '24 hours')
+    ON CONFLICT DO NOTHING RETURNING call_id INTO v_call;
+    IF v_call IS NULL THEN -- the same is asked for another reason
+        UPDATE appstore.outbox AS c SET priority = least(c.priority, p_priority)
+        WHERE c.call_key = v_key AND c.kind = v_kind AND c.state = 'open' RETURNING c.call_id INTO v_call;
+        IF v_call IS NULL THEN -- settled meanwhile
+            RETURN NULL;
+        END IF;
+    END IF;
+    INSERT INTO appstore.reconcile_questions (environment, original_transaction_id, bundle_id, rule, transaction_id, app_transaction_id, asked_at,
+                                              call_id, status, will_renew, current_period_end, revoked_at, access_until)
+    SELECT p_environment, p_contract, p_bundle_id, p_rule, p_transaction_id, s.app_transaction_id, p_now, v_call, s.status, s.will_renew,
+           s.current_period_end, s.revoked_at, s.access_until
+    FROM appstore.books_about(p_environment, p_contract, p_transaction_id) AS s;
+    INSERT INTO appstore.reconcile_counts (day, rule, questions) VALUES ((p_now AT TIME ZONE 'UTC')::date, p_rule, 1)
+    ON CONFLICT (day, rule) DO UPDATE SET questions = reconcile_counts.questions + 1;
+    RETURN v_call;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.ask_question(p_rule text, p_bundle_id text, p_environment appstore.environment, p_contract text, p_transaction_id text, p_priority smallint, p_now timestamp with time zone) IS 'Writes a call that asks Apple about a contract, and the question with what the ledger says. Where the same is asked already, it uses that call. Returns the call, or null where that one was settled at this moment.';
+
 CREATE FUNCTION appstore.audit_endpoint(p_action text, p_endpoint text, p_note text DEFAULT NULL::text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1583,6 +1713,24 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) IS 'Records a 429: nothing is taken from the budget for the delay that Apple asks for, and up to five seconds more; and the allowance becomes 70 percent, once for each block. delay: null where Apple asks for none. A budget from which nothing was ever taken does not change.';
+
+CREATE FUNCTION appstore.books_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) RETURNS record
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT m.status, m.will_renew, m.current_period_end, CASE WHEN p_transaction_id IS NULL THEN m.revoked_at ELSE t.revocation_date END,
+           m.access_until, m.renewal_app_transaction_id
+    FROM (SELECT) AS one
+    LEFT JOIN LATERAL (
+        SELECT m.* FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = p_contract AND m.environment = p_environment OFFSET 0
+    ) AS m ON true
+    LEFT JOIN LATERAL (
+        SELECT t.revocation_date FROM appstore.transactions AS t
+        WHERE t.transaction_id = p_transaction_id AND t.environment = p_environment OFFSET 0
+    ) AS t ON true
+$$;
+
+COMMENT ON FUNCTION appstore.books_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) IS 'What the ledger says of a contract, and of a charge where one is given. Without a contract in the ledger all is null.';
 
 CREATE FUNCTION appstore.certificate_statistics() RETURNS TABLE(certificates bigint, revoked bigint, ignored bigint, age_seconds double precision, last_error text)
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -4240,8 +4388,8 @@ CREATE FUNCTION appstore.feed_types() RETURNS text[]
     AS $$
     SELECT '{effect.granted,effect.refunded,effect.revoked,effect.refund_declined,effect.refund_reversed,effect.will_renew,effect.will_not_renew,
         effect.plan_changed,effect.offer_redeemed,effect.billing_retry_started,effect.grace_period_started,effect.grace_period_ended,
-        effect.expired,effect.extended,effect.consent_asked,effect.consent_given,effect.consumption_asked,access.changed,owner.changed,
-        order.paid,order.refunded,user.forgotten,test,endpoint.disabled,inbox.failed,notification.received,notification.rejected}'::text[]
+        effect.expired,effect.extended,effect.consent_asked,effect.consent_given,effect.consumption_asked,effect.status_found,
+        access.changed,owner.changed,order.paid,order.refunded,user.forgotten,test,endpoint.disabled,inbox.failed,notification.received,notification.rejected}'::text[]
 $$;
 
 COMMENT ON FUNCTION appstore.feed_types() IS 'The types of entries.';
@@ -4674,6 +4822,35 @@ CREATE FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash 
 $$;
 
 COMMENT ON FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) IS 'Whether a fact is newer than the known one: by its date, then by its hash. A date is null where there is no fact.';
+
+CREATE FUNCTION appstore.is_refund_in_doubt(p_environment appstore.environment, p_transaction_id text, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT EXISTS (SELECT FROM appstore.consumption_obligations AS c
+                   WHERE c.transaction_id = p_transaction_id AND c.environment = p_environment AND c.outcome IS NULL
+                     AND c.asked_at <= p_now - interval '48 hours' OFFSET 0)
+$$;
+
+COMMENT ON FUNCTION appstore.is_refund_in_doubt(p_environment appstore.environment, p_transaction_id text, p_now timestamp with time zone) IS 'Whether Apple asked about a refund of the charge 48 hours ago, and no decision came.';
+
+CREATE FUNCTION appstore.is_stale(p_rule text, m appstore.contracts, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT coalesce(
+        CASE p_rule
+            WHEN 'expired_silent' THEN
+                m.will_renew AND coalesce(m.status, 1) NOT IN (2, 3, 4, 5) AND m.revoked_at IS NULL
+                AND m.current_period_end <= p_now - interval '1 hour' AND m.access_until <= p_now - interval '1 hour'
+            WHEN 'in_retry' THEN m.status IN (3, 4) AND m.current_period_end > p_now - interval '1441 hours' -- 60 days, and the hour of the question
+            WHEN 'no_renewal_info' THEN
+                m.renewal_signed_date IS NULL AND m.will_renew IS NULL AND m.current_period_end IS NOT NULL
+                AND coalesce(m.product_type, 'Auto-Renewable Subscription') = 'Auto-Renewable Subscription'
+            WHEN 'price_consent' THEN
+                m.price_increase_status = 0 AND m.will_renew AND m.current_period_end BETWEEN p_now AND p_now + interval '72 hours'
+        END, false)
+$$;
+
+COMMENT ON FUNCTION appstore.is_stale(p_rule text, m appstore.contracts, p_now timestamp with time zone) IS 'Whether a rule holds for a contract. revoked_doubt is about a refund request, not about a contract.';
 
 CREATE FUNCTION appstore.lease_certificate(p_seconds integer) RETURNS TABLE(fingerprint bytea, epoch bigint, certificate bytea, issuer bytea, failures integer, this_update bigint, now_ms bigint)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5199,6 +5376,37 @@ $$;
 
 COMMENT ON FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_filter) IS 'Whether an outcome meets every condition of a repair.';
 
+CREATE FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.environment, p_contract text, p_now timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$
+    -- A lagging replica of Apple's could answer with a newer date than a notification that knows more.
+    SELECT greatest(p_now, word.at + interval '15 minutes', m.renewal_signed_date + interval '15 minutes',
+                    asked.at + CASE p_rule WHEN 'in_retry' THEN interval '12 hours' ELSE interval '24 hours' END)
+    FROM (SELECT) AS one
+    LEFT JOIN LATERAL (
+        SELECT m.renewal_signed_date, m.user_id, m.renewal_app_transaction_id FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = p_contract AND m.environment = p_environment OFFSET 0
+    ) AS m ON true
+    LEFT JOIN LATERAL (
+        SELECT max(o.received_at) AS at FROM appstore.outcomes AS o
+        WHERE o.original_transaction_id = p_contract AND o.environment = p_environment::text
+    ) AS word ON true
+    LEFT JOIN LATERAL (
+        SELECT max(q.asked_at) AS at FROM (
+            SELECT (SELECT max(q.asked_at) FROM appstore.reconcile_questions AS q
+                    WHERE q.original_transaction_id = of.id AND q.environment = p_environment) AS asked_at
+            FROM (SELECT p_contract AS id
+                  UNION ALL
+                  SELECT n.original_transaction_id FROM appstore.contracts AS n
+                  WHERE n.user_id = m.user_id AND n.environment = p_environment) AS of
+            UNION ALL
+            SELECT (SELECT max(q.asked_at) FROM appstore.reconcile_questions AS q
+                    WHERE q.app_transaction_id = m.renewal_app_transaction_id AND q.environment = p_environment)) AS q
+    ) AS asked ON true
+$$;
+
+COMMENT ON FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.environment, p_contract text, p_now timestamp with time zone) IS 'From when on Apple may be asked about a contract: 15 minutes after the latest word about it, and a day after the latest question about its customer, by in_retry 12 hours. Contracts of one user, or with one appTransactionId, are of one customer.';
+
 CREATE FUNCTION appstore.milliseconds(p_time interval) RETURNS bigint
     LANGUAGE sql IMMUTABLE
     AS $$ SELECT ceil(extract(epoch FROM p_time) * 1000)::bigint $$;
@@ -5213,6 +5421,21 @@ CREATE FUNCTION appstore.next_generation(p_generation integer) RETURNS integer
 $$;
 
 COMMENT ON FUNCTION appstore.next_generation(p_generation integer) IS 'The generation after this one: 1 for the first, then the seconds since the begin of 2026, so that no two histories share one.';
+
+CREATE FUNCTION appstore.next_question(p_rule text, p_since timestamp with time zone, p_grace_end timestamp with time zone, p_now timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT min(due.at) FROM (
+        SELECT p_since + gap.gap AS at
+        FROM unnest('{1 hour,24 hours,72 hours,168 hours,720 hours}'::interval[]) AS gap (gap) WHERE p_rule = 'expired_silent'
+        UNION ALL
+        SELECT p_since + day.n * interval '24 hours' FROM generate_series(1, 60) AS day (n) WHERE p_rule = 'in_retry'
+        UNION ALL
+        SELECT p_grace_end + interval '1 hour' WHERE p_rule = 'in_retry') AS due
+    WHERE due.at > p_now
+$$;
+
+COMMENT ON FUNCTION appstore.next_question(p_rule text, p_since timestamp with time zone, p_grace_end timestamp with time zone, p_now timestamp with time zone) IS 'When a rule asks next, while it holds since then; null: never again.';
 
 CREATE FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -5688,6 +5911,91 @@ $$;
 
 COMMENT ON FUNCTION appstore.receive(bodies bytea[], source text) IS 'Stores the bodies of notifications, at most 64 and 8 MB in one call, and returns the ids of their events, in the order of the bodies. It fails when one is empty or longer than 4 MB, and then stores none. Without bodies it only checks that the database commits.';
 
+CREATE FUNCTION appstore.reconcile(p_bundle_ids text[], p_environments appstore.environment[], p_sample integer, p_now timestamp with time zone DEFAULT clock_timestamp(), OUT asked integer, OUT settled integer, OUT has_more boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_bundle      text;
+    v_environment appstore.environment;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('appstore.reconcile', 0)) THEN
+        RETURN;
+    END IF;
+    settled := appstore.settle_questions(p_now);
+    asked := 0;
+    has_more := false;
+    FOR v_bundle, v_environment IN SELECT DISTINCT l.b, l.e FROM unnest(p_bundle_ids, p_environments) AS l (b, e) LOOP
+        has_more := appstore.watch_stale_contracts(v_bundle, v_environment, p_now) OR has_more;
+        asked := asked + appstore.ask_about_stale_contracts(v_bundle, v_environment, p_now)
+                       + appstore.ask_about_a_sample(v_bundle, v_environment, p_sample, p_now);
+    END LOOP;
+    -- Questions have their numbers in the order of time.
+    DELETE FROM appstore.reconcile_questions AS q
+    WHERE q.question_id = ANY (ARRAY(SELECT old.question_id FROM appstore.reconcile_questions AS old ORDER BY old.question_id LIMIT 500))
+      AND q.asked_at < p_now - interval '90 days';
+END
+$$;
+
+COMMENT ON FUNCTION appstore.reconcile(p_bundle_ids text[], p_environments appstore.environment[], p_sample integer, p_now timestamp with time zone, OUT asked integer, OUT settled integer, OUT has_more boolean) IS 'One step of the reconciliation of these apps: finds the results of answered questions, finds stale contracts, and asks about those that are due, and about a sample of so many contracts of each app a day. Returns how many questions it wrote and settled, and whether there may be more contracts to look at; nulls while another worker does it.';
+
+CREATE FUNCTION appstore.reconcile_contract(transaction_id text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_known record;
+    v_count bigint;
+    v_call  bigint;
+BEGIN
+    PERFORM appstore.check_argument(char_length(reconcile_contract.transaction_id) BETWEEN 1 AND 64, 'transaction_id must have 1 to 64 characters',
+                                    'It is Apple''s id of a purchase, or the originalTransactionId of a subscription.');
+    SELECT count(*) OVER (), known.* INTO v_known
+    FROM (SELECT m.environment, m.original_transaction_id, m.bundle_id FROM appstore.contracts AS m
+          WHERE m.original_transaction_id = reconcile_contract.transaction_id
+          UNION
+          SELECT t.environment, t.original_transaction_id, t.bundle_id FROM appstore.transactions AS t
+          WHERE t.transaction_id = reconcile_contract.transaction_id) AS known
+    WHERE (reconcile_contract.environment IS NULL OR known.environment = reconcile_contract.environment)
+      AND (reconcile_contract.bundle_id IS NULL OR known.bundle_id = reconcile_contract.bundle_id);
+    IF v_known.count > 1 OR (v_known.bundle_id IS NULL AND (reconcile_contract.bundle_id IS NULL OR reconcile_contract.environment IS NULL)) THEN
+        RAISE EXCEPTION 'the ledger has %purchase with the id %', CASE WHEN v_known.count > 1 THEN 'more than one ' ELSE 'no ' END,
+            quote_literal(reconcile_contract.transaction_id)
+            USING ERRCODE = 'no_data_found', HINT = 'Give bundle_id and environment, and Apple is asked nevertheless.';
+    END IF;
+    v_call := appstore.ask_question(
+        'operator', coalesce(v_known.bundle_id, reconcile_contract.bundle_id), coalesce(v_known.environment, reconcile_contract.environment),
+        coalesce(v_known.original_transaction_id, reconcile_contract.transaction_id), NULL, 1::smallint, clock_timestamp());
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (clock_timestamp(), session_user, 'reconcile_contract', '{}',
+            jsonb_build_object('transaction_id', reconcile_contract.transaction_id, 'call_id', v_call));
+    RETURN v_call;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.reconcile_contract(transaction_id text, bundle_id text, environment appstore.environment) IS 'Asks Apple now for the subscriptions of the customer with this purchase. Returns the call of the outbox. Of a purchase that the ledger does not have, bundle_id and environment must be given, else it fails with no_data_found.';
+
+CREATE FUNCTION appstore.reconcile_statistics(OUT rules text[], OUT questions bigint[], OUT changed bigint[], OUT wrong_ratio double precision) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT array_agg(r.rule), array_agg(r.questions), array_agg(r.changed), max(r.wrong_ratio) FROM appstore.reconcile_status AS r
+$$;
+
+COMMENT ON FUNCTION appstore.reconcile_statistics(OUT rules text[], OUT questions bigint[], OUT changed bigint[], OUT wrong_ratio double precision) IS 'How many questions each rule has asked so far, and how many answers changed the ledger; and the share of the sample of the last 30 days of which Apple''s answer changed it, null without an answer.';
+
 CREATE TABLE appstore.consents (
     consent_id bigint NOT NULL,
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -5795,6 +6103,63 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.record_death(p_event appstore.inbox_queue, p_maximum_deaths integer) IS 'Counts a death of the worker against an isolated event. Returns whether it was the last one, so that the event is failed.';
+
+CREATE FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_new uuid[];
+BEGIN
+    WITH effect AS (
+        INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+                                      product_id, order_no, user_id)
+        SELECT e.effect_id, p_environment, 'status_found', e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
+               e.product_id, t.order_no, coalesce(o.user_id, m.user_id)
+        FROM (
+            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id,
+                   unnest(p_occurred_at) AS occurred_at, unnest(p_original_transaction_ids) AS original_transaction_id,
+                   unnest(p_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id
+        ) AS e
+        CROSS JOIN LATERAL (
+            SELECT t.order_no, t.purchase_date FROM appstore.transactions AS t
+            WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
+        ) AS t
+        LEFT JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
+        ) AS o ON true
+        LEFT JOIN LATERAL (
+            SELECT m.user_id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment AND o.user_id IS NULL OFFSET 0
+        ) AS m ON true
+        -- What has told the same of this period: a notification, or the revocation of the transaction beside the status.
+        WHERE NOT EXISTS (
+            SELECT FROM appstore.effect_log AS told
+            WHERE told.original_transaction_id = e.original_transaction_id AND told.environment = p_environment
+              AND told.occurred_at >= t.purchase_date
+              AND told.kind = ANY (CASE split_part(e.subject, '/', 2)
+                                   WHEN '2' THEN '{expired}'
+                                   WHEN '3' THEN '{billing_retry_started,grace_period_ended}'
+                                   WHEN '4' THEN '{grace_period_started}'
+                                   WHEN '5' THEN '{revoked,refunded}' END::text[]) OFFSET 0)
+        ORDER BY e.effect_id
+        ON CONFLICT (effect_id) DO NOTHING
+        RETURNING effect_id
+    )
+    SELECT coalesce(array_agg(effect.effect_id), '{}') INTO v_new FROM effect;
+    IF cardinality(v_new) > 0 AND (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        PERFORM appstore.tell_effects(p_environment, v_new, '{}');
+    END IF;
+    RETURN QUERY SELECT unnest(v_new);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[]) IS 'Records effects of kind status_found, whose subject is contract/status/end of the period, unless another effect has told the same of this period. After appstore.apply_facts, in the same transaction. Returns the ids of those that are new. The arrays have an element for each effect.';
 
 CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) RETURNS void
     LANGUAGE plpgsql
@@ -7027,6 +7392,61 @@ $$;
 
 COMMENT ON FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) IS 'Records what became of attempts, moves the cursor, and writes the state of the breaker. The arrays from p_positions to p_redeliveries have an element for each report. p_wait_ms: when to try again; null: at no time, or as it was. held: it waits for an earlier one of its subject, and is no attempt. Returns false, without effect, when the lease of that epoch has been lost. One element that is wrong, such as an unknown result, fails the whole call.';
 
+CREATE FUNCTION appstore.settle_questions(p_now timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_question appstore.reconcile_questions;
+    v_call     record;
+    v_named    record;
+    v_result   text;
+    v_settled  integer := 0;
+BEGIN
+    FOR v_question IN
+        SELECT q.* FROM appstore.reconcile_questions AS q WHERE q.result IS NULL ORDER BY q.question_id LIMIT 2000 FOR UPDATE
+    LOOP
+        SELECT c.state, c.settled_at, c.answer_event_id INTO v_call FROM appstore.outbox AS c WHERE c.call_id = v_question.call_id;
+        CONTINUE WHEN v_call.state = 'open';
+        -- 1. The event of the answer that names the contract, or the charge. Without one for an hour, there is none.
+        SELECT bool_or(o.result NOT IN ('rejected', 'failed', 'discarded')) AS is_genuine, count(*) AS events INTO v_named
+        FROM (SELECT o.result FROM appstore.outcomes AS o
+              WHERE o.original_transaction_id = v_question.original_transaction_id AND o.environment = v_question.environment::text
+                AND o.event_id >= v_call.answer_event_id AND o.source IN ('subscription_status', 'transaction_info')
+                AND (v_question.transaction_id IS NULL OR o.transaction_id = v_question.transaction_id) OFFSET 0) AS o;
+        CONTINUE WHEN v_call.state = 'answered' AND v_named.events = 0 AND v_call.settled_at > p_now - interval '1 hour';
+        -- 2. Other events could have changed the same.
+        v_result := CASE
+            WHEN v_call.state IS DISTINCT FROM 'answered' OR v_named.is_genuine IS NOT TRUE THEN 'unanswered'
+            WHEN EXISTS (SELECT FROM appstore.outcomes AS o
+                         WHERE o.original_transaction_id = v_question.original_transaction_id AND o.environment = v_question.environment::text
+                           AND o.settled_at >= v_question.asked_at AND o.source NOT IN ('subscription_status', 'transaction_info')
+                           AND o.result = 'applied' OFFSET 0) THEN 'overtaken'
+            WHEN EXISTS (SELECT FROM appstore.books_about(v_question.environment, v_question.original_transaction_id, v_question.transaction_id) AS s
+                         WHERE (s.status, s.will_renew, s.current_period_end, s.revoked_at, s.access_until) IS DISTINCT FROM
+                               (v_question.status, v_question.will_renew, v_question.current_period_end, v_question.revoked_at, v_question.access_until))
+                THEN 'changed'
+            ELSE 'same' END;
+        UPDATE appstore.reconcile_questions AS q SET result = v_result, settled_at = p_now WHERE q.question_id = v_question.question_id;
+        IF v_result IN ('same', 'changed') THEN
+            INSERT INTO appstore.reconcile_counts (day, rule, answered, changed)
+            VALUES ((p_now AT TIME ZONE 'UTC')::date, v_question.rule, 1, (v_result = 'changed')::integer)
+            ON CONFLICT (day, rule) DO UPDATE
+            SET answered = reconcile_counts.answered + 1, changed = reconcile_counts.changed + excluded.changed;
+        END IF;
+        v_settled := v_settled + 1;
+    END LOOP;
+    RETURN v_settled;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.settle_questions(p_now timestamp with time zone) IS 'Finds the results of the questions whose calls are settled and whose answers are in the ledger, at most 2,000. Returns how many.';
+
 CREATE FUNCTION appstore.settled_events(settled_from timestamp with time zone, after_event_id bigint DEFAULT 0, max_events integer DEFAULT 1000, only_result appstore.result DEFAULT NULL::appstore.result, only_type text DEFAULT NULL::text, only_app text DEFAULT NULL::text) RETURNS TABLE(settled_at timestamp with time zone, event_id bigint, run integer, received_at timestamp with time zone, source text, notification_type text, subtype text, environment text, bundle_id text, result appstore.result, reason text, transaction_id text, original_transaction_id text, user_id text, product_id text, entitlements text[], until timestamp with time zone)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7173,6 +7593,43 @@ END
 $_$;
 
 COMMENT ON FUNCTION appstore.state_digest_parts(environment appstore.environment) IS 'For each table of the ledger how many rows an environment has, and a SHA-256 (hex) over them: where two databases differ. Independent of session settings, the database''s collation, and the order in which events came in.';
+
+CREATE TABLE appstore.reconcile_watches (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    rule text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    since timestamp with time zone NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    questions integer DEFAULT 0 NOT NULL,
+    CONSTRAINT reconcile_watches_refund_of_a_transaction CHECK (((transaction_id IS NOT NULL) = (rule = 'revoked_doubt'::text))),
+    CONSTRAINT reconcile_watches_rule_is_known CHECK ((rule = ANY (ARRAY['expired_silent'::text, 'no_renewal_info'::text, 'in_retry'::text, 'revoked_doubt'::text, 'price_consent'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.reconcile_watches IS 'Contracts that looked stale when appstore.reconcile found them. At next_at it looks again: it asks, or deletes the row where the rule no longer holds. appstore.stale_contracts shows those that are stale now.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.rule IS 'expired_silent: a period ended, it was to renew, and nothing came; no_renewal_info: only a transaction is known; in_retry: Apple tries to charge; revoked_doubt: a refund was asked for, and no decision came; price_consent: a consent is missing shortly before the renewal.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.transaction_id IS 'The charge whose refund is in doubt.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.since IS 'Since when: the end of the period, when the purchase came, or when the refund was asked for.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.next_at IS 'When it is looked at again.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.questions IS 'How often Apple was asked by this rule since.';
+
+CREATE FUNCTION appstore.still_holds(w appstore.reconcile_watches, m appstore.contracts, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE w.rule WHEN 'revoked_doubt' THEN appstore.is_refund_in_doubt(w.environment, w.transaction_id, p_now)
+                       WHEN 'no_renewal_info' THEN appstore.is_stale(w.rule, m, p_now)
+                       -- A period that began later is another watch.
+                       ELSE coalesce(appstore.is_stale(w.rule, m, p_now) AND m.current_period_end = w.since, false) END
+$$;
+
+COMMENT ON FUNCTION appstore.still_holds(w appstore.reconcile_watches, m appstore.contracts, p_now timestamp with time zone) IS 'Whether the rule of a watch holds for its contract now.';
 
 CREATE FUNCTION appstore.stop_redelivery(id bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7931,6 +8388,135 @@ CREATE FUNCTION appstore.wants_raw(e appstore.endpoints) RETURNS boolean
 $$;
 
 COMMENT ON FUNCTION appstore.wants_raw(e appstore.endpoints) IS 'Whether an endpoint gets notification.received or notification.rejected.';
+
+CREATE FUNCTION appstore.watch_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_page     CONSTANT integer := 2000;
+    v_walk     record;
+    v_from     timestamptz;
+    v_to       timestamptz;
+    v_found    bigint;
+    v_has_more boolean := false;
+BEGIN
+    -- 1. A new app: what has ended or was asked for in the last 60 days, and all purchases.
+    INSERT INTO appstore.reconcile_walks (bundle_id, environment, walk, until)
+    SELECT p_bundle_id, p_environment, walk.name, walk.until
+    FROM (VALUES ('before 3 days', p_now), ('after 1 hour', p_now - interval '1440 hours'), ('after 1 day', p_now - interval '24 hours'),
+                 ('after 3 days', p_now - interval '72 hours'), ('after 7 days', p_now - interval '168 hours'),
+                 ('after 30 days', p_now - interval '720 hours'), ('purchases', '-infinity'), ('refunds', p_now - interval '1440 hours'),
+                 ('sample', p_now)
+         ) AS walk (name, until)
+    ON CONFLICT (bundle_id, environment, walk) DO NOTHING;
+
+    -- 2. Ends of periods: each of them is looked at whenever a rule could begin to hold. So a fact that came late is seen by the next walk.
+    FOR v_walk IN
+        SELECT w.walk, w.until, walk.gap FROM appstore.reconcile_walks AS w
+        CROSS JOIN LATERAL (SELECT CASE w.walk WHEN 'before 3 days' THEN interval '-72 hours' WHEN 'after 1 hour' THEN interval '1 hour'
+                                               WHEN 'after 1 day' THEN interval '24 hours' WHEN 'after 3 days' THEN interval '72 hours'
+                                               WHEN 'after 7 days' THEN interval '168 hours' WHEN 'after 30 days' THEN interval '720 hours' END) AS walk (gap)
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND walk.gap IS NOT NULL
+    LOOP
+        v_from := v_walk.until;
+        WITH ended AS MATERIALIZED (
+            SELECT t.environment, t.bundle_id, t.original_transaction_id, t.transaction_id, t.expires_date FROM appstore.transactions AS t
+            WHERE t.expires_date IS NOT NULL AND (t.expires_date AT TIME ZONE 'UTC') > (v_from AT TIME ZONE 'UTC')
+              AND (t.expires_date AT TIME ZONE 'UTC') <= ((p_now - v_walk.gap) AT TIME ZONE 'UTC')
+            ORDER BY (t.expires_date AT TIME ZONE 'UTC') FETCH FIRST c_page ROWS WITH TIES
+        ), stale AS (
+            SELECT e.original_transaction_id, rule.name, (m.contract).current_period_end
+            FROM ended AS e
+            CROSS JOIN LATERAL (
+                SELECT m AS contract FROM appstore.contracts AS m
+                WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = e.environment
+                  AND m.current_transaction_id = e.transaction_id AND m.bundle_id = p_bundle_id OFFSET 0
+            ) AS m
+            CROSS JOIN unnest('{expired_silent,in_retry,price_consent}'::text[]) AS rule (name)
+            WHERE e.environment = p_environment AND e.bundle_id = p_bundle_id AND appstore.is_stale(rule.name, m.contract, p_now)
+        ), watched AS (
+            INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, since, next_at)
+            SELECT p_environment, s.original_transaction_id, s.name, p_bundle_id, s.current_period_end,
+                   -- in_retry: the day that has begun last, so that it is asked once a day.
+                   CASE s.name WHEN 'in_retry' THEN
+                       s.current_period_end + greatest(1, floor(extract(epoch FROM p_now - s.current_period_end) / 86400)) * interval '24 hours'
+                   ELSE p_now END
+            FROM stale AS s
+            ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
+        )
+        SELECT count(*), max(e.expires_date) INTO v_found, v_to FROM ended AS e;
+        v_has_more := v_has_more OR v_found >= c_page;
+        UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - v_walk.gap) END
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = v_walk.walk;
+    END LOOP;
+
+    -- 3. Purchases without their renewal, 15 minutes after they were settled. One that was asked about is not asked about again for 30 days.
+    SELECT w.until INTO v_from FROM appstore.reconcile_walks AS w
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'purchases';
+    WITH settled AS MATERIALIZED (
+        SELECT o.event_id, o.settled_at, o.original_transaction_id FROM appstore.outcomes AS o
+        WHERE o.source IN ('client_transaction', 'client_receipt', 'unanswered_receipt', 'transaction_info', 'imported_transaction')
+          AND o.settled_at > v_from AND o.settled_at <= p_now - interval '15 minutes'
+        ORDER BY o.settled_at FETCH FIRST c_page ROWS WITH TIES
+    ), bought AS (
+        SELECT s.settled_at, s.original_transaction_id AS contract FROM settled AS s WHERE s.original_transaction_id IS NOT NULL
+        UNION ALL
+        SELECT s.settled_at, c.original_transaction_id FROM settled AS s
+        CROSS JOIN LATERAL (
+            SELECT c.original_transaction_id FROM appstore.event_contracts AS c WHERE c.event_id = s.event_id AND c.environment = p_environment OFFSET 0
+        ) AS c
+    ), watched AS (
+        INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, since, next_at)
+        SELECT p_environment, b.contract, 'no_renewal_info', p_bundle_id, b.settled_at, p_now
+        FROM bought AS b
+        CROSS JOIN LATERAL (
+            SELECT m AS contract FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = b.contract AND m.environment = p_environment AND m.bundle_id = p_bundle_id OFFSET 0
+        ) AS m
+        WHERE appstore.is_stale('no_renewal_info', m.contract, p_now)
+          AND NOT EXISTS (SELECT FROM appstore.reconcile_questions AS q
+                          WHERE q.original_transaction_id = b.contract AND q.environment = p_environment
+                            AND q.asked_at > p_now - interval '720 hours' OFFSET 0)
+        ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
+    )
+    SELECT count(*), max(s.settled_at) INTO v_found, v_to FROM settled AS s;
+    v_has_more := v_has_more OR v_found >= c_page;
+    UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - interval '15 minutes') END
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'purchases';
+
+    -- 4. Refund requests. Apple wants an answer within 12 hours, so those that were asked 48 hours ago were due 36 hours ago.
+    SELECT w.until INTO v_from FROM appstore.reconcile_walks AS w
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'refunds';
+    WITH asked AS MATERIALIZED (
+        SELECT c.environment, c.transaction_id, c.original_transaction_id, c.asked_at, c.due_at FROM appstore.consumption_obligations AS c
+        WHERE c.due_at > v_from AND c.due_at <= p_now - interval '36 hours'
+        ORDER BY c.due_at FETCH FIRST c_page ROWS WITH TIES
+    ), watched AS (
+        INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, transaction_id, since, next_at)
+        SELECT p_environment, a.original_transaction_id, 'revoked_doubt', p_bundle_id, a.transaction_id, a.asked_at, p_now
+        FROM asked AS a
+        WHERE a.environment = p_environment
+          AND EXISTS (SELECT FROM appstore.transactions AS t
+                      WHERE t.transaction_id = a.transaction_id AND t.environment = p_environment AND t.bundle_id = p_bundle_id OFFSET 0)
+          AND appstore.is_refund_in_doubt(p_environment, a.transaction_id, p_now)
+        ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
+    )
+    SELECT count(*), max(a.due_at) INTO v_found, v_to FROM asked AS a;
+    UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - interval '36 hours') END
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'refunds';
+    RETURN v_has_more OR v_found >= c_page;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.watch_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) IS 'Writes a watch for each contract of an app for which a rule has begun to hold since the latest call. It looks at some 2,000 ends of periods, purchases and refund requests of each kind. Returns whether there may be more.';
 
 CREATE FUNCTION appstore.withdraw_consent(user_id text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -9415,7 +10001,7 @@ ALTER TABLE ONLY appstore.inbox ALTER COLUMN body SET STORAGE EXTERNAL;
 
 COMMENT ON TABLE appstore.inbox IS 'Every event as it came in; append-only, never updated. Partitioned by event_id, so that old bodies go by dropping a partition.';
 
-COMMENT ON COLUMN appstore.inbox.source IS 'Where the event came from: notification_v2, history_v2, notification_v1, client_transaction, client_receipt, verify_receipt …';
+COMMENT ON COLUMN appstore.inbox.source IS 'Where the event came from: notification_v2, history_v2, notification_v1, client_transaction, client_receipt, verify_receipt, subscription_status, transaction_info …';
 
 COMMENT ON COLUMN appstore.inbox.body IS 'The raw bytes. jsonb would refuse \u0000 and lone surrogates and so lose the event.';
 
@@ -9891,6 +10477,147 @@ COMMENT ON COLUMN appstore.payments.product_id IS 'The product that was bought.'
 
 COMMENT ON COLUMN appstore.payments.paid_at IS 'When the customer bought it.';
 
+CREATE TABLE appstore.reconcile_counts (
+    day date NOT NULL,
+    rule text NOT NULL COLLATE pg_catalog."C",
+    questions bigint DEFAULT 0 NOT NULL,
+    answered bigint DEFAULT 0 NOT NULL,
+    changed bigint DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE appstore.reconcile_counts IS 'The questions and results of each day (UTC) and rule. They are kept; the questions themselves age.';
+
+COMMENT ON COLUMN appstore.reconcile_counts.day IS 'When it was asked, or the result was found.';
+
+COMMENT ON COLUMN appstore.reconcile_counts.rule IS 'As in reconcile_questions.';
+
+COMMENT ON COLUMN appstore.reconcile_counts.questions IS 'Questions that were asked.';
+
+COMMENT ON COLUMN appstore.reconcile_counts.answered IS 'Results same and changed.';
+
+COMMENT ON COLUMN appstore.reconcile_counts.changed IS 'The result changed.';
+
+CREATE TABLE appstore.reconcile_questions (
+    question_id bigint NOT NULL,
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    rule text NOT NULL COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    app_transaction_id text COLLATE pg_catalog."C",
+    asked_at timestamp with time zone NOT NULL,
+    call_id bigint NOT NULL,
+    status integer,
+    will_renew boolean,
+    current_period_end timestamp with time zone,
+    revoked_at timestamp with time zone,
+    access_until timestamp with time zone,
+    result text COLLATE pg_catalog."C",
+    settled_at timestamp with time zone,
+    CONSTRAINT reconcile_questions_result_is_known CHECK ((result = ANY (ARRAY['same'::text, 'changed'::text, 'overtaken'::text, 'unanswered'::text]))),
+    CONSTRAINT reconcile_questions_rule_is_known CHECK ((rule = ANY (ARRAY['expired_silent'::text, 'no_renewal_info'::text, 'in_retry'::text, 'revoked_doubt'::text, 'price_consent'::text, 'sample'::text, 'operator'::text]))),
+    CONSTRAINT reconcile_questions_settled_in_the_end CHECK (((result IS NULL) = (settled_at IS NULL)))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.reconcile_questions IS 'Each question to Apple about a contract, what the ledger said when it was asked, and whether the answer changed it. Kept for 90 days.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.question_id IS 'The number of the question.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.rule IS 'As in reconcile_watches; or sample: an active contract, chosen at random; operator: appstore.reconcile_contract.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.transaction_id IS 'The charge whose refund is in doubt.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.app_transaction_id IS 'Apple''s appTransactionId of the customer, where it is known: one customer is asked about once a day.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.asked_at IS 'When the call was written.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.call_id IS 'The call of the outbox.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.status IS 'That of the contract when it was asked, as in the following columns.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.will_renew IS 'Whether it was to renew then.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.current_period_end IS 'The end of its period then.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.revoked_at IS 'When it was revoked; for revoked_doubt when the charge was.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.access_until IS 'Until when it gave access then.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.result IS 'same; changed: the answer changed what the customer may use, or until when; overtaken: other events about the contract came meanwhile, so that nothing can be said; unanswered: the call ended without an answer, or the answer does not name the contract; null while it is open.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.settled_at IS 'When the result was found.';
+
+ALTER TABLE appstore.reconcile_questions ALTER COLUMN question_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.reconcile_questions_question_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE VIEW appstore.reconcile_status AS
+ SELECT rule.name AS rule,
+    COALESCE(w.watched, (0)::bigint) AS watched,
+    COALESCE(q.open, (0)::bigint) AS open,
+    COALESCE(c.questions, (0)::bigint) AS questions,
+    COALESCE(c.answered, (0)::bigint) AS answered,
+    COALESCE(c.changed, (0)::bigint) AS changed,
+        CASE rule.name
+            WHEN 'sample'::text THEN ((c.recently_changed)::double precision / (NULLIF(c.recently_answered, (0)::numeric))::double precision)
+            ELSE NULL::double precision
+        END AS wrong_ratio
+   FROM (((unnest('{expired_silent,no_renewal_info,in_retry,revoked_doubt,price_consent,sample,operator}'::text[]) rule(name)
+     LEFT JOIN ( SELECT w_1.rule,
+            count(*) AS watched
+           FROM appstore.reconcile_watches w_1
+          GROUP BY w_1.rule) w ON ((w.rule = rule.name)))
+     LEFT JOIN ( SELECT q_1.rule,
+            count(*) AS open
+           FROM appstore.reconcile_questions q_1
+          WHERE (q_1.result IS NULL)
+          GROUP BY q_1.rule) q ON ((q.rule = rule.name)))
+     LEFT JOIN ( SELECT c_1.rule,
+            (sum(c_1.questions))::bigint AS questions,
+            (sum(c_1.answered))::bigint AS answered,
+            (sum(c_1.changed))::bigint AS changed,
+            sum(c_1.answered) FILTER (WHERE (c_1.day > (((statement_timestamp() AT TIME ZONE 'UTC'::text))::date - 30))) AS recently_answered,
+            sum(c_1.changed) FILTER (WHERE (c_1.day > (((statement_timestamp() AT TIME ZONE 'UTC'::text))::date - 30))) AS recently_changed
+           FROM appstore.reconcile_counts c_1
+          GROUP BY c_1.rule) c ON ((c.rule = rule.name)));
+
+COMMENT ON VIEW appstore.reconcile_status IS 'What each rule of the reconciliation watches, has asked, and found. A rule whose questions never change anything is not worth asking.';
+
+COMMENT ON COLUMN appstore.reconcile_status.rule IS 'A rule of stale_contracts; sample: active contracts, chosen at random; operator: appstore.reconcile_contract.';
+
+COMMENT ON COLUMN appstore.reconcile_status.watched IS 'Contracts that looked stale and are looked at again.';
+
+COMMENT ON COLUMN appstore.reconcile_status.open IS 'Questions without a result.';
+
+COMMENT ON COLUMN appstore.reconcile_status.questions IS 'Questions so far.';
+
+COMMENT ON COLUMN appstore.reconcile_status.answered IS 'Those whose answer could be compared with the ledger.';
+
+COMMENT ON COLUMN appstore.reconcile_status.changed IS 'Those whose answer changed what the customer may use, or until when.';
+
+COMMENT ON COLUMN appstore.reconcile_status.wrong_ratio IS 'Of sample: the share of the answers of the last 30 days that changed the ledger: how often the books were wrong. null without an answer.';
+
+CREATE TABLE appstore.reconcile_walks (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment NOT NULL,
+    walk text NOT NULL COLLATE pg_catalog."C",
+    until timestamp with time zone NOT NULL,
+    CONSTRAINT reconcile_walks_walk_is_known CHECK ((walk = ANY (ARRAY['before 3 days'::text, 'after 1 hour'::text, 'after 1 day'::text, 'after 3 days'::text, 'after 7 days'::text, 'after 30 days'::text, 'purchases'::text, 'refunds'::text, 'sample'::text])))
+);
+
+COMMENT ON TABLE appstore.reconcile_walks IS 'How far appstore.reconcile has looked for stale contracts, of each app and environment whose key a worker has had.';
+
+COMMENT ON COLUMN appstore.reconcile_walks.walk IS 'before and after: ends of periods, so long before or after them; purchases: events with a purchase and without its renewal; refunds: refund requests, 48 hours after Apple asked; sample: the random questions.';
+
+COMMENT ON COLUMN appstore.reconcile_walks.until IS 'What happened until here was looked at: the ends, outcomes, or due times of requests. The share of the day until here was asked about.';
+
 ALTER TABLE appstore.redeliveries ALTER COLUMN redelivery_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.redeliveries_redelivery_id_seq
     START WITH 1
@@ -10078,6 +10805,40 @@ COMMENT ON TABLE appstore.seen_notifications IS 'The first event of each notific
 COMMENT ON COLUMN appstore.seen_notifications.seen_on IS 'The day (UTC) of the merge. Four bytes, which fit between the other columns.';
 
 COMMENT ON COLUMN appstore.seen_notifications.first_event_id IS 'The event that brought it first; other events with it are its duplicates.';
+
+CREATE VIEW appstore.stale_contracts AS
+ SELECT w.environment,
+    w.original_transaction_id,
+    w.bundle_id,
+    w.rule,
+    w.since,
+    w.next_at AS next_question_at,
+    w.questions,
+    m.user_id,
+    m.status,
+    m.access_until,
+    w.transaction_id
+   FROM (appstore.reconcile_watches w
+     LEFT JOIN appstore.contracts m ON (((m.original_transaction_id = w.original_transaction_id) AND (m.environment = w.environment))))
+  WHERE appstore.still_holds(w.*, m.*, statement_timestamp());
+
+COMMENT ON VIEW appstore.stale_contracts IS 'Contracts of which something should have been heard: those for which a rule of the reconciliation holds, and about which Apple will be asked.';
+
+COMMENT ON COLUMN appstore.stale_contracts.rule IS 'expired_silent, no_renewal_info, in_retry, revoked_doubt or price_consent.';
+
+COMMENT ON COLUMN appstore.stale_contracts.since IS 'The end of the period, when the purchase came, or when the refund was asked for.';
+
+COMMENT ON COLUMN appstore.stale_contracts.next_question_at IS 'When Apple is asked, at the earliest: not within 15 minutes of another event about the contract, nor twice a day about one customer.';
+
+COMMENT ON COLUMN appstore.stale_contracts.questions IS 'How often Apple was asked by this rule since then.';
+
+COMMENT ON COLUMN appstore.stale_contracts.user_id IS 'The owner of the contract.';
+
+COMMENT ON COLUMN appstore.stale_contracts.status IS 'The status that the ledger knows.';
+
+COMMENT ON COLUMN appstore.stale_contracts.access_until IS 'Until when the contract gives access, as far as the ledger knows.';
+
+COMMENT ON COLUMN appstore.stale_contracts.transaction_id IS 'The charge whose refund is in doubt.';
 
 CREATE TABLE appstore.tells (
     tell_id bigint NOT NULL,
@@ -10490,6 +11251,18 @@ ALTER TABLE ONLY appstore.ownership_claims
 ALTER TABLE ONLY appstore.products
     ADD CONSTRAINT products_pkey PRIMARY KEY (product_id, bundle_id, entitlement);
 
+ALTER TABLE ONLY appstore.reconcile_counts
+    ADD CONSTRAINT reconcile_counts_pkey PRIMARY KEY (day, rule);
+
+ALTER TABLE ONLY appstore.reconcile_questions
+    ADD CONSTRAINT reconcile_questions_pkey PRIMARY KEY (question_id);
+
+ALTER TABLE ONLY appstore.reconcile_walks
+    ADD CONSTRAINT reconcile_walks_pkey PRIMARY KEY (bundle_id, environment, walk);
+
+ALTER TABLE ONLY appstore.reconcile_watches
+    ADD CONSTRAINT reconcile_watches_pkey PRIMARY KEY (original_transaction_id, environment, rule);
+
 ALTER TABLE ONLY appstore.redeliveries
     ADD CONSTRAINT redeliveries_pkey PRIMARY KEY (redelivery_id);
 
@@ -10631,17 +11404,31 @@ CREATE INDEX outcomes_default_result_settled_at_event_id_idx ON appstore.outcome
 
 CREATE INDEX outcomes_default_settled_at_event_id_idx ON appstore.outcomes_default USING btree (settled_at, event_id);
 
+CREATE INDEX outcomes_of_purchases ON ONLY appstore.outcomes USING btree (settled_at) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text, 'unanswered_receipt'::text, 'transaction_info'::text, 'imported_transaction'::text]));
+
+CREATE INDEX outcomes_default_settled_at_idx ON appstore.outcomes_default USING btree (settled_at) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text, 'unanswered_receipt'::text, 'transaction_info'::text, 'imported_transaction'::text]));
+
 CREATE INDEX outcomes_first_original_transaction_id_idx ON appstore.outcomes_first USING btree (original_transaction_id) WHERE (original_transaction_id IS NOT NULL);
 
 CREATE INDEX outcomes_first_result_settled_at_event_id_idx ON appstore.outcomes_first USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::appstore.result, 'rejected'::appstore.result, 'unhandled'::appstore.result, 'discarded'::appstore.result]));
 
 CREATE INDEX outcomes_first_settled_at_event_id_idx ON appstore.outcomes_first USING btree (settled_at, event_id);
 
+CREATE INDEX outcomes_first_settled_at_idx ON appstore.outcomes_first USING btree (settled_at) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text, 'unanswered_receipt'::text, 'transaction_info'::text, 'imported_transaction'::text]));
+
 CREATE INDEX owner_links_by_contract ON appstore.owner_links USING btree (original_transaction_id);
 
 CREATE INDEX owner_links_by_user ON appstore.owner_links USING btree (user_id);
 
 CREATE INDEX ownership_claims_by_user ON appstore.ownership_claims USING btree (user_id);
+
+CREATE INDEX reconcile_questions_by_contract ON appstore.reconcile_questions USING btree (original_transaction_id, asked_at);
+
+CREATE INDEX reconcile_questions_by_customer ON appstore.reconcile_questions USING btree (app_transaction_id, asked_at) WHERE (app_transaction_id IS NOT NULL);
+
+CREATE INDEX reconcile_questions_open ON appstore.reconcile_questions USING btree (question_id) WHERE (result IS NULL);
+
+CREATE INDEX reconcile_watches_due ON appstore.reconcile_watches USING btree (bundle_id, environment, next_at);
 
 CREATE INDEX redeliveries_open ON appstore.redeliveries USING btree (endpoint, redelivery_id) WHERE (state = 'open'::text);
 
@@ -10654,6 +11441,8 @@ CREATE INDEX told_access_by_turn ON appstore.told_access USING btree (turns_at) 
 CREATE INDEX told_access_by_user ON appstore.told_access USING btree (user_id);
 
 CREATE INDEX transactions_by_contract ON appstore.transactions USING btree (original_transaction_id, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id DESC);
+
+CREATE INDEX transactions_by_expiry ON appstore.transactions USING btree ((expires_date AT TIME ZONE 'UTC'::text)) WHERE (expires_date IS NOT NULL);
 
 CREATE INDEX transactions_by_first_token ON appstore.transactions USING btree (first_token, purchase_date, length(transaction_id), transaction_id) WHERE (first_token IS NOT NULL);
 
@@ -10683,6 +11472,8 @@ ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcom
 
 ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_default_settled_at_event_id_idx;
 
+ALTER INDEX appstore.outcomes_of_purchases ATTACH PARTITION appstore.outcomes_default_settled_at_idx;
+
 ALTER INDEX appstore.outcomes_by_contract ATTACH PARTITION appstore.outcomes_first_original_transaction_id_idx;
 
 ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey;
@@ -10690,6 +11481,8 @@ ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey
 ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcomes_first_result_settled_at_event_id_idx;
 
 ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_first_settled_at_event_id_idx;
+
+ALTER INDEX appstore.outcomes_of_purchases ATTACH PARTITION appstore.outcomes_first_settled_at_idx;
 
 CREATE TRIGGER consumption_settled AFTER UPDATE OF state ON appstore.outbox FOR EACH ROW WHEN (((new.kind = 'consumption'::text) AND (new.state <> old.state))) EXECUTE FUNCTION appstore.settle_consumption();
 

@@ -26,6 +26,8 @@ enum AnswerElementInterpreter: EventInterpreter {
             try reading.check([
                 (.environment, element.refusal(of: app.value.receiptType)), (.app, element.refusal(of: app.value.bundleId)),
             ])
+            // The purchase of the customer, by which appstore.forget finds the body.
+            reading.labels.originalTransactionID = element.askedID?.storable
         case .transaction(let jws):
             facts.add(try reading.transaction(jws, of: element))
         case .status(let entry):
@@ -129,6 +131,34 @@ extension EventFacts {
             hash: renewalInfo.payloadHash,
             status: status,
             renewalInfo: renewalInfo.value
+        )
+        if let effect = transaction.statusFound(status, renewalInfo) { effects.append(effect) }
+    }
+}
+
+extension TransactionFact {
+    /// That Apple's answer said that access has ended, or that a charge failed; nil for other statuses. Its key is its content: an answer has
+    /// no notificationUUID.
+    fileprivate func statusFound(_ status: Status, _ renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>) -> Effect? {
+        guard let end = payload.expiresDate else { return nil }
+        let date: Timestamp?
+        switch status {
+        case .expired, .billingGracePeriod: date = end
+        case .billingRetry: date = max(end, renewalInfo.value.gracePeriodExpiresDate ?? end)
+        case .revoked: date = payload.revocationDate
+        default: return nil
+        }
+        let signedDate = renewalInfo.signedDate
+        return Effect(
+            key: EffectKey(
+                environment: key.environment,
+                kind: .statusFound,
+                subject: "\(originalTransactionID)/\(status.rawValue)/\(end.millisecondsSince1970)"
+            ),
+            occurredAt: date.map { min($0, signedDate) } ?? signedDate,
+            originalTransactionID: originalTransactionID,
+            transactionID: key.id,
+            productID: productID
         )
     }
 }

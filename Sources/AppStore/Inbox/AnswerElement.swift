@@ -11,6 +11,8 @@ package struct AnswerElement: Sendable {
     package let environment: AppStoreEnvironment
     /// The app that was asked about.
     package let bundleID: String
+    /// The id that was asked about; nil where there is none.
+    package let askedID: String?
     package let content: Content
     /// The whole body.
     package let document: JSONObject
@@ -67,6 +69,7 @@ package struct AnswerElement: Sendable {
         self.endpoint = endpoint
         self.environment = AppStoreEnvironment(rawValue: environment)
         self.bundleID = bundleID
+        if case .array(let path)? = asked["path"], case .string(let id)? = path.first { askedID = id } else { askedID = nil }
         let found: Content?
         do throws(MalformedPayload) {
             found = try Content(MemberReader(answer), of: source)

@@ -57,8 +57,8 @@ struct WorkerCommand: DaemonCommand {
             return ReloadableWorker.settings
         }
         let gate = SchemaGate(.worker, logger: logger.naming(pool: "worker")) { status.changed("worker", $0) }
-        // One each for isolated events, for maintenance, for statistics, and for the feed.
-        let connections = settings.concurrency + 4 + Self.outboxConnections + Self.historyConnections
+        // One each for isolated events, for maintenance, for statistics, for the feed, and for the reconciliation.
+        let connections = settings.concurrency + 5 + Self.outboxConnections + Self.historyConnections
         let pool = Self.pool(options, connections: connections, gate: gate, logger: logger)
         registry.observe(pool, as: "worker")
         // Of their own, so that many endpoints keep no connection from the rest.
@@ -119,7 +119,8 @@ struct WorkerCommand: DaemonCommand {
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
         let loops = try loops(settings, parts, pools, registry: registry, notifier: notifier, logger: logger)
         // The budget's and the history's always, since a reload may add the first key.
-        let asking: [any Service] = [budgetCollector, historyCollector, consumptionCollector]
+        let reconcileCollector = reconcileCollector(pool: pool, registry: registry, logger: logger)
+        let asking: [any Service] = [budgetCollector, historyCollector, reconcileCollector, consumptionCollector]
         let collectors: [any Service] = [collector, outboxCollector, endpointCollector] + asking + certificateCollector
         return ([pool, pools.webhooks] + listeners + collectors + [maintenance] + loops, admin)
     }
@@ -148,6 +149,7 @@ struct WorkerCommand: DaemonCommand {
             FeedService(pool: pool, logger: logger, heartbeat: { monitor.loop() }),
             outbox(settings, parts, client: client, pool: pool, registry: registry, logger: logger, monitor: monitor),
             history(settings, client: client, pool: pool, registry: registry, logger: logger, monitor: monitor),
+            reconcile(settings, client: client, pool: pool, logger: logger, monitor: monitor),
             webhooks(settings, parts, pool: pools.webhooks, registry: registry, logger: logger, monitor: monitor),
             revocation,
             WorkerService(

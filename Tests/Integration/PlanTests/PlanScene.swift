@@ -96,6 +96,10 @@ enum PlanScene {
         SELECT 'b ' || n, 'Production', 'consumption', 40, 40 FROM customers(n);
         INSERT INTO appstore.history_records (environment, notification_uuid, bundle_id, class, is_open, mode, event_id, window_id, listed_at, attempts)
         SELECT 'Production', gen_random_uuid(), 'b', 'recovered', n % 2 = 0, 'walk', n, 1, now() - interval '1 day', 1 FROM customers(n);
+        INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, since, next_at)
+        SELECT 'Production', n::text, 'in_retry', 'b', '2026-02-01', now() + interval '1 day' FROM customers(n);
+        INSERT INTO appstore.reconcile_questions (environment, original_transaction_id, bundle_id, rule, app_transaction_id, asked_at, call_id, result, settled_at)
+        SELECT 'Production', n::text, 'b', 'sample', 'app ' || n, now() - interval '2 days', n, 'same', now() - interval '2 days' FROM customers(n);
         INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, occurred_at, told_at, data)
         SELECT h.position + row_number() OVER (ORDER BY n), gen_random_uuid(), 'effect.granted', 'Production', 'b', n::text, now(), now(), '{}'
         FROM appstore.feed_head AS h, customers(n);

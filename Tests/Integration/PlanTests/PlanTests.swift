@@ -20,7 +20,7 @@ struct PlanTests {
     static let small: Set<String> = [
         "batch_markers", "call_kinds", "consumption_policies", "endpoints", "feed_consumers", "feed_generations", "feed_head",
         "feed_switch", "fence", "history_counts", "history_cursors", "history_windows", "maintenance_state",
-        "products", "redeliveries", "retention", "schema_history",
+        "products", "reconcile_counts", "reconcile_walks", "redeliveries", "retention", "schema_history",
     ]
 
     @Test(arguments: Statistics.allCases)

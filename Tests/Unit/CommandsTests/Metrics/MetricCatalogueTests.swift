@@ -94,6 +94,7 @@ import Testing
         MetricCatalogue.expose(StatisticsCollector<BudgetStatistics>(pool: pool, logger: .quiet), in: registry)
         _ = WorkerCommand.history(settings, client: client, pool: pool, registry: registry, logger: .quiet)
         MetricCatalogue.expose(StatisticsCollector<HistoryStatistics>(pool: pool, logger: .quiet), in: registry)
+        _ = WorkerCommand.reconcileCollector(pool: pool, registry: registry, logger: .quiet)
         MetricCatalogue.expose(StatisticsCollector<EndpointStatistics>(pool: pool, logger: .quiet), in: registry)
         #expect(WorkerCommand.revocationCollector(settings, pool: pool, registry: registry, logger: .quiet).count == 1)
         MetricCatalogue.expose(StatisticsCollector<ConsumptionStatistics>(pool: pool, logger: .quiet), in: registry)
@@ -104,12 +105,11 @@ import Testing
         let metrics = try ExposedMetrics(registry.render())
         #expect(metrics.value("appstore_inbox_statistics_up") == 0)
         // Statistics of the database that were never read.
-        let unread = Set((MetricCatalogue.inbox + MetricCatalogue.endpoints + MetricCatalogue.revocation).map(\.name)).subtracting([
-            "appstore_inbox_statistics_up"
-        ])
-        .subtracting(lazy)
-        .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])
-        .union(["open", "due_seconds", "missed_total"].map { "appstore_inbox_consumption_" + $0 })
+        let collected = MetricCatalogue.inbox + MetricCatalogue.endpoints + MetricCatalogue.revocation + MetricCatalogue.reconcile
+        let unread = Set(collected.map(\.name)).subtracting(["appstore_inbox_statistics_up"])
+            .subtracting(lazy)
+            .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])
+            .union(["open", "due_seconds", "missed_total"].map { "appstore_inbox_consumption_" + $0 })
         #expect(metrics.silent.subtracting(lazy) == unread)
         #expect(metrics.value("appstore_inbox_maintenance_rows_total", ["task": "prepare_partitions"]) == 0)
         let late = ["kind": "verify_receipt", "result": "late"]
