@@ -56,30 +56,41 @@ struct ReconcileScene: Sendable {
         bundles: String = app,
         environments: String = "Production"
     ) async throws -> [String] {
-        try await run(
+        try await database.withConnection { try await Self.step(hours, sample: sample, bundles, environments, on: $0) }
+    }
+
+    private static func step(_ hours: Double, sample: Int, _ bundles: String, _ environments: String, on connection: Connection)
+        async throws
+        -> [String]
+    {
+        let instant = "'2026-01-01T00:00:00Z'::timestamptz + \(hours) * interval '1 hour'"
+        try await connection.runScript("SELECT appstore.reconcile('{\(bundles)}', '{\(environments)}', \(sample), \(instant))")
+        let rows = try await connection.query(
             """
-            SELECT appstore.reconcile('{\(bundles)}', '{\(environments)}', \(sample), '2026-01-01T00:00:00Z'::timestamptz + \(hours) * interval '1 hour')
+            SELECT rule || ' ' || original_transaction_id FROM appstore.reconcile_questions WHERE asked_at = \(unsafeRaw: instant) ORDER BY 1
             """
         )
-        return try await database.lines(
-            """
-            SELECT rule || ' ' || original_transaction_id FROM appstore.reconcile_questions
-            WHERE asked_at = '2026-01-01T00:00:00Z'::timestamptz + \(hours) * interval '1 hour' ORDER BY 1
-            """
-        )
+        return try rows.map { try $0.decode(0, as: String.self) }
     }
 
     /// Takes steps at these hours, with each call refused before the next one, and returns those hours at which something was asked.
-    func askedHours(_ hours: some Sequence<Double>, sample: Int = 0) async throws -> [Double] {
-        var asked: [Double] = []
-        for hour in hours {
-            if try await !step(hour, sample: sample).isEmpty { asked.append(hour) }
-            try await refuseCalls()
+    func askedHours(_ hours: some Sequence<Double> & Sendable, sample: Int = 0) async throws -> [Double] {
+        try await database.withConnection { connection in
+            var asked: [Double] = []
+            for hour in hours {
+                let questions = try await Self.step(hour, sample: sample, Self.app, "Production", on: connection)
+                if !questions.isEmpty { asked.append(hour) }
+                try await connection.runScript(Self.refusal)
+            }
+            return asked
         }
-        return asked
     }
 
+    private static let refusal = """
+        UPDATE appstore.outbox SET state = 'refused', reason = 'by_test', settled_at = run_at WHERE state = 'open'
+        """
+
     func refuseCalls() async throws {
-        try await run("UPDATE appstore.outbox SET state = 'refused', reason = 'by_test', settled_at = run_at WHERE state = 'open'")
+        try await run(Self.refusal)
     }
 }
