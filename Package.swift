@@ -58,7 +58,7 @@ let package = Package(
             exclude: ["README.md", "schema.sql", "queries", "steps"],
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
-                "Statements+History.swift", "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Consumption.swift",
+                "Statements+History.swift", "Statements+Import.swift", "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Consumption.swift",
                 "Statements+Endpoints.swift", "Statements+Webhooks.swift", "Statements+Certificates.swift",
             ],
             resources: [
@@ -124,6 +124,14 @@ let package = Package(
             ]
         ),
 
+        // Customers whose ids are in a file, and what Apple says of them.
+        .target(
+            name: "Import",
+            dependencies: [
+                "AppStore", "Outbox", "Postgres", "Reporting", "SQL", "ServerAPI", "Systemd", logging, serviceLifecycle,
+            ]
+        ),
+
         // Entries of the feed, sent to the endpoints of operators.
         .target(
             name: "Webhooks",
@@ -169,7 +177,7 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Consumption", "Feed", "GroupCommit", "HTTPServing",
-                "History",
+                "History", "Import",
                 "Interpretation",
                 "InboxQueue",
                 "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "Revocation", "SQL", "Schema", "ServerAPI",
@@ -512,6 +520,14 @@ let package = Package(
                 "StrictJSON", logging, metrics, serviceLifecycle,
             ],
             path: "Tests/Integration/HistoryTests"
+        ),
+        .testTarget(
+            name: "ImportTests",
+            dependencies: [
+                "AppStore", "Commands", "Import", "InboxQueue", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness",
+                "ServerAPI", "StrictJSON", logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/ImportTests"
         ),
         .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),

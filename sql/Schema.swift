@@ -44,6 +44,7 @@ extension SchemaManifest {
         SchemaFile("tables/81_webhooks", PackageResources._1_webhooks_sql),
         SchemaFile("tables/82_certificates", PackageResources._2_certificates_sql),
         SchemaFile("tables/90_history", PackageResources._0_history_sql),
+        SchemaFile("tables/92_import", PackageResources._2_import_sql),
     ]
 
     private static let steps: [SchemaStep] = []
@@ -62,6 +63,7 @@ extension SchemaManifest {
         SchemaFile("functions/feed/feed_event", PackageResources.feed_event_sql),
         SchemaFile("functions/feed/feed_entries", PackageResources.feed_entries_sql),
         SchemaFile("functions/feed/feed_id", PackageResources.feed_id_sql),
+        SchemaFile("functions/feed/live_since", PackageResources.live_since_sql),
         SchemaFile("functions/feed/publish_feed", PackageResources.publish_feed_sql),
         SchemaFile("functions/feed/sequence_feed", PackageResources.sequence_feed_sql),
         SchemaFile("functions/feed/tell_effects", PackageResources.tell_effects_sql),
@@ -72,6 +74,12 @@ extension SchemaManifest {
         SchemaFile("functions/history/plan_history", PackageResources.plan_history_sql),
         SchemaFile("functions/history/store_history_page", PackageResources.store_history_page_sql),
         SchemaFile("functions/history/walk_history", PackageResources.walk_history_sql),
+        SchemaFile("functions/import/expire_imports", PackageResources.expire_imports_sql),
+        SchemaFile("functions/import/import_statistics", PackageResources.import_statistics_sql),
+        SchemaFile("functions/import/lease_import_chunks", PackageResources.lease_import_chunks_sql),
+        SchemaFile("functions/import/link_import_owners", PackageResources.link_import_owners_sql),
+        SchemaFile("functions/import/load_import", PackageResources.load_import_sql),
+        SchemaFile("functions/import/settle_import_item", PackageResources.settle_import_item_sql),
         SchemaFile("functions/inbox/receive", PackageResources.receive_sql),
         SchemaFile("functions/inbox/recover_lost_batches", PackageResources.recover_lost_batches_sql),
         SchemaFile("functions/inbox/settle", PackageResources.settle_sql),
@@ -148,6 +156,8 @@ extension SchemaManifest {
         SchemaFile("views/failed", PackageResources.failed_sql),
         SchemaFile("views/history_coverage", PackageResources.history_coverage_sql),
         SchemaFile("views/history_gaps", PackageResources.history_gaps_sql),
+        SchemaFile("views/import_misses", PackageResources.import_misses_sql),
+        SchemaFile("views/import_status", PackageResources.import_status_sql),
         SchemaFile("views/inbox_partitions", PackageResources.inbox_partitions_sql),
         SchemaFile("views/inbox_status", PackageResources.inbox_status_sql),
         SchemaFile("views/order_status", PackageResources.order_status_sql),

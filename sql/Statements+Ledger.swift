@@ -38,11 +38,11 @@ extension StatementFile {
 extension StatementFile {
     /// Every file of `sql/statements`.
     package static let all =
-        queue + ledger + outbox + serverAPI + webhooks + certificates + shop + commands + endpoints + consumption + history
+        queue + ledger + outbox + serverAPI + webhooks + certificates + shop + commands + endpoints + consumption + history + imports
 
     private static let queue = [
         claim, claimEvent, feedTakeStep, findUnansweredCommits, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls,
-        maintenanceExpireHistory,
+        maintenanceExpireHistory, maintenanceExpireImports,
         maintenanceExpireDeliveries, maintenanceExpireFeed, maintenanceExpireNotifications,
         maintenancePartitions, markBatch, postponeEvents, probeQueue, readBodies, readInboxStatistics, receiveBodies, recoverBatches,
         reserveIsolated, settleBatch,

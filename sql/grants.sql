@@ -70,6 +70,10 @@ GRANT EXECUTE ON FUNCTION appstore.plan_history, appstore.lease_history_windows,
     appstore.restart_history_window, appstore.advance_history_window, appstore.compare_history_window, appstore.classify_history,
     appstore.history_statistics, appstore.expire_history TO appstore_worker;
 
+-- So are imports.
+GRANT EXECUTE ON FUNCTION appstore.lease_import_chunks, appstore.settle_import_item, appstore.miss_import_item, appstore.end_import_lease,
+    appstore.link_import_owners, appstore.import_statistics, appstore.expire_imports TO appstore_worker;
+
 -- viewer and operator read everything but bodies and the hashes of keys.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
     appstore.seen_notifications, appstore.transactions, appstore.v1_renewals, appstore.refund_requests,
@@ -84,6 +88,8 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.revoked_events TO appstore_viewer, appstore_operator;
 GRANT SELECT ON appstore.history_cursors, appstore.history_windows, appstore.history_records, appstore.history_counts, appstore.history_coverage,
     appstore.history_gaps TO appstore_viewer, appstore_operator;
+GRANT SELECT ON appstore.imports, appstore.import_items, appstore.import_chunks, appstore.import_rates, appstore.customer_revisions,
+    appstore.import_status, appstore.import_misses, appstore.live_since TO appstore_viewer, appstore_operator;
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics,
@@ -103,9 +109,12 @@ GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appst
     appstore.pause_endpoint, appstore.resume_endpoint, appstore.remove_endpoint, appstore.rotate_endpoint_secret, appstore.test_endpoint,
     appstore.redeliver, appstore.stop_redelivery, appstore.ignore_revocation TO appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.walk_history, appstore.set_history_mode TO appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.begin_import, appstore.add_import_items, appstore.finish_import, appstore.change_import,
+    appstore.set_live_since TO appstore_operator;
 GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
 GRANT INSERT, UPDATE, DELETE ON appstore.products, appstore.consumption_policies TO appstore_operator;
-GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, feed, deliveries, failed_deliveries, history, partition_events)
+GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, feed, deliveries, failed_deliveries, history, import_bodies,
+              partition_events)
     ON appstore.retention TO appstore_operator;
 
 -- backend: the shop's own backend, by SQL.

@@ -132,6 +132,8 @@ CREATE INDEX outcomes_needing_attention ON appstore.outcomes (result, settled_at
     WHERE result IN ('failed', 'rejected', 'unhandled', 'discarded');
 -- What was settled last. Rows arrive in this order, so that only the last page of the index is written.
 CREATE INDEX outcomes_by_time ON appstore.outcomes (settled_at, event_id);
+-- The bodies of imports, which age by themselves, in the order in which they expire.
+CREATE INDEX outcomes_of_imports ON appstore.outcomes (settled_at, event_id) WHERE source IN ('imported_status', 'imported_transaction');
 -- The events about one contract.
 CREATE INDEX outcomes_by_contract ON appstore.outcomes (original_transaction_id) WHERE original_transaction_id IS NOT NULL;
 
