@@ -85,23 +85,4 @@ struct ServerAPIReactionTests {
         let message = try #require(ErrorBody(Array(text.utf8))).message
         #expect(message.hasPrefix("abx") && message.count == 200)
     }
-
-    @Test func `the body of an event holds what was asked and Apple's bytes`() throws {
-        let request = ServerAPIRequest(
-            .transactionHistory,
-            of: "com.example.app",
-            in: .sandbox,
-            path: ["42"],
-            query: [.init("revision", "r"), .init("sort", "ASCENDING")]
-        )
-        let body = Array(#"{"revision" : "r2"}"#.utf8)
-        let answer = ServerAPIAnswer(status: 200, body: body, askedAt: ScriptedAPI.start, to: request)
-        let event = try JSONParser().parseObject(answer.eventBody)
-        let asked: JSONObject = [
-            "endpoint": "transaction_history", "environment": "Sandbox", "bundleId": "com.example.app", "path": ["42"],
-            "at": .integer(ScriptedAPI.start.millisecondsSince1970), "query": [["revision", "r"], ["sort", "ASCENDING"]],
-        ]
-        #expect(event["asked"] == .object(asked) && event["answer"] == ["revision": "r2"])
-        #expect(String(decoding: answer.eventBody, as: UTF8.self).hasSuffix(#","answer":{"revision" : "r2"}}"#))
-    }
 }
