@@ -211,9 +211,9 @@ let package = Package(
         .target(
             name: "Benchmarks",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Interpretation", "InboxQueue", "OpenSSL", "Postgres",
-                "TemporaryPostgres", "Randomness",
-                "StoreSimulator", "WebhookReceiver", logging,
+                "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Import", "Interpretation", "InboxQueue", "OpenSSL", "Outbox",
+                "Postgres", "ServerAPI", "TemporaryPostgres", "Randomness",
+                "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", logging,
             ],
             path: "Sources/Lab/Benchmarks",
             exclude: ["README.md"]
