@@ -58,7 +58,8 @@ let package = Package(
             exclude: ["README.md", "schema.sql", "queries", "steps"],
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
-                "Statements+History.swift", "Statements+Import.swift", "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Consumption.swift",
+                "Statements+History.swift", "Statements+Import.swift", "Statements+ServerAPI.swift", "Statements+Shop.swift",
+                "Statements+Consumption.swift",
                 "Statements+Endpoints.swift", "Statements+Webhooks.swift", "Statements+Certificates.swift",
             ],
             resources: [
@@ -524,7 +525,8 @@ let package = Package(
         .testTarget(
             name: "ImportTests",
             dependencies: [
-                "AppStore", "Commands", "Import", "InboxQueue", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness",
+                "AppStore", "Commands", "Import", "InboxQueue", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting",
+                "Randomness",
                 "ServerAPI", "StrictJSON", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ImportTests"

@@ -42,14 +42,11 @@ struct ImportNew: AsyncParsableCommand {
             LogOutput.standardError.write("\(report.badLines - report.samples.count) more lines were not imported\n")
         }
         guard let progress = found else { throw NothingToImport() }
-        options.print(
-            progress.json,
-            """
-            import \(progress.id): \
-            \(report.isKnown ? "this file was loaded before; it is \(progress.state)" : "\(report.items) ids, \(report.repeated) repeated lines, \
-            \(report.otherApps) lines of other apps, \(report.badLines) lines not imported")
-            """
-        )
+        let counts =
+            "\(report.items) ids, \(report.repeated) repeated lines, \(report.otherApps) lines of other apps, "
+            + "\(report.badLines) lines not imported"
+        let known = "this file was loaded before; it is \(progress.state)"
+        options.print(progress.json, "import \(progress.id): \(report.isKnown ? known : counts)")
     }
 
     private func load(

@@ -45,7 +45,8 @@ package struct ImportBenchmark: Sendable {
             }
             return BenchmarkReport(
                 name: "import",
-                summary: "\(customers) ids of a file, of as many customers with a subscription, asked about over TLS with \(slots) requests "
+                summary:
+                    "\(customers) ids of a file, of as many customers with a subscription, asked about over TLS with \(slots) requests "
                     + "in flight, and each answer committed. The simulated App Store, which signs each answer, runs in the same process.",
                 comparisons: [Comparison("imported", unit: "customers/s", rounds: figures[0])],
                 machine: machine

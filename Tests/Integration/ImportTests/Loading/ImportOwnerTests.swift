@@ -19,7 +19,9 @@ import Testing
 
     private func link(_ scene: ImportScene) async throws {
         try await scene.execute("UPDATE appstore.import_chunks SET run_at = clock_timestamp()")
-        while try await scene.store.link(), try await !scene.lines("SELECT 'x' FROM appstore.import_chunks WHERE run_at <= clock_timestamp()").isEmpty {}
+        while try await scene.store.link(),
+            try await !scene.lines("SELECT 'x' FROM appstore.import_chunks WHERE run_at <= clock_timestamp()").isEmpty
+        {}
     }
 
     @Test func `a user becomes the owner when the answer is in the ledger`() async throws {

@@ -27,7 +27,9 @@ import Testing
                     ARRAY[NULL]::text[], ARRAY[NULL]::text[], ARRAY[NULL]::text[], ARRAY[NULL]::text[]) FROM other
                 """
             )
-            try await scene.execute("UPDATE appstore.outcomes SET settled_at = now() - interval '90 days' WHERE source = 'subscription_status'")
+            try await scene.execute(
+                "UPDATE appstore.outcomes SET settled_at = now() - interval '90 days' WHERE source = 'subscription_status'"
+            )
             #expect(try await step(.ageImportedBodies, scene) == 1)
             #expect(try await scene.lines("SELECT event_id::text FROM appstore.inbox ORDER BY 1") == ["2", "3"])
             #expect(try await scene.lines("SELECT count(*)::text FROM appstore.outcomes") == ["3"])

@@ -116,14 +116,14 @@ struct ImportScene: Sendable {
                 e record; p jsonb;
             BEGIN
                 FOR e IN SELECT i.*, q.run FROM appstore.inbox_queue AS q JOIN appstore.inbox AS i USING (event_id) ORDER BY event_id LOOP
-                    p := convert_from(e.body, 'UTF8')::jsonb #>> '{answer,signedTransactionInfo}';
                     p := convert_from(decode(rpad(t, (length(t) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::jsonb
                         FROM (SELECT translate(split_part(convert_from(e.body, 'UTF8')::jsonb #>> '{answer,signedTransactionInfo}', '.', 2),
                                                '-_', '+/') AS t) AS t;
-                    INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
-                        in_app_ownership_type, purchase_date, signed_date, first_signed_date, hash)
+                    INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id,
+                        product_type, purchase_date, signed_date, payload_hash, first_signed_date, is_subscription, period_no, order_no)
                     VALUES ((convert_from(e.body, 'UTF8')::jsonb #>> '{asked,environment}')::appstore.environment, p ->> 'transactionId',
-                            p ->> 'originalTransactionId', 'com.example.app', 'p', 'Non-Consumable', 'PURCHASED', now(), now(), now(), '')
+                            p ->> 'originalTransactionId', 'com.example.app', 'p', 'Non-Consumable', now(), now(), '\\x01', now(), false,
+                            gen_random_uuid(), gen_random_uuid())
                     ON CONFLICT DO NOTHING;
                     PERFORM appstore.settle('{}', ARRAY[e.event_id], ARRAY[e.source], ARRAY[e.received_at], ARRAY[e.run], ARRAY[1],
                         ARRAY['applied']::appstore.result[], ARRAY[NULL]::text[], ARRAY[NULL]::text[], ARRAY[NULL]::text[],
