@@ -35,7 +35,9 @@ struct ImportWalk: Sendable {
     func run(_ chunk: ImportChunk) async throws -> End {
         var failures = 0
         var reason: String?
-        for leased in chunk.items {
+        // What the answers of this lease were about.
+        var answered: Set<String> = []
+        for leased in chunk.items where !answered.contains(leased.id) {
             var item = leased
             asking: while true {
                 try Task.checkCancellation()
@@ -54,6 +56,7 @@ struct ImportWalk: Sendable {
                     failures = 0
                     did = try await store.settle(item, with: elements, in: chunk)
                     item.revision = elements.revision
+                    answered.formUnion(elements.contracts)
                 case .unknown:
                     failures = 0
                     did = try await store.miss(item, reason: nil, in: chunk)

@@ -54,7 +54,7 @@ struct LiveSinceTests {
                 try await FeedScene.run(
                     """
                     INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, bundle_id)
-                    VALUES (\(event), 'notification_v2', now() - make_interval(hours => \(hours)), now(), 1, 1, 'applied', \(bundle))
+                    VALUES (\(event), 'notification_v2', now() - \(hours) * interval '1 hour', now(), 1, 1, 'applied', \(bundle))
                     """,
                     in: database
                 )

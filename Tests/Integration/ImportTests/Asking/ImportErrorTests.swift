@@ -43,7 +43,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [(MadeUpCustomers.error(4_290_000, status: 429), "rate_limited"), (.answer(HTTPAnswer(status: 401)), "api_key")])
+    static let limits: [(ExchangeOutcome, String)] = [
+        (MadeUpCustomers.error(4_290_000, status: 429), "rate_limited"), (.answer(HTTPAnswer(status: 401)), "api_key"),
+    ]
+
+    @Test(arguments: limits)
     func `a limit or a key that is refused counts against no id, and the app rests`(outcome: ExchangeOutcome, reason: String) async throws {
         try await ImportScene.with { scene in
             scene.apple.change { state in
@@ -52,7 +56,10 @@ import Testing
             }
             try await scene.load("transaction_id\n10\n")
             let chunk = try #require(try await scene.lease().first)
-            guard case .rests = try await scene.walk(chunk) else { return #expect(Bool(false), "it does not rest") }
+            guard case .rests = try await scene.walk(chunk) else {
+                Issue.record("the app does not rest")
+                return
+            }
             #expect(try await scene.items() == ["2 10 Production open"])
             #expect(try await scene.lines("SELECT concat_ws(' ', last_error, failures) FROM appstore.import_chunks") == ["\(reason) 0"])
         }

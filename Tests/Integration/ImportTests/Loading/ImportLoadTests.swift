@@ -77,9 +77,6 @@ import Testing
             #expect(try await scene.imports() == [])
             #expect(try await scene.load("transaction_id\n10\n").importID == 2)
             try await scene.execute("UPDATE appstore.imports SET touched_at = now() - interval '2 hours' WHERE import_id = 1")
-            await #expect(throws: PostgresError.self) {
-                try await scene.execute("SELECT appstore.expire_imports(), appstore.expire_imports(), appstore.expire_imports(), 1/0")
-            }
             try await scene.execute("SELECT appstore.expire_imports()")
             try await scene.execute("SELECT appstore.expire_imports()")
             #expect(try await scene.lines("SELECT import_id::text FROM appstore.imports") == ["2"])
