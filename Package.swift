@@ -302,7 +302,8 @@ let package = Package(
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "History", "InboxQueue",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "History", "Import",
+                "InboxQueue",
                 "Ingest", "Outbox", "Postgres", "Prometheus",
                 "PrometheusTesting", "Revocation", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser,
                 logging,
