@@ -32,9 +32,18 @@ BEGIN
             WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'
             ORDER BY r.import_id LIMIT 1;
             IF NOT FOUND THEN
-                -- 2. Or the next lines. They may belong to another lane, which finds them due.
+                -- 2. Or the next lines. They may belong to another lane, which finds them due. Most belong to Production: Sandbox makes none
+                --    while some of these are left.
                 v_made := v_made + 1;
-                EXIT WHEN v_made > v_lane.slots OR (appstore.make_import_chunk(v_lane.bundle_id)).import_id IS NULL;
+                EXIT WHEN v_made > v_lane.slots OR (v_lane.environment = 'Sandbox' AND EXISTS (
+                    SELECT FROM appstore.imports AS r
+                    CROSS JOIN LATERAL (
+                        SELECT FROM appstore.import_chunks AS c
+                        WHERE c.import_id = r.import_id AND c.run_at <= v_now AND c.environment = 'Production' AND c.phase <> 'link' LIMIT 1
+                    ) AS c
+                    WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'));
+                v_chunk := appstore.make_import_chunk(v_lane.bundle_id, v_lane.environment);
+                EXIT WHEN v_chunk.import_id IS NULL;
                 CONTINUE;
             END IF;
             UPDATE appstore.import_chunks AS c
@@ -66,7 +75,7 @@ $$;
 COMMENT ON FUNCTION appstore.lease_import_chunks IS
     'Leases chunks of running imports of these apps and environments, up to p_slots of each, with the items to ask. A lease that has expired is due.';
 
-CREATE FUNCTION appstore.make_import_chunk(p_bundle_id text) RETURNS appstore.import_chunks
+CREATE FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment) RETURNS appstore.import_chunks
 LANGUAGE plpgsql AS $$
 DECLARE
     v_import appstore.imports;
@@ -74,6 +83,7 @@ DECLARE
 BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
     WHERE r.bundle_id = p_bundle_id AND r.state = 'running' AND r.next_line <= r.last_line
+      AND coalesce(r.environment, p_environment) = p_environment
     ORDER BY r.import_id LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN NULL;
@@ -87,7 +97,7 @@ BEGIN
     RETURN v_chunk;
 END
 $$;
-COMMENT ON FUNCTION appstore.make_import_chunk IS 'Makes a chunk of the next lines of an app''s oldest import that has lines left; null where none has.';
+COMMENT ON FUNCTION appstore.make_import_chunk IS 'Makes a chunk of the next lines of an app''s oldest import that has lines left and may be asked in this environment; null where none has.';
 
 CREATE FUNCTION appstore.end_import_lease(
     p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) RETURNS boolean
