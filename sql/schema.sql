@@ -57,6 +57,17 @@ CREATE TYPE appstore.entitlement AS (
 
 COMMENT ON TYPE appstore.entitlement IS 'What a user may use at an instant. why is active, grace_period, or how it ended (entitlement_terms.why_ended); will_renew is null while it is unknown; until is infinity for an entitlement that does not end.';
 
+CREATE TYPE appstore.import_item_state AS ENUM (
+    'open',
+    'again',
+    'found',
+    'covered',
+    'unknown_to_apple',
+    'failed'
+);
+
+COMMENT ON TYPE appstore.import_item_state IS 'open: not asked yet, or not completely. again: Apple knows no such id; asked once more a day later. The others are final: found; covered by the answer about another item; unknown_to_apple; failed, which means that Apple refused the question.';
+
 CREATE TYPE appstore.order_state AS (
 	environment appstore.environment,
 	order_no uuid,
@@ -487,6 +498,46 @@ CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contra
 $$;
 
 COMMENT ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) IS 'Until when the current transaction c of a contract gives access, by the registers s and l; null where a consumable or an unknown duration.';
+
+CREATE FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_import appstore.imports;
+BEGIN
+    SELECT r.* INTO v_import FROM appstore.imports AS r
+    WHERE r.import_id = add_import_items.import_id AND r.state = 'loading' FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'import % is not loading', quote_nullable(add_import_items.import_id) USING ERRCODE = 'no_data_found',
+            HINT = 'It was not touched for an hour: begin again.';
+    END IF;
+    WITH new AS (
+        INSERT INTO appstore.import_items AS i (import_id, line, environment, is_given, id, user_id, revision)
+        SELECT v_import.import_id, l.line, coalesce(l.environment, v_import.environment, 'Production'),
+               coalesce(l.environment, v_import.environment) IS NOT NULL, l.id, l.user_id, l.revision
+        FROM unnest(lines, ids, user_ids, environments, revisions) AS l (line, id, user_id, environment, revision)
+        ORDER BY l.line
+        ON CONFLICT DO NOTHING
+        RETURNING i.line
+    )
+    SELECT count(*) INTO added FROM new;
+    contradicting := ARRAY(
+        SELECT l.line
+        FROM unnest(lines, ids, user_ids) AS l (line, id, user_id)
+        CROSS JOIN LATERAL (SELECT i.line, i.user_id FROM appstore.import_items AS i WHERE i.import_id = v_import.import_id AND i.id = l.id OFFSET 0) AS i
+        WHERE added < cardinality(lines) AND i.line <> l.line AND i.user_id <> l.user_id ORDER BY l.line);
+    UPDATE appstore.imports AS r
+    SET items = r.items + added, repeated = r.repeated + cardinality(lines) - added - cardinality(contradicting), touched_at = clock_timestamp(),
+        last_line = greatest(r.last_line, (SELECT max(l) FROM unnest(lines) AS l))
+    WHERE r.import_id = v_import.import_id;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) IS 'Loads lines of a file, each id once: its first line counts. Returns how many became items, and the lines that name another user than an earlier line with the same id.';
 
 CREATE FUNCTION appstore.advance_history_window(p_window_id bigint, p_epoch bigint) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1532,6 +1583,51 @@ $$;
 
 COMMENT ON FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[]) IS 'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids require any app. Otherwise it fails with insufficient_privilege, and DETAIL key_unknown (or revoked, or expired), verb_missing, environment_missing or app_missing.';
 
+CREATE FUNCTION appstore.begin_import(bundle_id text, environment appstore.environment, depth text, file_name text, file_sha256 bytea DEFAULT NULL::bytea, again boolean DEFAULT false, OUT import_id integer, OUT is_new boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.check_argument(char_length(begin_import.bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 characters',
+                                    'Give the app''s bundle id.'),
+            appstore.check_argument(begin_import.depth IN ('statuses', 'history'), format('there is no depth %L', begin_import.depth),
+                                    'Depths are statuses and history.'),
+            appstore.check_argument(octet_length(begin_import.file_name) BETWEEN 1 AND 255, 'file_name must have 1 to 255 bytes',
+                                    'Give the last part of the path.');
+    import_id := appstore.import_of_file(begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_sha256, again);
+    is_new := import_id IS NULL;
+    IF is_new THEN
+        INSERT INTO appstore.imports AS r (bundle_id, environment, depth, file_name, made_by)
+        VALUES (begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_name, session_user)
+        RETURNING r.import_id INTO import_id;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.begin_import(bundle_id text, environment appstore.environment, depth text, file_name text, file_sha256 bytea, again boolean, OUT import_id integer, OUT is_new boolean) IS 'Begins to load a file, or returns the import that it belongs to already, and lets that go on: the one of the same SHA-256, app, environment and depth. With again it is a new import, except where another one is not done. Without a SHA-256, as of a pipe, only the end of the file tells.';
+
+CREATE FUNCTION appstore.begin_live(p_bundle_id text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_first timestamptz;
+BEGIN
+    IF EXISTS (SELECT FROM appstore.live_since AS l WHERE l.bundle_id = p_bundle_id) THEN
+        RETURN;
+    END IF;
+    v_first := coalesce((SELECT o.received_at FROM appstore.outcomes AS o
+                         WHERE o.bundle_id = p_bundle_id AND o.source IN ('notification_v2', 'notification_v1')
+                         ORDER BY o.event_id LIMIT 1), clock_timestamp());
+    INSERT INTO appstore.live_since (bundle_id, since, set_by)
+    SELECT p_bundle_id, greatest(v_first, CASE WHEN s.is_on THEN h.enabled_at END), session_user
+    FROM appstore.feed_switch AS s CROSS JOIN appstore.feed_head AS h
+    ON CONFLICT (bundle_id) DO NOTHING;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.begin_live(p_bundle_id text) IS 'Gives an app its instant in appstore.live_since, unless it has one: when its first notification came that is still known, else now; not before the feed was enabled.';
+
 CREATE FUNCTION appstore.begin_to_store() RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1646,6 +1742,36 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.change_endpoint(name text, changes jsonb) IS 'Changes settings of an endpoint: a JSON object with some of url, types, bundle_ids, environments, with_wrong_bundle, keeps_order, max_in_flight, max_per_second, timeout_seconds. A worker follows within a second; filters apply to what it has not read yet.';
+
+CREATE FUNCTION appstore.change_import(import_id integer, state text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_was text;
+BEGIN
+    PERFORM appstore.check_argument(change_import.state IN ('running', 'paused', 'stopped'),
+                                    format('an import cannot become %s', quote_nullable(change_import.state)),
+                                    'It can become running, paused or stopped.');
+    SELECT r.state INTO v_was FROM appstore.imports AS r WHERE r.import_id = change_import.import_id AND r.state <> 'loading' FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no import %', quote_nullable(change_import.import_id) USING ERRCODE = 'no_data_found';
+    ELSIF v_was = 'done' OR (v_was = 'stopped' AND change_import.state = 'paused') THEN
+        RAISE EXCEPTION 'import % is %', change_import.import_id, v_was USING ERRCODE = 'object_not_in_prerequisite_state';
+    ELSIF v_was = change_import.state THEN
+        RETURN;
+    END IF;
+    UPDATE appstore.imports AS r
+    SET state = change_import.state, ended_at = CASE change_import.state WHEN 'stopped' THEN clock_timestamp() END
+    WHERE r.import_id = change_import.import_id;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (clock_timestamp(), session_user, 'change_import', '{}',
+            jsonb_build_object('import', change_import.import_id, 'state', change_import.state, 'was', v_was));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.change_import(import_id integer, state text) IS 'Lets an import become running, paused or stopped. A worker ends after the request in flight. A stopped one can run again.';
 
 CREATE FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) RETURNS void
     LANGUAGE plpgsql
@@ -2158,7 +2284,7 @@ COMMENT ON FUNCTION appstore.consumption_violation(answer appstore.consumption_a
 CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text) RETURNS TABLE(kind appstore.claim_kind, source_id text, user_id text, effective_at timestamp with time zone)
     LANGUAGE sql STABLE ROWS 1
     AS $$
-    WITH stated AS (
+    WITH paid AS (
         -- 1. order: a user's order was paid by one of the contract's periods.
         SELECT 'order'::appstore.claim_kind AS kind, paid.order_no::text AS source_id, paid.user_id, paid.paid_at AS effective_at
         FROM (
@@ -2178,14 +2304,18 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
         ) AS ordered
         WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.app_account_token <> t.first_token
           AND t.is_purchased
+    ), stated AS (
+        SELECT paid.* FROM paid
         UNION ALL
-        -- 3. link: a command of an operator or the shop that was not taken back; of several at one instant the last.
+        -- 3. link: a command of an operator or the shop that was not taken back; of several at one instant the last. That of an import never
+        --    overrides what was paid with a token before.
         (SELECT DISTINCT ON (l.linked_at) 'link'::appstore.claim_kind, lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'),
                 l.user_id, l.linked_at
          FROM appstore.owner_links AS l
          WHERE l.environment = p_environment AND l.original_transaction_id = p_contract AND l.user_id IS NOT NULL
            AND l.linked_at > ALL (SELECT back.linked_at FROM appstore.owner_links AS back
                                   WHERE back.environment = p_environment AND back.original_transaction_id = p_contract AND back.user_id IS NULL)
+           AND (l.import_id IS NULL OR NOT EXISTS (SELECT FROM paid WHERE paid.effective_at <= l.linked_at))
          ORDER BY l.linked_at, l.link_id DESC)
         UNION ALL
         -- 4. receipt: an app posted a receipt soon after a purchase and named it as just made, before any other post did. The claim moves the
@@ -2274,6 +2404,81 @@ CREATE FUNCTION appstore.count_history(p_bundle_id text, p_environment appstore.
 $$;
 
 COMMENT ON FUNCTION appstore.count_history(p_bundle_id text, p_environment appstore.environment, p_mode text, p_class text, p_records bigint) IS 'Counts records whose class is certain.';
+
+CREATE TABLE appstore.import_chunks (
+    import_id integer NOT NULL,
+    first_line integer NOT NULL,
+    end_line integer NOT NULL,
+    phase text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment NOT NULL,
+    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    is_leased boolean DEFAULT false NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    last_error text,
+    waiting integer DEFAULT 0 NOT NULL,
+    found integer DEFAULT 0 NOT NULL,
+    covered integer DEFAULT 0 NOT NULL,
+    unknown integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    reported_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT import_chunks_is_a_range CHECK ((first_line < end_line)),
+    CONSTRAINT import_chunks_phase_is_known CHECK ((phase = ANY (ARRAY['ask'::text, 'again'::text, 'link'::text])))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+COMMENT ON TABLE appstore.import_chunks IS 'The parts of an import that are being worked on, at most 200 lines each. A worker leases a part as it leases a call; a worker with an older epoch changes nothing. A part whose items are all settled is deleted.';
+
+COMMENT ON COLUMN appstore.import_chunks.import_id IS 'The import.';
+
+COMMENT ON COLUMN appstore.import_chunks.first_line IS 'Its first line.';
+
+COMMENT ON COLUMN appstore.import_chunks.end_line IS 'The line after its last one.';
+
+COMMENT ON COLUMN appstore.import_chunks.phase IS 'ask: its open items are asked. again: those that Apple did not know are asked once more. link: the users of those that were found become owners.';
+
+COMMENT ON COLUMN appstore.import_chunks.environment IS 'Where its next items are asked.';
+
+COMMENT ON COLUMN appstore.import_chunks.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
+
+COMMENT ON COLUMN appstore.import_chunks.is_leased IS 'Whether a worker has it until run_at.';
+
+COMMENT ON COLUMN appstore.import_chunks.epoch IS 'Number of leases so far.';
+
+COMMENT ON COLUMN appstore.import_chunks.failures IS 'Leases in a row that failed.';
+
+COMMENT ON COLUMN appstore.import_chunks.last_error IS 'Why the latest lease ended early; null after one that did not.';
+
+COMMENT ON COLUMN appstore.import_chunks.waiting IS 'Items that are asked once more.';
+
+COMMENT ON COLUMN appstore.import_chunks.found IS 'Items that became found since reported_at; this column and the following ones are added to the import every few seconds, not with each item.';
+
+COMMENT ON COLUMN appstore.import_chunks.covered IS 'Items that became covered since then, in any chunk.';
+
+COMMENT ON COLUMN appstore.import_chunks.unknown IS 'Items that became unknown_to_apple since then.';
+
+COMMENT ON COLUMN appstore.import_chunks.failed IS 'Items that failed since then.';
+
+COMMENT ON COLUMN appstore.import_chunks.reported_at IS 'When these numbers were added to the import.';
+
+CREATE FUNCTION appstore.count_in_import_chunk(p_chunk appstore.import_chunks, p_found integer, p_covered integer, p_unknown integer, p_failed integer) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF p_found + p_covered + p_unknown + p_failed = 0 THEN
+        RETURN;
+    END IF;
+    UPDATE appstore.import_chunks AS c
+    SET found = c.found + p_found, covered = c.covered + p_covered, unknown = c.unknown + p_unknown, failed = c.failed + p_failed
+    WHERE c.import_id = p_chunk.import_id AND c.first_line = p_chunk.first_line;
+    -- Not with each item: all workers would wait for the row of the import.
+    IF p_chunk.reported_at < clock_timestamp() - interval '5 seconds' THEN
+        PERFORM appstore.report_import_chunk(p_chunk.import_id, p_chunk.first_line);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.count_in_import_chunk(p_chunk appstore.import_chunks, p_found integer, p_covered integer, p_unknown integer, p_failed integer) IS 'Counts settled items, and reports them to the import every five seconds.';
 
 CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter) RETURNS TABLE(result appstore.result, events bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3407,6 +3612,56 @@ $$;
 
 COMMENT ON FUNCTION appstore.end_consent(user_id text, actor text) IS 'Ends the consent of a user and discards the answers that wait to be sent; false where none is in force.';
 
+CREATE FUNCTION appstore.end_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_now   timestamptz := clock_timestamp();
+    v_chunk appstore.import_chunks;
+    v_items record;
+    v_phase text;
+BEGIN
+    SELECT c.* INTO v_chunk FROM appstore.import_chunks AS c
+    WHERE c.import_id = p_import_id AND c.first_line = p_first_line AND c.epoch = p_epoch FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    SELECT count(*) FILTER (WHERE i.state = 'open') AS open, count(*) FILTER (WHERE i.state = 'again') AS again,
+           count(*) FILTER (WHERE i.state IN ('found', 'covered') AND i.user_id IS NOT NULL AND i.reason IS NULL) AS unlinked,
+           bool_or(i.state = 'open' AND i.environment = 'Production') AS open_in_production,
+           bool_or(i.state = 'again' AND i.environment = 'Production') AS again_in_production,
+           bool_or(i.state IN ('open', 'again') AND i.environment = v_chunk.environment) AS stays
+    INTO v_items
+    FROM appstore.import_items AS i
+    WHERE i.import_id = p_import_id AND i.line >= p_first_line AND i.line < v_chunk.end_line;
+    v_phase := CASE WHEN v_items.open > 0 THEN 'ask' WHEN v_items.unlinked > 0 THEN 'link' WHEN v_items.again > 0 THEN 'again' END;
+    UPDATE appstore.import_chunks AS c
+    SET phase = coalesce(v_phase, c.phase), waiting = v_items.again, is_leased = false, last_error = p_reason,
+        failures = CASE WHEN p_reason IS NULL AND NOT p_counts THEN 0 ELSE c.failures + p_counts::integer END,
+        environment = CASE WHEN CASE v_phase WHEN 'again' THEN v_items.again_in_production ELSE v_items.open_in_production END
+                           THEN 'Production' ELSE 'Sandbox' END::appstore.environment,
+        run_at = CASE WHEN v_phase = 'again' AND c.phase <> 'again' THEN v_now + interval '1 day'
+                      WHEN v_items.stays OR v_phase = 'link' THEN v_now + p_delay ELSE v_now END
+    WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
+    IF v_phase IS NULL THEN
+        PERFORM appstore.report_import_chunk(p_import_id, p_first_line);
+        DELETE FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
+        -- Under the lock of the import, which the report has taken: the last chunk sees that there is no other.
+        PERFORM FROM appstore.imports AS r WHERE r.import_id = p_import_id FOR UPDATE;
+        UPDATE appstore.imports AS r SET state = 'done', ended_at = v_now
+        WHERE r.import_id = p_import_id AND r.state = 'running' AND r.next_line > r.last_line
+          AND NOT EXISTS (SELECT FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id);
+    END IF;
+    RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.end_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) IS 'Ends a lease: the chunk is due again after p_delay where items of its environment are left, a day later where only those are that Apple did not know; it is deleted when all are settled, and the import is done with its last chunk. With p_counts it is a failure. False when another lease has begun.';
+
 CREATE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamp with time zone[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
     AS $$
@@ -3516,6 +3771,7 @@ CREATE FUNCTION appstore.expire(walk text) RETURNS TABLE(checked bigint, deleted
 DECLARE
     c_batch     CONSTANT integer := 500;
     v_rejected  boolean := expire.walk LIKE 'rejected\_%';
+    v_imported  boolean := expire.walk = 'imported_bodies';
     v_of_bodies boolean := expire.walk LIKE '%\_bodies';
     v_cutoff    timestamptz;
     v_state     appstore.maintenance_state;
@@ -3523,14 +3779,15 @@ DECLARE
     v_is_over   boolean := false;
     v_ids       bigint[];
 BEGIN
-    IF walk IS NULL OR walk NOT IN ('rejected_bodies', 'rejected_outcomes', 'default_bodies', 'default_outcomes') THEN
+    IF walk IS NULL OR walk NOT IN ('rejected_bodies', 'rejected_outcomes', 'default_bodies', 'default_outcomes', 'imported_bodies') THEN
         RAISE EXCEPTION 'there is no walk %', quote_nullable(walk) USING ERRCODE = 'invalid_parameter_value', HINT =
-            'Walks are rejected_bodies, rejected_outcomes, default_bodies and default_outcomes.';
+            'Walks are rejected_bodies, rejected_outcomes, default_bodies, default_outcomes and imported_bodies.';
     ELSIF NOT appstore.maintenance_lock() THEN
         RETURN;
     END IF;
     SELECT clock_timestamp() - CASE expire.walk WHEN 'rejected_bodies' THEN r.rejected_bodies WHEN 'rejected_outcomes' THEN r.rejected_outcomes
-                                                WHEN 'default_bodies' THEN r.bodies ELSE r.outcomes END
+                                                WHEN 'default_bodies' THEN r.bodies WHEN 'imported_bodies' THEN r.import_bodies
+                                                ELSE r.outcomes END
     INTO v_cutoff FROM appstore.retention AS r;
     IF v_cutoff IS NULL THEN
         RETURN;
@@ -3538,9 +3795,17 @@ BEGIN
     INSERT INTO appstore.maintenance_state (task) VALUES (expire.walk) ON CONFLICT (task) DO NOTHING;
     SELECT s.* INTO v_state FROM appstore.maintenance_state AS s WHERE s.task = expire.walk;
 
-    -- 1. The next rows. Rejected ones in the order of their outcomes: a requeued event gets a new outcome, so the walk never goes back. The
-    --    walks over default partitions start over when they reach recent events.
-    IF v_rejected THEN
+    -- 1. The next rows. Rejected and imported ones in the order of their outcomes: a requeued event gets a new outcome, so the walk never goes
+    --    back. The walks over default partitions start over when they reach recent events.
+    IF v_imported THEN
+        SELECT count(*), coalesce(array_agg(next.event_id), '{}'), coalesce(max(next.settled_at), v_state.settled_at),
+               coalesce((array_agg(next.event_id ORDER BY next.settled_at DESC, next.event_id DESC))[1], v_state.event_id)
+        INTO v_checked, v_ids, v_state.settled_at, v_state.event_id
+        FROM (SELECT o.event_id, o.settled_at FROM appstore.outcomes AS o
+              WHERE o.source IN ('imported_status', 'imported_transaction') AND o.settled_at < v_cutoff
+                AND o.settled_at >= v_state.settled_at AND (o.settled_at, o.event_id) > (v_state.settled_at, v_state.event_id)
+              ORDER BY o.settled_at, o.event_id LIMIT c_batch) AS next;
+    ELSIF v_rejected THEN
         SELECT count(*), coalesce(array_agg(next.event_id), '{}'), coalesce(max(next.settled_at), v_state.settled_at),
                coalesce((array_agg(next.event_id ORDER BY next.settled_at DESC, next.event_id DESC))[1], v_state.event_id)
         INTO v_checked, v_ids, v_state.settled_at, v_state.event_id
@@ -3581,7 +3846,7 @@ BEGIN
 END
 $_$;
 
-COMMENT ON FUNCTION appstore.expire(walk text) IS 'Deletes the next aged rows of a walk: rejected_bodies and rejected_outcomes of events in which nothing could be verified; default_bodies and default_outcomes of the default partitions, which are never dropped. Checks at most 500, returns how many it checked and deleted; no row when nothing of the kind ages.';
+COMMENT ON FUNCTION appstore.expire(walk text) IS 'Deletes the next aged rows of a walk: rejected_bodies and rejected_outcomes of events in which nothing could be verified; default_bodies and default_outcomes of the default partitions, which are never dropped; imported_bodies of imports. Checks at most 500, returns how many it checked and deleted; no row when nothing of the kind ages.';
 
 CREATE FUNCTION appstore.expire_attempts(p_walk text, p_before timestamp with time zone, p_delivered_only boolean) RETURNS bigint
     LANGUAGE plpgsql
@@ -3798,6 +4063,48 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.expire_history() IS 'Deletes aged records of the history, which stay counted, and aged windows that are closed, at most 1,000 of each. Returns how many.';
+
+CREATE FUNCTION appstore.expire_imports() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_import  appstore.imports;
+    v_deleted bigint;
+BEGIN
+    IF NOT appstore.maintenance_lock() THEN
+        RETURN 0;
+    END IF;
+    FOR v_import IN
+        SELECT r.* FROM appstore.imports AS r
+        WHERE r.state = 'loading' AND r.touched_at < clock_timestamp() - interval '1 hour'
+           OR r.ended_at < clock_timestamp() - interval '90 days'
+        ORDER BY r.import_id FOR UPDATE SKIP LOCKED
+    LOOP
+        DELETE FROM appstore.import_items AS i
+        WHERE i.import_id = v_import.import_id
+          AND i.line = ANY (ARRAY(SELECT old.line FROM appstore.import_items AS old WHERE old.import_id = v_import.import_id
+                                  ORDER BY old.line LIMIT 5000));
+        GET DIAGNOSTICS v_deleted = ROW_COUNT;
+        IF v_deleted > 0 THEN
+            RETURN v_deleted;
+        END IF;
+        DELETE FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
+        IF v_import.state = 'loading' THEN
+            DELETE FROM appstore.imports AS r WHERE r.import_id = v_import.import_id;
+            RETURN 1;
+        END IF;
+    END LOOP;
+    RETURN 0;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.expire_imports() IS 'Deletes up to 5,000 items of an import whose file broke off an hour ago, and then the import, or whose end was 90 days ago. Returns how many rows it deleted.';
 
 CREATE FUNCTION appstore.expire_notifications() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4297,6 +4604,40 @@ $$;
 
 COMMENT ON FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) IS 'The events that a repair would take now, at most so many, or all when max_events is null. A discard takes only what failed, was rejected or unhandled; a requeue only what still has its body. Those that need attention come in the order of their outcomes, others by id.';
 
+CREATE FUNCTION appstore.finish_import(import_id integer, file_sha256 bytea, bad_lines integer, again boolean DEFAULT false, OUT result integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_import appstore.imports;
+BEGIN
+    SELECT r.* INTO v_import FROM appstore.imports AS r
+    WHERE r.import_id = finish_import.import_id AND r.state = 'loading' FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'import % is not loading', quote_nullable(finish_import.import_id) USING ERRCODE = 'no_data_found';
+    END IF;
+    result := appstore.import_of_file(v_import.bundle_id, v_import.environment, v_import.depth, finish_import.file_sha256, again);
+    IF result IS NOT NULL OR v_import.items = 0 THEN
+        -- It was known, which only its end could tell.
+        UPDATE appstore.imports AS r SET touched_at = '-infinity' WHERE r.import_id = v_import.import_id;
+        RETURN;
+    END IF;
+    result := v_import.import_id;
+    UPDATE appstore.imports AS r
+    SET state = 'running', file_sha256 = finish_import.file_sha256, bad_lines = finish_import.bad_lines, touched_at = clock_timestamp()
+    WHERE r.import_id = v_import.import_id;
+    PERFORM appstore.begin_live(v_import.bundle_id);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (clock_timestamp(), session_user, 'import', '{}',
+            jsonb_build_object('import', v_import.import_id, 'bundle_id', v_import.bundle_id, 'environment', v_import.environment,
+                               'depth', v_import.depth, 'file', v_import.file_name, 'sha256', encode(finish_import.file_sha256, 'hex'),
+                               'items', v_import.items));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.finish_import(import_id integer, file_sha256 bytea, bad_lines integer, again boolean, OUT result integer) IS 'Lets the workers begin with a file that is loaded, and returns its import: another one where the file was imported before, null where it had no items.';
+
 CREATE FUNCTION appstore.first_due(p_endpoint text, p_from timestamp with time zone, p_now timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql
     AS $$
@@ -4552,6 +4893,38 @@ $$;
 
 COMMENT ON FUNCTION appstore.ignore_revocation(fingerprint bytea, is_ignored boolean, note text) IS 'Decides that a revocation has no effect, or that it has one again. Workers follow within a minute and a half; then requeue what was rejected. It fails with no_data_found when there is no such revoked certificate.';
 
+CREATE FUNCTION appstore.import_of_file(p_bundle_id text, p_environment appstore.environment, p_depth text, p_file_sha256 bytea, p_again boolean) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_import appstore.imports;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('appstore.imports', 0));
+    SELECT r.* INTO v_import FROM appstore.imports AS r
+    WHERE r.file_sha256 = p_file_sha256 AND r.bundle_id = p_bundle_id AND r.environment IS NOT DISTINCT FROM p_environment
+      AND r.depth = p_depth AND r.state <> 'loading' AND NOT (r.state = 'done' AND coalesce(p_again, false))
+    ORDER BY r.state = 'done', r.import_id DESC LIMIT 1;
+    IF v_import.state IN ('paused', 'stopped') THEN
+        PERFORM appstore.change_import(v_import.import_id, 'running');
+    END IF;
+    RETURN v_import.import_id;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.import_of_file(p_bundle_id text, p_environment appstore.environment, p_depth text, p_file_sha256 bytea, p_again boolean) IS 'The import of a file, which goes on from now on; null where there is none. The transaction keeps others from looking until it ends.';
+
+CREATE FUNCTION appstore.import_statistics(OUT remaining bigint, OUT eta_seconds double precision) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT coalesce(sum(s.remaining), 0), max(extract(epoch FROM s.time_left))::double precision
+    FROM appstore.import_status AS s WHERE s.state = 'running'
+$$;
+
+COMMENT ON FUNCTION appstore.import_statistics(OUT remaining bigint, OUT eta_seconds double precision) IS 'Of running imports: how many items are not settled, and the longest time left in seconds; null while no rate is known.';
+
 CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4769,6 +5142,144 @@ $$;
 
 COMMENT ON FUNCTION appstore.lease_history_windows(p_bundle_ids text[], p_environments appstore.environment[], p_near integer, p_days integer, p_seconds integer) IS 'Leases due windows of these apps, newest first, p_near of the near walk and p_days others, days before second walks. A lease that has expired is due.';
 
+CREATE FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_slots integer[], p_seconds integer) RETURNS TABLE(import_id integer, first_line integer, epoch bigint, bundle_id text, environment appstore.environment, depth text, failures integer, lines integer[], ids text[], revisions text[], is_given boolean[])
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now   timestamptz;
+    v_lane  record;
+    v_chunk appstore.import_chunks;
+    v_depth text;
+    v_left  integer;
+    v_made  integer;
+BEGIN
+    FOR v_lane IN
+        SELECT l.bundle_id, l.environment, l.slots FROM unnest(p_bundle_ids, p_environments, p_slots) AS l (bundle_id, environment, slots)
+        WHERE l.slots > 0 ORDER BY 1, 2
+    LOOP
+        v_left := v_lane.slots;
+        v_made := 0;
+        WHILE v_left > 0 LOOP
+            -- 1. A chunk that is due, of the oldest import first.
+            v_now := clock_timestamp();
+            SELECT c.* INTO v_chunk
+            FROM appstore.imports AS r
+            CROSS JOIN LATERAL (
+                SELECT c.* FROM appstore.import_chunks AS c
+                WHERE c.import_id = r.import_id AND c.run_at <= v_now AND c.environment = v_lane.environment AND c.phase <> 'link'
+                ORDER BY c.run_at LIMIT 1 FOR UPDATE SKIP LOCKED
+            ) AS c
+            WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'
+            ORDER BY r.import_id LIMIT 1;
+            IF NOT FOUND THEN
+                -- 2. Or the next lines. They may belong to another lane, which finds them due. Most belong to Production: Sandbox makes none
+                --    while some of these are left.
+                v_made := v_made + 1;
+                EXIT WHEN v_made > v_lane.slots OR (v_lane.environment = 'Sandbox' AND EXISTS (
+                    SELECT FROM appstore.imports AS r
+                    CROSS JOIN LATERAL (
+                        SELECT FROM appstore.import_chunks AS c
+                        WHERE c.import_id = r.import_id AND c.run_at <= v_now AND c.environment = 'Production' AND c.phase <> 'link' LIMIT 1
+                    ) AS c
+                    WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'));
+                v_chunk := appstore.make_import_chunk(v_lane.bundle_id, v_lane.environment);
+                EXIT WHEN v_chunk.import_id IS NULL;
+                CONTINUE;
+            END IF;
+            UPDATE appstore.import_chunks AS c
+            SET epoch = c.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds)
+            WHERE c.import_id = v_chunk.import_id AND c.first_line = v_chunk.first_line;
+            v_left := v_left - 1;
+            v_depth := (SELECT r.depth FROM appstore.imports AS r WHERE r.import_id = v_chunk.import_id);
+            -- 3. Its items. A file's revision is asked from before one of an earlier import.
+            RETURN QUERY
+            SELECT v_chunk.import_id, v_chunk.first_line, v_chunk.epoch + 1, v_lane.bundle_id, v_lane.environment, v_depth, v_chunk.failures,
+                   array_agg(i.line ORDER BY i.line), array_agg(i.id ORDER BY i.line),
+                   array_agg(coalesce(i.revision, k.revision) ORDER BY i.line), array_agg(i.is_given ORDER BY i.line)
+            FROM appstore.import_items AS i
+            LEFT JOIN LATERAL (
+                SELECT k.revision FROM appstore.customer_revisions AS k
+                WHERE k.original_transaction_id = i.id AND k.environment = i.environment AND v_depth = 'history' OFFSET 0
+            ) AS k ON true
+            WHERE i.import_id = v_chunk.import_id AND i.line >= v_chunk.first_line AND i.line < v_chunk.end_line
+              AND i.environment = v_chunk.environment
+              AND i.state = CASE v_chunk.phase WHEN 'again' THEN 'again' ELSE 'open' END::appstore.import_item_state
+            HAVING count(*) > 0;
+            IF NOT FOUND THEN -- an answer about other items has covered all of them
+                PERFORM appstore.end_import_lease(v_chunk.import_id, v_chunk.first_line, v_chunk.epoch + 1, NULL, interval '0', false);
+            END IF;
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_slots integer[], p_seconds integer) IS 'Leases chunks of running imports of these apps and environments, up to p_slots of each, with the items to ask. A lease that has expired is due.';
+
+CREATE FUNCTION appstore.link_import_owners() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_chunk  appstore.import_chunks;
+    v_import appstore.imports;
+    v_item   record;
+    v_waits  boolean := false;
+BEGIN
+    SELECT c.* INTO v_chunk FROM appstore.import_chunks AS c
+    WHERE c.phase = 'link' AND c.run_at <= clock_timestamp()
+      AND EXISTS (SELECT FROM appstore.imports AS r WHERE r.import_id = c.import_id AND r.state = 'running' OFFSET 0)
+    ORDER BY c.run_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    SELECT r.* INTO v_import FROM appstore.imports AS r WHERE r.import_id = v_chunk.import_id;
+    FOR v_item IN
+        WITH item AS MATERIALIZED (
+            SELECT i.line, i.id, i.environment, i.user_id, i.event_id FROM appstore.import_items AS i
+            WHERE i.import_id = v_chunk.import_id AND i.line >= v_chunk.first_line AND i.line < v_chunk.end_line
+              AND i.state IN ('found', 'covered') AND i.user_id IS NOT NULL AND i.reason IS NULL
+            ORDER BY i.line FOR UPDATE
+        )
+        SELECT item.line, item.environment, item.user_id, item.event_id IS NOT NULL AND o.event_id IS NULL AS is_waiting,
+               CASE WHEN appstore.is_known_purchase(item.environment, item.id, ARRAY[v_import.bundle_id]) THEN item.id
+                    ELSE coalesce(t.original_transaction_id, o.original_transaction_id) END AS contract
+        FROM item
+        LEFT JOIN LATERAL (
+            SELECT o.event_id, o.original_transaction_id FROM appstore.outcomes AS o WHERE o.event_id = item.event_id OFFSET 0
+        ) AS o ON true
+        LEFT JOIN LATERAL (
+            SELECT t.original_transaction_id FROM appstore.transactions AS t
+            WHERE t.transaction_id = item.id AND t.environment = item.environment AND t.bundle_id = v_import.bundle_id OFFSET 0
+        ) AS t ON true
+        ORDER BY item.environment, 5, item.line -- contracts in the order in which a merge locks them
+    LOOP
+        IF v_item.is_waiting THEN
+            v_waits := true;
+        ELSIF v_item.contract IS NULL
+              OR NOT appstore.is_known_purchase(v_item.environment, v_item.contract, ARRAY[v_import.bundle_id]) THEN
+            UPDATE appstore.import_items AS i SET reason = 'not_linked' WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
+        ELSE
+            PERFORM appstore.lock_for_link(v_item.environment, v_item.contract);
+            PERFORM appstore.record_owner_link(v_item.environment, v_item.contract, v_item.user_id, v_import.made_at, v_import.made_by,
+                                               'import ' || v_import.import_id, v_import.import_id);
+            UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
+        END IF;
+    END LOOP;
+    RETURN appstore.end_import_lease(v_chunk.import_id, v_chunk.first_line, v_chunk.epoch, NULL,
+                                     CASE WHEN v_waits THEN interval '2 seconds' ELSE '0' END, false);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.link_import_owners() IS 'Makes the users of a chunk owners, where the events of their items have an outcome. Returns whether a chunk was due. Where it fails with 40P01 or 55P03, call it again.';
+
 CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4796,6 +5307,33 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text) IS 'Makes a user the owner of a contract, or of a consumable, from now on; earlier periods keep their users. It fails with no_data_found when no purchase with this originalTransactionId is known. Where it fails with 40P01 or 55P03, call it again.';
+
+CREATE FUNCTION appstore.live_effects(p_environment appstore.environment, p_effect_ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM appstore.live_since) THEN
+        RETURN p_effect_ids;
+    END IF;
+    RETURN ARRAY(
+        SELECT e.effect_id
+        FROM unnest(p_effect_ids) AS new (id)
+        CROSS JOIN LATERAL (SELECT e.* FROM appstore.effect_log AS e WHERE e.effect_id = new.id OFFSET 0) AS e
+        LEFT JOIN LATERAL (
+            SELECT t.bundle_id FROM appstore.transactions AS t WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
+        ) AS t ON true
+        LEFT JOIN LATERAL (
+            SELECT m.bundle_id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment OFFSET 0
+        ) AS m ON true
+        LEFT JOIN LATERAL (
+            SELECT l.since FROM appstore.live_since AS l WHERE l.bundle_id = coalesce(t.bundle_id, m.bundle_id, e.vouched_bundle_id) OFFSET 0
+        ) AS l ON true
+        WHERE (e.occurred_at < l.since) IS NOT TRUE);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.live_effects(p_environment appstore.environment, p_effect_ids uuid[]) IS 'Those of the effects that are news: that did not occur before the instant in appstore.live_since of their app. The one place where this is decided.';
 
 CREATE FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) RETURNS void
     LANGUAGE plpgsql
@@ -5124,6 +5662,32 @@ $$;
 
 COMMENT ON FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamp with time zone) IS 'Makes the partitions for the positions up to p_last, and returns the head with the newest one. Larger ones where they fill in less than a day.';
 
+CREATE FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment) RETURNS appstore.import_chunks
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_import appstore.imports;
+    v_chunk  appstore.import_chunks;
+BEGIN
+    SELECT r.* INTO v_import FROM appstore.imports AS r
+    WHERE r.bundle_id = p_bundle_id AND r.state = 'running' AND r.next_line <= r.last_line
+      AND coalesce(r.environment, p_environment) = p_environment
+    ORDER BY r.import_id LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    -- A short file is cut into more parts, which are asked in parallel.
+    INSERT INTO appstore.import_chunks (import_id, first_line, end_line, phase, environment)
+    VALUES (v_import.import_id, v_import.next_line, v_import.next_line + least(200, greatest(5, v_import.last_line / 50)), 'ask', 'Production')
+    RETURNING * INTO v_chunk;
+    UPDATE appstore.imports AS r SET next_line = v_chunk.end_line WHERE r.import_id = v_import.import_id;
+    PERFORM appstore.end_import_lease(v_chunk.import_id, v_chunk.first_line, 0, NULL, interval '0', false);
+    RETURN v_chunk;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment) IS 'Makes a chunk of the next lines of an app''s oldest import that has lines left and may be asked in this environment; null where none has.';
+
 CREATE FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5204,6 +5768,46 @@ CREATE FUNCTION appstore.milliseconds(p_time interval) RETURNS bigint
     AS $$ SELECT ceil(extract(epoch FROM p_time) * 1000)::bigint $$;
 
 COMMENT ON FUNCTION appstore.milliseconds(p_time interval) IS 'So many milliseconds.';
+
+CREATE FUNCTION appstore.miss_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_reason text, p_at_most integer, p_seconds integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_chunk appstore.import_chunks;
+    v_item  appstore.import_items;
+BEGIN
+    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, p_reason IS NULL);
+    IF v_chunk.import_id IS NULL THEN
+        RETURN NULL;
+    END IF;
+    SELECT i.* INTO v_item FROM appstore.import_items AS i
+    WHERE i.import_id = p_import_id AND i.line = p_line AND i.state IN ('open', 'again') FOR UPDATE;
+    IF FOUND THEN
+        v_item.reason := p_reason;
+        IF p_reason IS NOT NULL THEN
+            v_item.failures := v_item.failures + 1;
+            v_item.state := CASE WHEN v_item.failures >= p_at_most THEN 'failed' ELSE v_item.state END;
+        ELSIF v_item.environment = 'Production' AND NOT v_item.is_given THEN
+            v_item.environment := 'Sandbox';
+        ELSE
+            v_item.state := CASE v_item.state WHEN 'open' THEN 'again' ELSE 'unknown_to_apple' END;
+            v_item.environment := CASE WHEN v_item.is_given THEN v_item.environment ELSE 'Production' END;
+        END IF;
+        UPDATE appstore.import_items AS i
+        SET asked = i.asked + 1, failures = v_item.failures, reason = v_item.reason, state = v_item.state, environment = v_item.environment
+        WHERE i.import_id = p_import_id AND i.line = p_line;
+        PERFORM appstore.count_in_import_chunk(
+            v_chunk, 0, 0, CASE v_item.state WHEN 'unknown_to_apple' THEN 1 ELSE 0 END, CASE v_item.state WHEN 'failed' THEN 1 ELSE 0 END);
+    END IF;
+    RETURN CASE (SELECT r.state FROM appstore.imports AS r WHERE r.import_id = p_import_id) WHEN 'running' THEN 'settled' ELSE 'stop' END;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.miss_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_reason text, p_at_most integer, p_seconds integer) IS 'Records that a request about an item brought no answer. Without a reason Apple knows no such id: it is asked in Sandbox where no environment was given, and once more a day later. With a reason the request failed; at the p_at_most-th time the item does. Returns as settle_import_item.';
 
 CREATE FUNCTION appstore.next_generation(p_generation integer) RETURNS integer
     LANGUAGE sql
@@ -5796,7 +6400,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.record_death(p_event appstore.inbox_queue, p_maximum_deaths integer) IS 'Counts a death of the worker against an isolated event. Returns whether it was the last one, so that the event is failed.';
 
-CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) RETURNS void
+CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text, import_id integer DEFAULT NULL::integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -5805,14 +6409,14 @@ CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, ori
     AS $$
 #variable_conflict use_column
 BEGIN
-    INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor, note)
+    INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor, note, import_id)
     VALUES (record_owner_link.environment, record_owner_link.original_transaction_id, record_owner_link.linked_at,
-            record_owner_link.user_id, record_owner_link.actor, record_owner_link.note);
+            record_owner_link.user_id, record_owner_link.actor, record_owner_link.note, record_owner_link.import_id);
     PERFORM appstore.derive_ledger(record_owner_link.environment, '{}', ARRAY[record_owner_link.original_transaction_id]);
 END
 $$;
 
-COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) IS 'Inserts a link and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner and appstore.unlink_owner, which lock first, and tests.';
+COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text, import_id integer) IS 'Inserts a link and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner, appstore.unlink_owner and appstore.link_import_owners, which lock first, and tests.';
 
 CREATE FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed bigint[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6020,6 +6624,9 @@ DECLARE
     v_table     text;
     v_rows      bigint;
 BEGIN
+    -- Before all others, as appstore.link_import_owners locks them: what it links meanwhile is found below.
+    UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.user_id = v_user;
+    GET DIAGNOSTICS others = ROW_COUNT;
     -- 1. Lock in the order of every writer: contracts, posts, orders by token. The orders of periods are written under their contract's lock;
     --    Sandbox twins of orders are made under an advisory lock.
     v_contracts := ARRAY(
@@ -6059,7 +6666,8 @@ BEGIN
             SELECT e.ctid FROM appstore.effect_log AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment AND e.user_id = v_user OFFSET 0
         ) AS e));
-    GET DIAGNOSTICS others = ROW_COUNT;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     WITH renamed AS (
         UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user
         RETURNING l.environment, l.original_transaction_id, l.linked_at
@@ -6134,6 +6742,23 @@ END
 $_$;
 
 COMMENT ON FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) IS 'Writes an alias for a user into the ledger and the audit log, and returns how many orders and how many other rows it changed. A row that another transaction writes meanwhile may keep the name: call it until it changes nothing. Only for appstore.forget.';
+
+CREATE FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean) RETURNS appstore.import_chunks
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_chunk appstore.import_chunks;
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    UPDATE appstore.import_chunks AS c
+    SET run_at = clock_timestamp() + make_interval(secs => p_seconds), failures = CASE WHEN p_is_answered THEN 0 ELSE c.failures END
+    WHERE c.import_id = p_import_id AND c.first_line = p_first_line AND c.epoch = p_epoch AND c.is_leased
+    RETURNING c.* INTO v_chunk;
+    RETURN v_chunk;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean) IS 'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures.';
 
 CREATE FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_renewals) RETURNS integer
     LANGUAGE sql STABLE
@@ -6386,6 +7011,33 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.repeat_call(call_id bigint, note text) IS 'Opens a call again that was refused, given up or discarded, with as much time until its deadline as it had at first. It fails with no_data_found for any other call, and with object_in_use while another call with the same key is open.';
+
+CREATE FUNCTION appstore.report_import_chunk(p_import_id integer, p_first_line integer) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_now     timestamptz := clock_timestamp();
+    v_chunk   appstore.import_chunks;
+    v_settled integer;
+BEGIN
+    SELECT c.* INTO STRICT v_chunk FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id AND c.first_line = p_first_line FOR UPDATE;
+    UPDATE appstore.import_chunks AS c SET found = 0, covered = 0, unknown = 0, failed = 0, reported_at = v_now
+    WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
+    UPDATE appstore.imports AS r
+    SET found = r.found + v_chunk.found, covered = r.covered + v_chunk.covered, unknown = r.unknown + v_chunk.unknown,
+        failed = r.failed + v_chunk.failed
+    WHERE r.import_id = p_import_id;
+    v_settled := v_chunk.found + v_chunk.covered + v_chunk.unknown + v_chunk.failed;
+    IF v_settled > 0 THEN
+        INSERT INTO appstore.import_rates AS k (import_id, at, settled)
+        VALUES (p_import_id, date_bin('10 seconds', v_now, 'epoch'), v_settled)
+        ON CONFLICT (import_id, at) DO UPDATE SET settled = k.settled + excluded.settled;
+        DELETE FROM appstore.import_rates AS k WHERE k.import_id = p_import_id AND k.at < v_now - interval '20 minutes';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.report_import_chunk(p_import_id integer, p_first_line integer) IS 'Adds the numbers of a chunk to its import, and to the rate.';
 
 CREATE PROCEDURE appstore.requeue_all(IN result appstore.result DEFAULT NULL::appstore.result, IN reason text DEFAULT NULL::text, IN notification_type text DEFAULT NULL::text, IN subtype text DEFAULT NULL::text, IN environment appstore.environment DEFAULT NULL::appstore.environment, IN bundle_id text DEFAULT NULL::text, IN received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, IN received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, IN note text DEFAULT NULL::text)
     LANGUAGE plpgsql
@@ -6811,6 +7463,25 @@ $$;
 
 COMMENT ON FUNCTION appstore.set_history_mode(bundle_id text, environment appstore.environment, mode text) IS 'Sets how the history of an app is read: walk; beside, a trial while another service owns the URL; off. It fails with no_data_found when no worker has had the app''s key.';
 
+CREATE FUNCTION appstore.set_live_since(bundle_id text, since timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.check_argument(char_length(set_live_since.bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 characters',
+                                    'Give the app''s bundle id.'),
+            appstore.check_argument(set_live_since.since IS NOT NULL, 'since must not be null', 'Give -infinity for an app without a past.');
+    INSERT INTO appstore.live_since AS l (bundle_id, since, set_by) VALUES (set_live_since.bundle_id, set_live_since.since, session_user)
+    ON CONFLICT (bundle_id) DO UPDATE SET since = excluded.since, set_by = excluded.set_by, set_at = excluded.set_at;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (clock_timestamp(), session_user, 'set_live_since', '{}',
+            jsonb_build_object('bundle_id', set_live_since.bundle_id, 'since', set_live_since.since));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.set_live_since(bundle_id text, since timestamp with time zone) IS 'Sets from when on an app''s effects are news: the feed and webhooks are not told of those that occurred before, from now on.';
+
 CREATE FUNCTION appstore.set_wants_raw() RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -7026,6 +7697,64 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) IS 'Records what became of attempts, moves the cursor, and writes the state of the breaker. The arrays from p_positions to p_redeliveries have an element for each report. p_wait_ms: when to try again; null: at no time, or as it was. held: it waits for an earlier one of its subject, and is no attempt. Returns false, without effect, when the lease of that epoch has been lost. One element that is wrong, such as an unknown result, fails the whole call.';
+
+CREATE FUNCTION appstore.settle_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_bodies bytea[], p_contracts text[], p_revision text, p_has_more boolean, p_seconds integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_chunk  appstore.import_chunks;
+    v_import appstore.imports;
+    v_item   appstore.import_items;
+    v_lines  integer[];
+    v_event  bigint;
+    v_covers integer;
+BEGIN
+    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, true);
+    IF v_chunk.import_id IS NULL THEN
+        RETURN NULL;
+    END IF;
+    SELECT r.* INTO v_import FROM appstore.imports AS r WHERE r.import_id = p_import_id;
+    -- 1. Lock the item and those that the answer covers, in one order.
+    v_lines := ARRAY(
+        SELECT i.line FROM unnest(p_contracts) AS contract (id)
+        CROSS JOIN LATERAL (SELECT i.line FROM appstore.import_items AS i WHERE i.import_id = p_import_id AND i.id = contract.id OFFSET 0) AS i
+        UNION SELECT p_line);
+    PERFORM FROM appstore.import_items AS i WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) ORDER BY i.line FOR UPDATE;
+    SELECT i.* INTO v_item FROM appstore.import_items AS i WHERE i.import_id = p_import_id AND i.line = p_line;
+    IF v_item.state NOT IN ('open', 'again') THEN
+        RETURN 'settled'; -- the answer about another item was first
+    END IF;
+    -- 2. The events.
+    v_event := (SELECT min(s.id) FROM appstore.store(CASE v_import.depth WHEN 'statuses' THEN 'imported_status' ELSE 'imported_transaction' END,
+                                                     p_bodies) AS s (id));
+    -- 3. The items.
+    UPDATE appstore.import_items AS i
+    SET state = CASE WHEN p_has_more THEN i.state ELSE 'found' END, event_id = coalesce(i.event_id, v_event), asked = i.asked + 1, failures = 0,
+        revision = CASE WHEN p_has_more THEN p_revision END,
+        reason = CASE WHEN v_import.depth = 'statuses' AND i.user_id IS NOT NULL AND cardinality(p_contracts) > 1
+                           AND i.id <> ALL (p_contracts) THEN 'contract_unclear' END
+    WHERE i.import_id = p_import_id AND i.line = p_line;
+    UPDATE appstore.import_items AS i
+    SET state = 'covered', event_id = coalesce(i.event_id, v_event), environment = v_item.environment, revision = NULL, reason = NULL
+    WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.line <> p_line AND i.state IN ('open', 'again')
+      AND (i.environment = v_item.environment OR NOT i.is_given);
+    GET DIAGNOSTICS v_covers = ROW_COUNT;
+    IF v_import.depth = 'history' AND p_revision IS NOT NULL THEN
+        INSERT INTO appstore.customer_revisions AS k (environment, original_transaction_id, revision)
+        SELECT v_item.environment, known.id, p_revision FROM (SELECT unnest(p_contracts) AS id UNION SELECT v_item.id) AS known
+        ORDER BY known.id COLLATE "C"
+        ON CONFLICT (original_transaction_id, environment) DO UPDATE SET revision = excluded.revision;
+    END IF;
+    PERFORM appstore.count_in_import_chunk(v_chunk, CASE WHEN p_has_more THEN 0 ELSE 1 END, v_covers, 0, 0);
+    RETURN CASE WHEN v_import.state <> 'running' THEN 'stop' WHEN p_has_more THEN 'more' ELSE 'settled' END;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.settle_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_bodies bytea[], p_contracts text[], p_revision text, p_has_more boolean, p_seconds integer) IS 'Stores an answer about an item: an event for each of p_bodies. Settles the item, unless it has more pages, from p_revision on; and all items of the import that are among p_contracts. Renews the lease. Returns more, settled, or stop where the import no longer runs; null when another lease has begun.';
 
 CREATE FUNCTION appstore.settled_events(settled_from timestamp with time zone, after_event_id bigint DEFAULT 0, max_events integer DEFAULT 1000, only_result appstore.result DEFAULT NULL::appstore.result, only_type text DEFAULT NULL::text, only_app text DEFAULT NULL::text) RETURNS TABLE(settled_at timestamp with time zone, event_id bigint, run integer, received_at timestamp with time zone, source text, notification_type text, subtype text, environment text, bundle_id text, result appstore.result, reason text, transaction_id text, original_transaction_id text, user_id text, product_id text, entitlements text[], until timestamp with time zone)
     LANGUAGE sql STABLE
@@ -7635,14 +8364,14 @@ CREATE FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effe
 BEGIN
     INSERT INTO appstore.tells (kind, environment, ref)
     SELECT 'effect', p_environment, new.id::text
-    FROM unnest(p_effect_ids) AS new (id)
+    FROM unnest(appstore.live_effects(p_environment, p_effect_ids)) AS new (id)
     CROSS JOIN LATERAL (SELECT e.occurred_at, e.event_id FROM appstore.effect_log AS e WHERE e.effect_id = new.id OFFSET 0) AS e
     ORDER BY e.occurred_at, e.event_id, new.id;
     INSERT INTO appstore.tells (kind, environment, ref) SELECT 'contract', p_environment, contract.id FROM unnest(p_contracts) AS contract (id);
 END
 $$;
 
-COMMENT ON FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) IS 'Writes a tell for each of these effects, which this transaction has recorded, and for each of these contracts, which it has derived.';
+COMMENT ON FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) IS 'Writes a tell for each of these effects that is news, which this transaction has recorded, and for each of these contracts, which it has derived.';
 
 CREATE FUNCTION appstore.tell_notifications(p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[]) RETURNS void
     LANGUAGE plpgsql
@@ -8599,6 +9328,19 @@ COMMENT ON COLUMN appstore.consumption_requests.refunded_percentage IS 'The refu
 
 COMMENT ON COLUMN appstore.consumption_requests.is_expected IS 'Whether an answer is expected by consumption_policies: from the backend, or the default one with the user''s consent.';
 
+CREATE TABLE appstore.customer_revisions (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    revision text NOT NULL COLLATE pg_catalog."C"
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.customer_revisions IS 'Until where the transaction history of a customer was read, under each id that was asked for or found: a later import asks for what is new only.';
+
+COMMENT ON COLUMN appstore.customer_revisions.original_transaction_id IS 'An originalTransactionId, or the id that a file names.';
+
+COMMENT ON COLUMN appstore.customer_revisions.revision IS 'Apple''s revision of the last page.';
+
 CREATE TABLE appstore.delivery_attempts (
     attempt_id bigint NOT NULL,
     endpoint text NOT NULL COLLATE pg_catalog."C",
@@ -9402,6 +10144,276 @@ ALTER TABLE appstore.history_windows ALTER COLUMN window_id ADD GENERATED ALWAYS
     CACHE 1
 );
 
+CREATE TABLE appstore.import_items (
+    import_id integer NOT NULL,
+    line integer NOT NULL,
+    environment appstore.environment NOT NULL,
+    state appstore.import_item_state DEFAULT 'open'::appstore.import_item_state NOT NULL,
+    event_id bigint,
+    asked smallint DEFAULT 0 NOT NULL,
+    failures smallint DEFAULT 0 NOT NULL,
+    is_given boolean NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    user_id text COLLATE pg_catalog."C",
+    revision text COLLATE pg_catalog."C",
+    reason text COLLATE pg_catalog."C"
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.import_items IS 'The ids of an import, each once. They go 90 days after the end of the import.';
+
+COMMENT ON COLUMN appstore.import_items.import_id IS 'The import.';
+
+COMMENT ON COLUMN appstore.import_items.line IS 'The line of the file, counted from 1 with the header.';
+
+COMMENT ON COLUMN appstore.import_items.environment IS 'Where it is asked next, or was found.';
+
+COMMENT ON COLUMN appstore.import_items.event_id IS 'The first event that its answer became; null where the answer was empty.';
+
+COMMENT ON COLUMN appstore.import_items.asked IS 'Requests that were answered, refused or failed.';
+
+COMMENT ON COLUMN appstore.import_items.failures IS 'Requests that failed since the last answer.';
+
+COMMENT ON COLUMN appstore.import_items.is_given IS 'The environment is that of the file or of the command: no other one is asked.';
+
+COMMENT ON COLUMN appstore.import_items.id IS 'The id of any transaction of the customer.';
+
+COMMENT ON COLUMN appstore.import_items.user_id IS 'Who owns it, until that is an owner link.';
+
+COMMENT ON COLUMN appstore.import_items.revision IS 'Where its transaction history goes on, while it is being read.';
+
+COMMENT ON COLUMN appstore.import_items.reason IS 'Why it failed, or fails; contract_unclear: the answer has several contracts and does not tell to which one the id belongs; not_linked: no purchase is known to which its user could be linked.';
+
+CREATE TABLE appstore.imports (
+    import_id integer NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment,
+    depth text NOT NULL COLLATE pg_catalog."C",
+    file_name text NOT NULL,
+    file_sha256 bytea,
+    state text DEFAULT 'loading'::text NOT NULL COLLATE pg_catalog."C",
+    made_by text NOT NULL,
+    made_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    touched_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    ended_at timestamp with time zone,
+    items integer DEFAULT 0 NOT NULL,
+    last_line integer DEFAULT 0 NOT NULL,
+    next_line integer DEFAULT 1 NOT NULL,
+    repeated integer DEFAULT 0 NOT NULL,
+    bad_lines integer DEFAULT 0 NOT NULL,
+    found integer DEFAULT 0 NOT NULL,
+    covered integer DEFAULT 0 NOT NULL,
+    unknown integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    CONSTRAINT imports_depth_is_known CHECK ((depth = ANY (ARRAY['statuses'::text, 'history'::text]))),
+    CONSTRAINT imports_ended_in_the_end CHECK (((state = ANY (ARRAY['stopped'::text, 'done'::text])) = (ended_at IS NOT NULL))),
+    CONSTRAINT imports_file_is_known CHECK (((state = 'loading'::text) OR (octet_length(file_sha256) = 32))),
+    CONSTRAINT imports_state_is_known CHECK ((state = ANY (ARRAY['loading'::text, 'running'::text, 'paused'::text, 'stopped'::text, 'done'::text])))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+COMMENT ON TABLE appstore.imports IS 'The imports of files with ids of customers, one row each. appstore.import_status shows them with their progress.';
+
+COMMENT ON COLUMN appstore.imports.import_id IS 'The number of the import.';
+
+COMMENT ON COLUMN appstore.imports.environment IS 'The environment of all items that name none; null to ask Production first, then Sandbox.';
+
+COMMENT ON COLUMN appstore.imports.depth IS 'statuses: what customers may use today. history: all their transactions.';
+
+COMMENT ON COLUMN appstore.imports.file_name IS 'The name of the file, for people.';
+
+COMMENT ON COLUMN appstore.imports.file_sha256 IS 'By this the same file is known again; null while it is loaded.';
+
+COMMENT ON COLUMN appstore.imports.state IS 'loading: the file is being read; running; paused; stopped: an operator ended it; done.';
+
+COMMENT ON COLUMN appstore.imports.made_by IS 'The login that began it, and the actor of its owner links.';
+
+COMMENT ON COLUMN appstore.imports.made_at IS 'When it was begun, and from when its owner links count.';
+
+COMMENT ON COLUMN appstore.imports.touched_at IS 'When a part of the file was loaded last. What is loading and was not touched for an hour is removed.';
+
+COMMENT ON COLUMN appstore.imports.ended_at IS 'When it was stopped or done.';
+
+COMMENT ON COLUMN appstore.imports.items IS 'Items, each id once.';
+
+COMMENT ON COLUMN appstore.imports.last_line IS 'The greatest line of its items.';
+
+COMMENT ON COLUMN appstore.imports.next_line IS 'The first line that is in no chunk yet.';
+
+COMMENT ON COLUMN appstore.imports.repeated IS 'Lines whose id an earlier line had.';
+
+COMMENT ON COLUMN appstore.imports.bad_lines IS 'Lines that were not imported.';
+
+COMMENT ON COLUMN appstore.imports.found IS 'Items in this state; this column and the following ones without those that a chunk has not reported yet.';
+
+COMMENT ON COLUMN appstore.imports.covered IS 'Items in this state.';
+
+COMMENT ON COLUMN appstore.imports.unknown IS 'Items in the state unknown_to_apple.';
+
+COMMENT ON COLUMN appstore.imports.failed IS 'Items in this state.';
+
+CREATE VIEW appstore.import_misses AS
+ SELECT i.import_id,
+    i.line,
+    i.id,
+    i.user_id,
+        CASE
+            WHEN i.is_given THEN i.environment
+            ELSE NULL::appstore.environment
+        END AS environment,
+        CASE
+            WHEN (i.state = ANY (ARRAY['found'::appstore.import_item_state, 'covered'::appstore.import_item_state])) THEN i.reason
+            WHEN ((i.state = 'open'::appstore.import_item_state) AND (i.reason IS NULL)) THEN 'not_asked'::text
+            ELSE COALESCE(i.reason, (i.state)::text)
+        END AS why,
+    (i.state)::text AS state,
+    i.asked
+   FROM (appstore.import_items i
+     JOIN appstore.imports r USING (import_id))
+  WHERE ((i.state = ANY (ARRAY['again'::appstore.import_item_state, 'unknown_to_apple'::appstore.import_item_state, 'failed'::appstore.import_item_state])) OR (i.reason IS NOT NULL) OR ((i.state = 'open'::appstore.import_item_state) AND (r.state = 'stopped'::text)));
+
+COMMENT ON VIEW appstore.import_misses IS 'The items of imports that Apple did not know, refused, or whose user is no owner, and why.';
+
+COMMENT ON COLUMN appstore.import_misses.import_id IS 'The import.';
+
+COMMENT ON COLUMN appstore.import_misses.line IS 'The line of the file.';
+
+COMMENT ON COLUMN appstore.import_misses.id IS 'The id.';
+
+COMMENT ON COLUMN appstore.import_misses.environment IS 'The environment that the file or the command names; null where both were asked.';
+
+COMMENT ON COLUMN appstore.import_misses.why IS 'unknown_to_apple; again: unknown, and asked once more; contract_unclear or not_linked: found, but the user is no owner; not_asked: the import was stopped; else the error, such as apple_4000006.';
+
+COMMENT ON COLUMN appstore.import_misses.state IS 'The state of the item.';
+
+COMMENT ON COLUMN appstore.import_misses.asked IS 'How often it was asked.';
+
+CREATE TABLE appstore.import_rates (
+    import_id integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    settled integer NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+COMMENT ON TABLE appstore.import_rates IS 'How many items were settled in each ten seconds of the last minutes, for the estimate of the time left.';
+
+COMMENT ON COLUMN appstore.import_rates.import_id IS 'The import.';
+
+COMMENT ON COLUMN appstore.import_rates.at IS 'The begin of the ten seconds; there is a row only where something was settled.';
+
+COMMENT ON COLUMN appstore.import_rates.settled IS 'Items that became found, covered, unknown or failed.';
+
+CREATE VIEW appstore.import_status AS
+ SELECT r.import_id,
+    r.bundle_id,
+    r.environment,
+    r.depth,
+    r.file_name,
+    r.state,
+    r.made_by,
+    r.made_at,
+    r.ended_at,
+    r.items,
+    r.repeated,
+    r.bad_lines,
+    n.found,
+    n.covered,
+    n.unknown,
+    n.failed,
+    n.waiting,
+    (r.items - n.settled) AS remaining,
+    n.failing_with,
+    k.rate,
+    b.allowance,
+    b.blocked_until,
+        CASE
+            WHEN (r.state = 'running'::text) THEN (COALESCE((b.blocked_until - statement_timestamp()), '00:00:00'::interval) + (((((r.items - n.settled) - n.waiting))::double precision / k.rate) * '00:00:01'::interval))
+            ELSE NULL::interval
+        END AS time_left,
+        CASE
+            WHEN (b.allowance > (0)::double precision) THEN (((((r.items - n.settled) - n.waiting))::double precision / b.allowance) * '00:00:01'::interval)
+            ELSE NULL::interval
+        END AS least_time
+   FROM (((appstore.imports r
+     CROSS JOIN LATERAL ( SELECT (r.found + (COALESCE(sum(c.found), (0)::bigint))::integer) AS found,
+            (r.covered + (COALESCE(sum(c.covered), (0)::bigint))::integer) AS covered,
+            (r.unknown + (COALESCE(sum(c.unknown), (0)::bigint))::integer) AS unknown,
+            (r.failed + (COALESCE(sum(c.failed), (0)::bigint))::integer) AS failed,
+            ((((r.found + r.covered) + r.unknown) + r.failed) + (COALESCE(sum((((c.found + c.covered) + c.unknown) + c.failed)), (0)::bigint))::integer) AS settled,
+            (COALESCE(sum(c.waiting), (0)::bigint))::integer AS waiting,
+            (array_agg(c.last_error ORDER BY c.run_at) FILTER (WHERE ((c.last_error IS NOT NULL) AND (r.state = 'running'::text))))[1] AS failing_with
+           FROM appstore.import_chunks c
+          WHERE (c.import_id = r.import_id)) n)
+     CROSS JOIN LATERAL ( SELECT ((sum(k_1.settled))::double precision / (NULLIF(((count(*))::numeric * 10.0), (0)::numeric))::double precision) AS rate
+           FROM appstore.import_rates k_1
+          WHERE ((k_1.import_id = r.import_id) AND (k_1.at > (statement_timestamp() - '00:10:00'::interval)) AND (k_1.at < (statement_timestamp() - '00:00:10'::interval)))) k)
+     LEFT JOIN LATERAL ( SELECT b_1.allowance,
+            b_1.blocked_until
+           FROM appstore.api_budget_status b_1
+          WHERE ((b_1.bundle_id = r.bundle_id) AND (b_1.environment = COALESCE(r.environment, 'Production'::appstore.environment)) AND (b_1.endpoint =
+                CASE r.depth
+                    WHEN 'statuses'::text THEN 'subscription_statuses'::text
+                    ELSE 'transaction_history'::text
+                END))) b ON (true))
+  WHERE (r.state <> 'loading'::text);
+
+COMMENT ON VIEW appstore.import_status IS 'The imports, how far they are, and when they will be done.';
+
+COMMENT ON COLUMN appstore.import_status.import_id IS 'The number of the import.';
+
+COMMENT ON COLUMN appstore.import_status.environment IS 'The environment of all items that name none; null where Production was asked first, then Sandbox.';
+
+COMMENT ON COLUMN appstore.import_status.depth IS 'statuses or history.';
+
+COMMENT ON COLUMN appstore.import_status.file_name IS 'The name of the file.';
+
+COMMENT ON COLUMN appstore.import_status.state IS 'running, paused, stopped or done.';
+
+COMMENT ON COLUMN appstore.import_status.made_by IS 'The login that began it.';
+
+COMMENT ON COLUMN appstore.import_status.made_at IS 'When it was begun.';
+
+COMMENT ON COLUMN appstore.import_status.ended_at IS 'When it was stopped or done.';
+
+COMMENT ON COLUMN appstore.import_status.items IS 'How many ids it has, each counted once.';
+
+COMMENT ON COLUMN appstore.import_status.repeated IS 'Lines whose id an earlier line had.';
+
+COMMENT ON COLUMN appstore.import_status.bad_lines IS 'Lines that were not imported.';
+
+COMMENT ON COLUMN appstore.import_status.found IS 'Ids that Apple answered.';
+
+COMMENT ON COLUMN appstore.import_status.covered IS 'Ids that the answer about another id named, so that they were not asked.';
+
+COMMENT ON COLUMN appstore.import_status.unknown IS 'Ids that Apple did not know, twice.';
+
+COMMENT ON COLUMN appstore.import_status.failed IS 'Ids that Apple refused.';
+
+COMMENT ON COLUMN appstore.import_status.waiting IS 'Ids that Apple did not know, and that are asked once more a day later. They are part of remaining.';
+
+COMMENT ON COLUMN appstore.import_status.remaining IS 'Ids that are not settled.';
+
+COMMENT ON COLUMN appstore.import_status.failing_with IS 'Why requests fail or wait; null where they do not.';
+
+COMMENT ON COLUMN appstore.import_status.rate IS 'Ids settled in a second, of the last ten minutes without the times in which nothing was settled; null while it is not known.';
+
+COMMENT ON COLUMN appstore.import_status.allowance IS 'Requests in a second that Apple''s limit and the settings allow; null before the first one.';
+
+COMMENT ON COLUMN appstore.import_status.blocked_until IS 'After a 429, until when nothing is asked; null while asking is allowed.';
+
+COMMENT ON COLUMN appstore.import_status.time_left IS 'For what is remaining and not waiting, at this rate, after the block; null while it is not known.';
+
+COMMENT ON COLUMN appstore.import_status.least_time IS 'For the same at the allowance, with a request for each id.';
+
+ALTER TABLE appstore.imports ALTER COLUMN import_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.imports_import_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE appstore.inbox (
     event_id bigint NOT NULL,
     source text NOT NULL COLLATE pg_catalog."C",
@@ -9543,6 +10555,21 @@ COMMENT ON COLUMN appstore.inbox_status.result IS 'What became of it; null until
 COMMENT ON COLUMN appstore.inbox_status.reason IS 'A code; of a discarded event the words of the operator.';
 
 COMMENT ON COLUMN appstore.inbox_status.next_run_at IS 'When it is due; null once it is settled.';
+
+CREATE TABLE appstore.live_since (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    since timestamp with time zone NOT NULL,
+    set_by text NOT NULL,
+    set_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+COMMENT ON TABLE appstore.live_since IS 'From when on an app''s effects are news: the feed tells none that occurred before, whatever its source. An app without a row has no past.';
+
+COMMENT ON COLUMN appstore.live_since.since IS 'Written by appstore.set_live_since, or by the app''s first import: when its first notification came that is still known, else that instant.';
+
+COMMENT ON COLUMN appstore.live_since.set_by IS 'The login that wrote it.';
+
+COMMENT ON COLUMN appstore.live_since.set_at IS 'When it was written.';
 
 CREATE TABLE appstore.maintenance_state (
     task text NOT NULL COLLATE pg_catalog."C",
@@ -9753,6 +10780,7 @@ CREATE TABLE appstore.owner_links (
     user_id text COLLATE pg_catalog."C",
     actor text NOT NULL,
     note text,
+    import_id integer,
     CONSTRAINT owner_links_user_is_a_name CHECK (((char_length(user_id) >= 1) AND (char_length(user_id) <= 255)))
 );
 
@@ -9767,6 +10795,8 @@ COMMENT ON COLUMN appstore.owner_links.user_id IS 'The new owner; null where the
 COMMENT ON COLUMN appstore.owner_links.actor IS 'The login that called appstore.link_owner or appstore.unlink_owner.';
 
 COMMENT ON COLUMN appstore.owner_links.note IS 'Free text of the actor; null after appstore.forget, both of a link to the user and where it was taken back.';
+
+COMMENT ON COLUMN appstore.owner_links.import_id IS 'The import whose file named the user; null for a command. Such a link never counts where an order was paid before it.';
 
 ALTER TABLE appstore.owner_links ALTER COLUMN link_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.owner_links_link_id_seq
@@ -9934,12 +10964,14 @@ CREATE TABLE appstore.retention (
     deliveries interval DEFAULT '3 days'::interval NOT NULL,
     failed_deliveries interval DEFAULT '30 days'::interval NOT NULL,
     history interval DEFAULT '30 days'::interval NOT NULL,
+    import_bodies interval DEFAULT '3 days'::interval,
     partition_events bigint DEFAULT 10000000 NOT NULL,
     CONSTRAINT retention_bodies_a_day CHECK ((bodies >= '1 day'::interval)),
     CONSTRAINT retention_deliveries_an_hour CHECK ((deliveries >= '01:00:00'::interval)),
     CONSTRAINT retention_failed_deliveries_outlive_others CHECK ((failed_deliveries >= deliveries)),
     CONSTRAINT retention_feed_a_day CHECK ((feed >= '1 day'::interval)),
     CONSTRAINT retention_history_outlives_second_walk CHECK ((history >= '12 days'::interval)),
+    CONSTRAINT retention_import_bodies_an_hour CHECK ((import_bodies >= '01:00:00'::interval)),
     CONSTRAINT retention_is_one_row CHECK (is_only),
     CONSTRAINT retention_notifications_outlive_history CHECK ((notifications >= '181 days'::interval)),
     CONSTRAINT retention_outcomes_outlive_bodies CHECK (((outcomes IS NULL) OR ((bodies IS NOT NULL) AND (outcomes >= bodies)))),
@@ -9969,6 +11001,8 @@ COMMENT ON COLUMN appstore.retention.deliveries IS 'How long delivery_attempts i
 COMMENT ON COLUMN appstore.retention.failed_deliveries IS 'How long the attempts of it that failed are kept.';
 
 COMMENT ON COLUMN appstore.retention.history IS 'How long history_records is kept, whose records are then only counted, and closed windows.';
+
+COMMENT ON COLUMN appstore.retention.import_bodies IS 'How long the bodies of imports are kept after the event''s outcome: what Apple said can be asked again.';
 
 COMMENT ON COLUMN appstore.retention.partition_events IS 'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
 
@@ -10403,6 +11437,9 @@ ALTER TABLE ONLY appstore.consumption_policies
 ALTER TABLE ONLY appstore.contracts
     ADD CONSTRAINT contracts_pkey PRIMARY KEY (original_transaction_id, environment);
 
+ALTER TABLE ONLY appstore.customer_revisions
+    ADD CONSTRAINT customer_revisions_pkey PRIMARY KEY (original_transaction_id, environment);
+
 ALTER TABLE ONLY appstore.delivery_attempts
     ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (attempt_id);
 
@@ -10445,6 +11482,18 @@ ALTER TABLE ONLY appstore.history_records
 ALTER TABLE ONLY appstore.history_windows
     ADD CONSTRAINT history_windows_pkey PRIMARY KEY (window_id);
 
+ALTER TABLE ONLY appstore.import_chunks
+    ADD CONSTRAINT import_chunks_pkey PRIMARY KEY (import_id, first_line);
+
+ALTER TABLE ONLY appstore.import_items
+    ADD CONSTRAINT import_items_pkey PRIMARY KEY (import_id, line);
+
+ALTER TABLE ONLY appstore.import_rates
+    ADD CONSTRAINT import_rates_pkey PRIMARY KEY (import_id, at);
+
+ALTER TABLE ONLY appstore.imports
+    ADD CONSTRAINT imports_pkey PRIMARY KEY (import_id);
+
 ALTER TABLE ONLY appstore.inbox
     ADD CONSTRAINT inbox_pkey PRIMARY KEY (event_id);
 
@@ -10456,6 +11505,9 @@ ALTER TABLE ONLY appstore.inbox_first
 
 ALTER TABLE ONLY appstore.inbox_queue
     ADD CONSTRAINT inbox_queue_pkey PRIMARY KEY (event_id);
+
+ALTER TABLE ONLY appstore.live_since
+    ADD CONSTRAINT live_since_pkey PRIMARY KEY (bundle_id);
 
 ALTER TABLE ONLY appstore.maintenance_state
     ADD CONSTRAINT maintenance_state_pkey PRIMARY KEY (task);
@@ -10565,6 +11617,16 @@ CREATE INDEX history_windows_closed ON appstore.history_windows USING btree (clo
 
 CREATE INDEX history_windows_open ON appstore.history_windows USING btree (bundle_id, environment, ends_at) WHERE (state = 'open'::text);
 
+CREATE INDEX import_chunks_due ON appstore.import_chunks USING btree (import_id, environment, run_at) WHERE (phase <> 'link'::text);
+
+CREATE INDEX import_chunks_to_link ON appstore.import_chunks USING btree (run_at) WHERE (phase = 'link'::text);
+
+CREATE UNIQUE INDEX import_items_by_id ON appstore.import_items USING btree (import_id, id);
+
+CREATE INDEX import_items_by_user ON appstore.import_items USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX imports_by_file ON appstore.imports USING btree (file_sha256);
+
 CREATE INDEX inbox_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
 
 CREATE INDEX inbox_default_posted_by_idx ON appstore.inbox_default USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
@@ -10631,11 +11693,17 @@ CREATE INDEX outcomes_default_result_settled_at_event_id_idx ON appstore.outcome
 
 CREATE INDEX outcomes_default_settled_at_event_id_idx ON appstore.outcomes_default USING btree (settled_at, event_id);
 
+CREATE INDEX outcomes_of_imports ON ONLY appstore.outcomes USING btree (settled_at, event_id) WHERE (source = ANY (ARRAY['imported_status'::text, 'imported_transaction'::text]));
+
+CREATE INDEX outcomes_default_settled_at_event_id_idx1 ON appstore.outcomes_default USING btree (settled_at, event_id) WHERE (source = ANY (ARRAY['imported_status'::text, 'imported_transaction'::text]));
+
 CREATE INDEX outcomes_first_original_transaction_id_idx ON appstore.outcomes_first USING btree (original_transaction_id) WHERE (original_transaction_id IS NOT NULL);
 
 CREATE INDEX outcomes_first_result_settled_at_event_id_idx ON appstore.outcomes_first USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::appstore.result, 'rejected'::appstore.result, 'unhandled'::appstore.result, 'discarded'::appstore.result]));
 
 CREATE INDEX outcomes_first_settled_at_event_id_idx ON appstore.outcomes_first USING btree (settled_at, event_id);
+
+CREATE INDEX outcomes_first_settled_at_event_id_idx1 ON appstore.outcomes_first USING btree (settled_at, event_id) WHERE (source = ANY (ARRAY['imported_status'::text, 'imported_transaction'::text]));
 
 CREATE INDEX owner_links_by_contract ON appstore.owner_links USING btree (original_transaction_id);
 
@@ -10683,6 +11751,8 @@ ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcom
 
 ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_default_settled_at_event_id_idx;
 
+ALTER INDEX appstore.outcomes_of_imports ATTACH PARTITION appstore.outcomes_default_settled_at_event_id_idx1;
+
 ALTER INDEX appstore.outcomes_by_contract ATTACH PARTITION appstore.outcomes_first_original_transaction_id_idx;
 
 ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey;
@@ -10690,6 +11760,8 @@ ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey
 ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcomes_first_result_settled_at_event_id_idx;
 
 ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_first_settled_at_event_id_idx;
+
+ALTER INDEX appstore.outcomes_of_imports ATTACH PARTITION appstore.outcomes_first_settled_at_event_id_idx1;
 
 CREATE TRIGGER consumption_settled AFTER UPDATE OF state ON appstore.outbox FOR EACH ROW WHEN (((new.kind = 'consumption'::text) AND (new.state <> old.state))) EXECUTE FUNCTION appstore.settle_consumption();
 
