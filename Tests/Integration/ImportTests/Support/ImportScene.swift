@@ -85,7 +85,7 @@ struct ImportScene: Sendable {
     ) async throws -> ImportLoader.Report {
         let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).csv").path
         try Data(csv.utf8).write(to: URL(filePath: path))
-        defer { unlink(path) }
+        defer { try? FileManager.default.removeItem(atPath: path) }
         let sha256 = knowsDigest ? try await ImportFile.sha256(of: path) : nil
         let source = try await ImportFile(path: path, bundleID: "com.example.app")
         let connection = try await Connection.open(ConnectionOptions(database.url(user: "appstore_operator")), logger: .silent)
