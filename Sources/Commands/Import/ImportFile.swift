@@ -15,7 +15,8 @@ struct ImportFile: ~Copyable {
     /// - Throws: ``ImportColumns/Unusable``, or ``InputFile/Unreadable``.
     init(path: String, bundleID: String) async throws {
         let file = try InputFile(path: path)
-        var (parser, digest) = (CSVParser(), SHA256Stream())
+        var parser = CSVParser()
+        var digest = SHA256Stream()
         var records: [CSVParser.Record] = []
         var isAtEnd = false
         while records.isEmpty, !isAtEnd {

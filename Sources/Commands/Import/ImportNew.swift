@@ -1,6 +1,7 @@
 import AppStore
 import ArgumentParser
 import FoundationEssentials
+import Postgres
 
 /// `appstore-inbox import new`: loads a file.
 struct ImportNew: AsyncParsableCommand {
@@ -69,9 +70,10 @@ struct ImportNew: AsyncParsableCommand {
                 if isShown { StandardOutput.write("\r\u{1B}[K\(lines) lines") }
             }
             if isShown { StandardOutput.write("\r\u{1B}[K") }
-            let found = try await report.importID.map { id in try await reader.progress(of: id) }
+            var found: ImportProgress?
+            if let id = report.importID { found = try await reader.progress(of: id).first }
             await reader.connection.close()
-            return (report, found?.first)
+            return (report, found)
         } catch {
             await reader.connection.close()
             throw error
