@@ -1,7 +1,7 @@
 internal import COpenSSL
 
 /// SHA-256 over bytes that come in parts.
-package struct SHA256Stream: ~Copyable {
+package final class SHA256Stream {
     private let context: OpaquePointer
 
     package init() {
@@ -13,13 +13,13 @@ package struct SHA256Stream: ~Copyable {
 
     deinit { EVP_MD_CTX_free(context) }
 
-    package mutating func update(_ bytes: [UInt8]) {
+    package func update(_ bytes: [UInt8]) {
         let updated = bytes.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
         precondition(updated == 1, "libcrypto refuses bytes of a SHA digest")
     }
 
-    /// The digest of all bytes, 32 bytes.
-    package consuming func digest() -> [UInt8] {
+    /// The digest of all bytes, 32 bytes. Nothing may be called after it.
+    package func digest() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Digest.sha256ByteCount) { digest, count in
             let ended = EVP_DigestFinal_ex(context, digest.baseAddress, nil)
             precondition(ended == 1, "libcrypto refuses to end a SHA digest")

@@ -1,24 +1,21 @@
 import OpenSSL
 
 /// A file to import, read in parts: memory holds a part and no more.
-struct ImportFile: ~Copyable {
+struct ImportFile {
     private let file: InputFile
     private var parser = CSVParser()
-    private var digest = SHA256Stream()
+    private let digest = SHA256Stream()
     private var isAtEnd = false
-    /// Records that were read and not handed out.
-    private var records: [CSVParser.Record] = []
     let columns: ImportColumns
+    /// Records that were read and not handed out.
+    private var records: [CSVParser.Record]
 
     /// Reads the line that names the columns.
     ///
     /// - Throws: ``ImportColumns/Unusable``, or ``InputFile/Unreadable``.
     init(path: String, bundleID: String) async throws {
-        let file = try InputFile(path: path)
-        var parser = CSVParser()
-        var digest = SHA256Stream()
+        file = try InputFile(path: path)
         var records: [CSVParser.Record] = []
-        var isAtEnd = false
         while records.isEmpty, !isAtEnd {
             let bytes = try await file.read()
             isAtEnd = bytes.isEmpty
@@ -27,10 +24,6 @@ struct ImportFile: ~Copyable {
         }
         columns = try ImportColumns(records.first, bundleID: bundleID)
         self.records = Array(records.dropFirst())
-        self.file = file
-        self.parser = parser
-        self.digest = digest
-        self.isAtEnd = isAtEnd
     }
 
     /// The next records; empty at the end.
@@ -45,14 +38,14 @@ struct ImportFile: ~Copyable {
         return records
     }
 
-    /// Of all bytes that were read.
-    consuming func sha256() -> [UInt8] { digest.digest() }
+    /// Of all bytes that were read, when all were.
+    func sha256() -> [UInt8] { digest.digest() }
 
     /// The SHA-256 of a file that can be read a second time; nil for a pipe.
     static func sha256(of path: String) async throws -> [UInt8]? {
         let file = try InputFile(path: path)
         guard file.isRegular else { return nil }
-        var digest = SHA256Stream()
+        let digest = SHA256Stream()
         while true {
             let bytes = try await file.read()
             if bytes.isEmpty { return digest.digest() }

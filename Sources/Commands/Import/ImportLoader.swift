@@ -37,7 +37,8 @@ struct ImportLoader: Sendable {
     /// - Parameters:
     ///   - sha256: nil where only the end of the file tells.
     ///   - progress: called with the lines so far.
-    func load(_ source: consuming ImportFile, sha256: [UInt8]?, progress: (Int) -> Void) async throws -> Report {
+    func load(_ file: ImportFile, sha256: [UInt8]?, progress: (Int) -> Void) async throws -> Report {
+        var source = file
         var report = Report()
         let begun = try await connection.query(
             Statement(

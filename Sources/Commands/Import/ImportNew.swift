@@ -51,7 +51,7 @@ struct ImportNew: AsyncParsableCommand {
     }
 
     private func load(
-        _ source: consuming ImportFile,
+        _ source: ImportFile,
         sha256: [UInt8]?
     ) async throws -> (report: ImportLoader.Report, found: ImportProgress?) {
         let name = file == "-" ? "standard input" : URL(filePath: file).lastPathComponent
