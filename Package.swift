@@ -114,6 +114,8 @@ let package = Package(
 
         // The answers to Apple's consumption requests.
         .target(name: "Consumption", dependencies: ["AppStore", "Outbox", "ServerAPI", "StrictJSON", metrics]),
+        // What operators, backends and reconciliation ask Apple.
+        .target(name: "Inquiries", dependencies: ["AppStore", "Outbox", "ServerAPI", "StrictJSON"]),
 
         // What Apple's notification history lists, read into the inbox.
         .target(
@@ -172,7 +174,8 @@ let package = Package(
                 "History",
                 "Interpretation",
                 "InboxQueue",
-                "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "Revocation", "SQL", "Schema", "ServerAPI",
+                "Ingest", "Inquiries", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "Revocation", "SQL", "Schema",
+                "ServerAPI",
                 "ShopAPI",
                 "Systemd", "Webhooks", "Worker",
                 argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
@@ -504,6 +507,14 @@ let package = Package(
                 "PrometheusTesting", "ServerAPI", "StrictJSON", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ConsumptionTests"
+        ),
+        .testTarget(
+            name: "InquiriesTests",
+            dependencies: [
+                "AppStore", "Inquiries", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "ServerAPI", "StoreSimulator",
+                "StrictJSON", logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/InquiriesTests"
         ),
         .testTarget(
             name: "HistoryTests",

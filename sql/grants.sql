@@ -103,6 +103,9 @@ GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appst
     appstore.pause_endpoint, appstore.resume_endpoint, appstore.remove_endpoint, appstore.rotate_endpoint_secret, appstore.test_endpoint,
     appstore.redeliver, appstore.stop_redelivery, appstore.ignore_revocation TO appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.walk_history, appstore.set_history_mode TO appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.finish_transaction, appstore.extend_for_all TO appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.ask_apple, appstore.set_app_account_token, appstore.extend_renewal_date, appstore.call_document
+    TO appstore_operator, appstore_backend;
 GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
 GRANT INSERT, UPDATE, DELETE ON appstore.products, appstore.consumption_policies TO appstore_operator;
 GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, feed, deliveries, failed_deliveries, history, partition_events)
@@ -119,7 +122,8 @@ GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.
     appstore.api_link_owner, appstore.api_submit_transaction, appstore.api_submit_receipt, appstore.api_event, appstore.api_entitlements,
     appstore.api_subscription, appstore.api_receipt_charges, appstore.api_receipt_question, appstore.api_feed, appstore.api_feed_entry,
     appstore.feed_end, appstore.api_consumer, appstore.api_set_consumer, appstore.api_remove_consumer, appstore.api_consumption,
-    appstore.api_answer_consumption, appstore.api_give_consent, appstore.api_withdraw_consent TO appstore_api;
+    appstore.api_answer_consumption, appstore.api_give_consent, appstore.api_withdraw_consent, appstore.api_request_apple,
+    appstore.api_call TO appstore_api;
 
 -- PostgreSQL lets PUBLIC execute a new function. Without IN SCHEMA: a default of one schema can only add to the general one.
 ALTER DEFAULT PRIVILEGES FOR ROLE appstore_owner REVOKE EXECUTE ON ROUTINES FROM PUBLIC;

@@ -630,15 +630,16 @@ $$;
 
 COMMENT ON FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose order may differ; contracts; claimed, contracts whose claims may differ; bare, contracts that may have to be deleted.';
 
-CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[]) RETURNS boolean
+CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[], answer jsonb DEFAULT NULL::jsonb, next bytea DEFAULT NULL::bytea) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
+    v_bodies integer := coalesce(cardinality(bodies), 0);
     v_kind   text;
     v_source text;
-    v_event  bigint;
+    v_events bigint[] := '{}';
 BEGIN
     -- A worker can only answer a call under the latest lease. Apple's answer itself cannot be checked here.
     SELECT c.kind INTO v_kind FROM appstore.outbox AS c
@@ -648,21 +649,30 @@ BEGIN
     END IF;
     SELECT k.source INTO v_source FROM appstore.call_kinds AS k WHERE k.kind = v_kind;
     PERFORM appstore.check_argument(FOUND, format('a call of kind %s has no answer', v_kind), 'appstore.call_kinds lists the kinds.');
-    PERFORM appstore.check_argument((v_source IS NULL) = (coalesce(cardinality(bodies), 0) = 0),
-                                    format('a call of kind %s is answered with %s bodies', v_kind, coalesce(cardinality(bodies), 0)),
-                                    'An answer has bodies exactly where appstore.call_kinds names a source.');
-    IF v_source IS NOT NULL THEN
-        v_event := (SELECT min(stored.event_id) FROM appstore.store(v_source, bodies) AS stored (event_id));
+    PERFORM appstore.check_argument(
+        CASE WHEN v_source IS NULL THEN v_bodies = 0 ELSE v_bodies > 0 OR answer_call.answer IS NOT NULL END,
+        format('a call of kind %s is answered with %s bodies', v_kind, v_bodies),
+        'There are bodies only where appstore.call_kinds names a source, and there an answer without any has something else to say.');
+    IF v_bodies > 0 THEN
+        v_events := ARRAY(SELECT stored.event_id FROM appstore.store(v_source, bodies) AS stored (event_id));
     END IF;
     UPDATE appstore.outbox AS c
-    SET state = 'answered', settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1, last_reason = NULL, repeats = 0,
-        answer_event_id = v_event
+    SET is_leased = false, last_reason = NULL, repeats = 0, answer = answer_call.answer,
+        answer_event_ids = (c.answer_event_ids || v_events)[1:1000],
+        state = CASE WHEN answer_call.next IS NULL THEN 'answered' ELSE 'open' END,
+        settled_at = CASE WHEN answer_call.next IS NULL THEN clock_timestamp() END,
+        answer_event_id = CASE WHEN answer_call.next IS NULL THEN (c.answer_event_ids || v_events)[1] END,
+        -- With more pages to come it is due at once, and begins a new count of what fails.
+        attempts = CASE WHEN answer_call.next IS NULL THEN c.attempts + 1 ELSE 0 END,
+        waits_for = CASE WHEN answer_call.next IS NULL THEN c.waits_for END,
+        run_at = CASE WHEN answer_call.next IS NULL THEN c.run_at ELSE clock_timestamp() END,
+        payload = coalesce(answer_call.next, c.payload)
     WHERE c.call_id = answer_call.call_id;
     RETURN true;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[]) IS 'Stores the bodies of an answer as events, of the source that appstore.call_kinds names for the kind of the call, and settles the call. Returns false, without effect, when the lease of that epoch has been lost.';
+COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[], answer jsonb, next bytea) IS 'Stores the bodies of an answer as events, of the source that appstore.call_kinds names for the kind of the call, with what else it says, and settles the call. Where next is given the answer has more pages: the call stays open, and next is the payload with which it goes on. Returns false, without effect, when the lease of that epoch has been lost.';
 
 CREATE FUNCTION appstore.answer_consumption(environment appstore.environment, transaction_id text, consented boolean, delivery text DEFAULT NULL::text, sample boolean DEFAULT NULL::boolean, percentage integer DEFAULT NULL::integer, preference text DEFAULT NULL::text, evidence text DEFAULT NULL::text, details jsonb DEFAULT NULL::jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -717,6 +727,27 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.api_answer_consumption(key_hash bytea, environment appstore.environment, transaction_id text, consented boolean, delivery text, sample boolean, percentage integer, preference text, evidence text, details jsonb, OUT refusal text, OUT message text) IS 'Decides a request as answer_consumption does; instead of failing, it returns the state or rule that refuses the decision. Verb consumption:answer.';
+
+CREATE FUNCTION appstore.api_call(key_hash bytea, call_id bigint) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{inquiries:make,contracts:extend,contracts:set-token}', '{}');
+BEGIN
+    RETURN (
+        SELECT appstore.call_document(c.call_id) FROM appstore.outbox AS c
+        WHERE c.call_id = api_call.call_id AND c.environment = ANY (v_key.environments)
+          AND (v_key.bundle_ids IS NULL OR c.bundle_id = ANY (v_key.bundle_ids))
+          AND c.kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction', 'order_lookup',
+                         'extend_renewal_date', 'set_app_account_token'));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_call(key_hash bytea, call_id bigint) IS 'The state of a call that is about an app of the key; null for any other. Verb inquiries:make; the verbs of the changes suffice as well.';
 
 CREATE FUNCTION appstore.api_consumer(key_hash bytea, name text) RETURNS TABLE(generation integer, "position" bigint, moved_at timestamp with time zone, head bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1080,6 +1111,31 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.api_remove_consumer(key_hash bytea, name text) IS 'Removes a named consumer of the feed; false where there was none. Verb feed:consume.';
+
+CREATE FUNCTION appstore.api_request_apple(key_hash bytea, kind text, id text, details jsonb, bundle_id text, environment appstore.environment, OUT call_id bigint, OUT refusal text, OUT message text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_verbs text[] := CASE kind WHEN 'extend_renewal_date' THEN '{contracts:extend}' WHEN 'set_app_account_token' THEN '{contracts:set-token}'
+                                ELSE '{inquiries:make}' END;
+    v_key   appstore.api_keys := appstore.authorize(key_hash, v_verbs, '{}');
+BEGIN
+    PERFORM appstore.check_argument(
+        kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction', 'order_lookup',
+                 'extend_renewal_date', 'set_app_account_token'),
+        format('the API takes no %s', quote_nullable(kind)), 'An operator asks it.');
+    call_id := appstore.request_apple(kind, id, details, bundle_id, environment, 'key ' || v_key.key_id, v_key, v_verbs);
+EXCEPTION WHEN invalid_parameter_value OR object_in_use THEN
+    refusal := CASE SQLSTATE WHEN '22023' THEN 'invalid' ELSE 'in_use' END;
+    message := SQLERRM;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_request_apple(key_hash bytea, kind text, id text, details jsonb, bundle_id text, environment appstore.environment, OUT call_id bigint, OUT refusal text, OUT message text) IS 'Asks Apple as ask_apple does, or changes something as extend_renewal_date and set_app_account_token do, about an app of the key; instead of failing for an argument, it returns why. Verbs inquiries:make, contracts:extend and contracts:set-token.';
 
 CREATE FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamp with time zone, OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1454,6 +1510,21 @@ $$;
 
 COMMENT ON FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) IS 'Derives what these changes mean, and records effects; returns the ids of the effects that are new. p_transaction_ids: all transactions that were written; p_candidates: those of them that are the only one of their contract (p_candidate_contracts) here, whose contract is locked and whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: contracts whose renewal registers were written. The p_effect_ids and following arrays are the effects, by position; p_other_effect_ids: of the grant of a period the id that it would have if the fact did not name the period, else null.';
 
+CREATE FUNCTION appstore.ask_apple(kind text, id text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment, product_id text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM appstore.check_argument(
+        coalesce(kind, '') NOT IN ('set_app_account_token', 'finish_transaction', 'extend_renewal_date', 'extend_for_all'),
+        format('%s changes something', kind), format('Call appstore.%s.', kind));
+    RETURN appstore.request_apple(kind, id, jsonb_strip_nulls(jsonb_build_object('productId', product_id)), bundle_id, environment,
+                                  session_user, NULL, NULL);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.ask_apple(kind text, id text, bundle_id text, environment appstore.environment, product_id text) IS 'Asks Apple, and returns the call: appstore.call_document tells its state and answer. kind is transaction_info, transaction_history, subscription_statuses, refund_history, app_transaction (id is any transactionId of the customer), order_lookup (the order number on a customer''s receipt), extend_status (a requestIdentifier, with product_id), test_notification (no id) or test_status (its token). Without an environment, about a transaction that the ledger does not know, Production is asked first and then Sandbox.';
+
 CREATE FUNCTION appstore.audit_endpoint(p_action text, p_endpoint text, p_note text DEFAULT NULL::text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1480,7 +1551,7 @@ CREATE TABLE appstore.api_keys (
     CONSTRAINT api_keys_environments_not_empty CHECK (((cardinality(environments) > 0) AND (array_position(environments, NULL::appstore.environment) IS NULL))),
     CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
     CONSTRAINT api_keys_name_is_short CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100))),
-    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text, 'feed:read'::text, 'feed:consume'::text, 'consumption:read'::text, 'consumption:answer'::text, 'consents:write'::text])))
+    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text, 'feed:read'::text, 'feed:consume'::text, 'consumption:read'::text, 'consumption:answer'::text, 'consents:write'::text, 'inquiries:make'::text, 'contracts:extend'::text, 'contracts:set-token'::text])))
 );
 
 COMMENT ON TABLE appstore.api_keys IS 'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash would add nothing, since such a key cannot be guessed. A key is alive until it is revoked or expires.';
@@ -1583,6 +1654,37 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) IS 'Records a 429: nothing is taken from the budget for the delay that Apple asks for, and up to five seconds more; and the allowance becomes 70 percent, once for each block. delay: null where Apple asks for none. A budget from which nothing was ever taken does not change.';
+
+CREATE FUNCTION appstore.call_document(call_id bigint) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN (
+        SELECT json_build_object(
+            'call', c.call_id, 'kind', c.kind, 'bundleId', c.bundle_id, 'environment', c.environment, 'key', c.call_key, 'state', c.state,
+            'reason', c.reason, 'waitsFor', s.waits_for, 'attempts', c.attempts, 'askedAt', appstore.instant_text(c.asked_at),
+            'deadlineAt', appstore.instant_text(c.deadline_at), 'settledAt', appstore.instant_text(c.settled_at), 'answer', c.answer,
+            'events', coalesce((
+                SELECT json_agg(json_build_object(
+                    'event', e.event_id, 'result', o.result, 'reason', o.reason, 'transactionId', o.transaction_id,
+                    'originalTransactionId', o.original_transaction_id, 'product', t.product_id) ORDER BY e.position)
+                FROM unnest(c.answer_event_ids) WITH ORDINALITY AS e (event_id, position)
+                LEFT JOIN LATERAL (
+                    SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = e.event_id OFFSET 0) AS o ON true
+                LEFT JOIN LATERAL (
+                    SELECT t.product_id FROM appstore.transactions AS t
+                    WHERE t.transaction_id = o.transaction_id AND t.environment::text = o.environment OFFSET 0) AS t ON true), '[]'))::text
+        FROM appstore.outbox AS c JOIN appstore.outbox_status AS s ON s.call_id = c.call_id
+        WHERE c.call_id = call_document.call_id);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.call_document(call_id bigint) IS 'The state of a call as JSON, with the members of the HTTP API: its answer, and the events that the answer became with their outcomes, null while they wait. Null when there is no such call; settled calls are kept for 30 days.';
 
 CREATE FUNCTION appstore.certificate_statistics() RETURNS TABLE(certificates bigint, revoked bigint, ignored bigint, age_seconds double precision, last_error text)
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -4020,6 +4122,31 @@ $$;
 
 COMMENT ON FUNCTION appstore.explain_user(user_id text, environment appstore.environment, max_rows integer) IS 'Everything that the database knows of a user in one environment: entitlements, orders, contracts that are or were the user''s or that the user posted, what of these is unmatched, posts that wait or were refused, and the timelines, oldest first; members that have nothing to say are absent. Of orders, posts and entries of the timeline the latest max_rows, of at most 100 contracts. null for an unknown user.';
 
+CREATE FUNCTION appstore.extend_for_all(product_id text, days integer, reason integer, storefronts text[] DEFAULT NULL::text[], request_identifier text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT 'Production'::appstore.environment) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.request_apple('extend_for_all', product_id, jsonb_strip_nulls(jsonb_build_object(
+        'days', days, 'reason', reason, 'storefronts', to_jsonb(storefronts), 'requestIdentifier', request_identifier)), bundle_id, environment,
+        session_user, NULL, NULL);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.extend_for_all(product_id text, days integer, reason integer, storefronts text[], request_identifier text, bundle_id text, environment appstore.environment) IS 'Extends all active subscriptions to a product, in some storefronts (such as USA) or in all, as extend_renewal_date does, and returns the call. appstore.ask_apple(''extend_status'', …) asks how far Apple is.';
+
+CREATE FUNCTION appstore.extend_renewal_date(original_transaction_id text, days integer, reason integer, request_identifier text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.request_apple('extend_renewal_date', original_transaction_id, jsonb_strip_nulls(jsonb_build_object(
+        'days', days, 'reason', reason, 'requestIdentifier', request_identifier)), bundle_id, environment, session_user, NULL, NULL);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.extend_renewal_date(original_transaction_id text, days integer, reason integer, request_identifier text, bundle_id text, environment appstore.environment) IS 'Extends a subscription by 1 to 90 days, and returns the call. Apple mails the customer, allows it twice in 365 days, and cannot undo it. reason: 0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage. An extension with the same request_identifier is made once; without one there is one a day.';
+
 CREATE FUNCTION appstore.failure_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
     AS $$
@@ -4296,6 +4423,17 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) IS 'The events that a repair would take now, at most so many, or all when max_events is null. A discard takes only what failed, was rejected or unhandled; a requeue only what still has its body. Those that need attention come in the order of their outcomes, others by id.';
+
+CREATE FUNCTION appstore.finish_transaction(transaction_id text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.request_apple('finish_transaction', transaction_id, '{}', bundle_id, environment, session_user, NULL, NULL);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.finish_transaction(transaction_id text, bundle_id text, environment appstore.environment) IS 'Finishes a transaction that the customer''s app never finished, and returns the call. Irreversible: StoreKit delivers a finished consumable to no app any more.';
 
 CREATE FUNCTION appstore.first_due(p_endpoint text, p_from timestamp with time zone, p_now timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql
@@ -5390,6 +5528,49 @@ $$;
 
 COMMENT ON FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) IS 'The user of a period: that of the newest claim at or before its purchase, else of the earliest claim, else none.';
 
+CREATE FUNCTION appstore.place_of_call(transaction_id text, key appstore.api_keys, INOUT bundle_id text, INOUT environment appstore.environment) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_sold  record;
+    v_known text[];
+    v_more  text;
+BEGIN
+    -- 1. What the ledger knows of the transaction.
+    SELECT min(t.bundle_id) AS bundle_id, min(t.environment) AS environment INTO v_sold
+    FROM appstore.transactions AS t
+    WHERE t.transaction_id = place_of_call.transaction_id AND t.environment = coalesce(place_of_call.environment, t.environment)
+    HAVING count(*) = 1;
+    bundle_id := coalesce(bundle_id, v_sold.bundle_id);
+    environment := coalesce(environment, v_sold.environment);
+    -- 2. The only app of the key, or the only one about which workers ask.
+    v_known := ARRAY(SELECT DISTINCT c.bundle_id FROM appstore.history_cursors AS c ORDER BY c.bundle_id);
+    bundle_id := coalesce(bundle_id, CASE WHEN cardinality((key).bundle_ids) = 1 THEN (key).bundle_ids[1] END,
+                          CASE WHEN cardinality(v_known) = 1 THEN v_known[1] END);
+    -- A key of the HTTP API does not learn of other apps.
+    v_more := CASE WHEN (key).key_id IS NOT NULL THEN '' WHEN v_known = '{}' THEN ': no worker has had a key for the App Store Server API yet'
+                   ELSE ': workers have keys of ' || array_to_string(v_known, ', ') END;
+    PERFORM appstore.check_argument(bundle_id IS NOT NULL, 'the app must be named' || v_more, 'Give its bundle id.');
+    IF cardinality((key).environments) = 1 THEN
+        environment := coalesce(environment, (key).environments[1]);
+    END IF;
+    -- 3. A call that no worker can make would only wait. Before the first worker with a key that cannot be told.
+    PERFORM appstore.check_argument(
+        v_known = '{}' OR EXISTS (
+            SELECT FROM appstore.history_cursors AS c
+            WHERE c.bundle_id = place_of_call.bundle_id
+              AND c.environment = coalesce(place_of_call.environment, c.environment)),
+        'no worker has had a key of this app in this environment' || v_more, 'Correct the name, or start a worker with a key of the app.');
+END
+$$;
+
+COMMENT ON FUNCTION appstore.place_of_call(transaction_id text, key appstore.api_keys, INOUT bundle_id text, INOUT environment appstore.environment) IS 'The app and environment to ask about: those given, else those of the transaction, else the only app that there is; a null environment is any. Fails with invalid_parameter_value where no app can be told, or no worker has had its key.';
+
 CREATE FUNCTION appstore.plan_history(p_bundle_ids text[], p_environments appstore.environment[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6387,6 +6568,139 @@ $$;
 
 COMMENT ON FUNCTION appstore.repeat_call(call_id bigint, note text) IS 'Opens a call again that was refused, given up or discarded, with as much time until its deadline as it had at first. It fails with no_data_found for any other call, and with object_in_use while another call with the same key is open.';
 
+CREATE FUNCTION appstore.request_apple(kind text, id text, details jsonb, bundle_id text, environment appstore.environment, actor text, key appstore.api_keys, verbs text[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    c_request    CONSTANT text := '^[A-Za-z0-9._:-]{1,128}$';
+    v_bundle     text;
+    v_place      appstore.environment;
+    v_is_change  boolean := kind IN ('set_app_account_token', 'finish_transaction', 'extend_renewal_date', 'extend_for_all');
+    v_is_extension boolean := kind IN ('extend_renewal_date', 'extend_for_all');
+    v_of_one     boolean := kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction',
+                                     'set_app_account_token', 'finish_transaction', 'extend_renewal_date');
+    v_key        text := id;
+    v_path       text[] := ARRAY[id];
+    v_body       jsonb;
+    v_payload    bytea;
+    v_call       record;
+    v_original   text;
+BEGIN
+    -- 1. The arguments. The messages, unlike the hints, show none of them: the HTTP API returns them.
+    PERFORM appstore.check_argument(
+        v_is_change OR kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction',
+                                'order_lookup', 'extend_status', 'test_notification', 'test_status'),
+        format('there is no question %s', quote_nullable(kind)),
+        'Questions are transaction_info, transaction_history, subscription_statuses, refund_history, app_transaction, order_lookup, '
+        'extend_status, test_notification and test_status.');
+    IF kind = 'test_notification' THEN
+        PERFORM appstore.check_argument(id IS NULL, 'a test notification has no id', 'Leave it out.'),
+                appstore.check_environment(environment);
+    ELSE
+        PERFORM appstore.check_argument(
+            id ~ CASE WHEN v_of_one THEN '^[0-9]{1,20}$' WHEN kind = 'order_lookup' THEN '^[A-Za-z0-9]{1,64}$'
+                      WHEN kind = 'test_status' THEN '^[A-Za-z0-9_.-]{1,200}$' WHEN kind = 'extend_status' THEN c_request
+                      ELSE '^[A-Za-z0-9._-]{1,100}$' END,
+            'id must be ' || CASE WHEN v_of_one THEN 'a transactionId, which has up to 20 digits'
+                                  WHEN kind = 'order_lookup' THEN 'the order number of a receipt, letters and digits such as MK5TTTVWJH'
+                                  WHEN kind = 'test_status' THEN 'a testNotificationToken'
+                                  WHEN kind = 'extend_status' THEN 'a requestIdentifier' ELSE 'a productId' END,
+            format('It is %s.', quote_nullable(left(id, 100))));
+    END IF;
+    PERFORM appstore.check_argument(kind <> 'order_lookup' OR environment IS DISTINCT FROM 'Sandbox', 'Apple knows no order numbers in Sandbox',
+                                    'Ask about a transactionId.');
+    IF v_is_extension THEN
+        PERFORM appstore.check_argument(details ->> 'days' ~ '^[0-9]{1,2}$' AND (details ->> 'days')::integer BETWEEN 1 AND 90,
+                                        'days must be from 1 to 90',
+                                        'Apple extends by 90 days at most (4000009).'),
+                appstore.check_argument(details ->> 'reason' ~ '^[0-3]$',
+                                        'reason must be from 0 to 3',
+                                        '0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage (4000010).'),
+                appstore.check_argument(details ->> 'requestIdentifier' IS NULL OR details ->> 'requestIdentifier' ~ c_request,
+                                        'request_identifier must have 1 to 128 letters, digits, and . _ : -', 'Omit it for one a day.');
+        v_key := coalesce(details ->> 'requestIdentifier', id || '-' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD'));
+        v_body := jsonb_build_object('extendByDays', details -> 'days', 'extendReasonCode', details -> 'reason', 'requestIdentifier', v_key);
+    END IF;
+    IF kind = 'extend_for_all' THEN
+        PERFORM appstore.check_argument(
+            details -> 'storefronts' IS NULL OR NOT EXISTS (
+                SELECT FROM jsonb_array_elements_text(details -> 'storefronts') AS s (code) WHERE s.code !~ '^[A-Z]{3}$'),
+            'storefronts must be country codes of three capital letters', 'Such as USA and DEU (4000028); omit them for all.'),
+            appstore.check_argument(details -> 'storefronts' IS DISTINCT FROM '[]', 'storefronts are empty', 'Omit them for all (4000027).');
+        v_path := '{}';
+        v_body := v_body || jsonb_strip_nulls(jsonb_build_object('productId', id, 'storefrontCountryCodes', details -> 'storefronts'));
+    ELSIF kind = 'extend_status' THEN
+        PERFORM appstore.check_argument(details ->> 'productId' ~ '^[A-Za-z0-9._-]{1,100}$', 'the productId must be named',
+                                        'Give that of the extension.');
+        v_path := ARRAY[details ->> 'productId', id];
+    ELSIF kind = 'set_app_account_token' THEN
+        PERFORM appstore.check_argument(details ->> 'token' IS NOT NULL, 'token must not be null', 'It is a UUID, the appAccountToken.');
+        v_body := jsonb_build_object('appAccountToken', details -> 'token');
+    END IF;
+
+    -- 2. The app and environment. A change must know its environment; it is Production unless the ledger knows better.
+    SELECT p.bundle_id, p.environment INTO v_bundle, v_place
+    FROM appstore.place_of_call(CASE WHEN v_of_one THEN id END, key, request_apple.bundle_id,
+                                CASE WHEN kind = 'order_lookup' THEN 'Production' ELSE request_apple.environment END) AS p;
+    IF v_place IS NULL AND NOT (v_of_one AND NOT v_is_change) THEN
+        v_place := 'Production';
+    END IF;
+    IF (key).key_id IS NOT NULL THEN
+        PERFORM appstore.authorize((key).key_hash, verbs, CASE WHEN v_place IS NULL THEN enum_range(NULL::appstore.environment)
+                                                               ELSE ARRAY[v_place] END, ARRAY[v_bundle]);
+    END IF;
+    IF kind IN ('set_app_account_token', 'extend_renewal_date') THEN
+        SELECT t.original_transaction_id INTO v_original FROM appstore.transactions AS t
+        WHERE t.transaction_id = request_apple.id AND t.environment = v_place;
+        PERFORM appstore.check_argument(coalesce(v_original = id, true), 'id is a later transaction of its contract',
+                                        format('Name the originalTransactionId %s (4000187).', v_original));
+    END IF;
+    v_key := coalesce(lower(v_place::text), 'any') || ':'
+             || CASE kind WHEN 'test_notification' THEN v_bundle WHEN 'extend_status' THEN array_to_string(v_path, ':') ELSE v_key END;
+    v_payload := convert_to(jsonb_strip_nulls(jsonb_build_object(
+        'path', CASE WHEN kind <> 'test_notification' THEN nullif(to_jsonb(v_path), '[]') END, 'body', v_body,
+        'anyEnvironment', CASE WHEN v_place IS NULL THEN true END))::text, 'UTF8');
+
+    -- 3. The call. The same question while one is open joins it; an extension that Apple has made is not made again.
+    IF v_is_extension THEN
+        SELECT c.call_id, c.payload, c.bundle_id INTO v_call FROM appstore.outbox AS c
+        WHERE c.call_key = v_key AND c.kind = request_apple.kind AND c.state IN ('open', 'answered') ORDER BY c.call_id DESC LIMIT 1;
+        PERFORM appstore.check_argument(
+            v_call.call_id IS NULL OR (v_call.payload = v_payload AND v_call.bundle_id = v_bundle),
+            format('call %s has the same requestIdentifier and extends otherwise', v_call.call_id), 'Give another request_identifier.');
+        IF v_call.call_id IS NOT NULL THEN
+            RETURN v_call.call_id;
+        END IF;
+    END IF;
+    INSERT INTO appstore.outbox AS c (kind, call_key, bundle_id, environment, priority, payload, deadline_at)
+    VALUES (request_apple.kind, v_key, v_bundle, coalesce(v_place, 'Production'), 1, v_payload, clock_timestamp() + CASE
+        WHEN kind IN ('transaction_history', 'refund_history') THEN interval '7 days' WHEN kind = 'order_lookup' THEN '5 minutes'
+        WHEN kind IN ('test_notification', 'test_status') THEN '10 minutes' WHEN v_is_change THEN '1 day' ELSE '1 hour' END)
+    ON CONFLICT (call_key, kind) WHERE state = 'open' DO UPDATE
+    SET priority = least(c.priority, excluded.priority), run_at = CASE WHEN c.is_leased THEN c.run_at ELSE least(c.run_at, clock_timestamp()) END
+    WHERE c.bundle_id = excluded.bundle_id AND (c.payload = excluded.payload OR NOT v_is_change)
+    RETURNING c.call_id, c.xmax = 0 AS is_new INTO v_call;
+    IF v_call.call_id IS NULL THEN
+        RAISE EXCEPTION 'an open call asks otherwise about the same'
+            USING ERRCODE = 'object_in_use', HINT = 'Wait until it is settled: appstore.outbox_status lists the calls.';
+    END IF;
+    IF v_call.is_new THEN
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+        VALUES (clock_timestamp(), actor, 'request_apple', '{}', jsonb_strip_nulls(jsonb_build_object(
+            'call_id', v_call.call_id, 'kind', kind, 'bundle_id', v_bundle, 'environment', v_place, 'id', id,
+            'details', details - 'token')));
+    END IF;
+    RETURN v_call.call_id;
+END
+$_$;
+
+COMMENT ON FUNCTION appstore.request_apple(kind text, id text, details jsonb, bundle_id text, environment appstore.environment, actor text, key appstore.api_keys, verbs text[]) IS 'Checks a question or a change, and writes the call that sends it, or returns the open one that asks the same. Fails with invalid_parameter_value when an argument is wrong, and with object_in_use while an open call asks otherwise under the same key.';
+
 CREATE PROCEDURE appstore.requeue_all(IN result appstore.result DEFAULT NULL::appstore.result, IN reason text DEFAULT NULL::text, IN notification_type text DEFAULT NULL::text, IN subtype text DEFAULT NULL::text, IN environment appstore.environment DEFAULT NULL::appstore.environment, IN bundle_id text DEFAULT NULL::text, IN received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, IN received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, IN note text DEFAULT NULL::text)
     LANGUAGE plpgsql
     AS $$
@@ -6758,6 +7072,18 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.sequence_feed(max_tells integer, OUT is_on boolean, OUT told bigint, OUT has_more boolean) IS 'Numbers what was committed since the last step, at most max_tells. Returns whether the feed is on, how many rows were told, and whether there is more. It tells nothing while another session takes a step. Any number of sessions may call it.';
+
+CREATE FUNCTION appstore.set_app_account_token(original_transaction_id text, token uuid, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.request_apple('set_app_account_token', original_transaction_id, jsonb_build_object('token', token), bundle_id, environment,
+                                  session_user, NULL, NULL);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.set_app_account_token(original_transaction_id text, token uuid, bundle_id text, environment appstore.environment) IS 'Sets the appAccountToken of a purchase and of its later renewals at Apple, and returns the call. Not for what a family member shares.';
 
 CREATE FUNCTION appstore.set_consumer(name text, after bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -8408,9 +8734,12 @@ CREATE TABLE appstore.outbox (
     state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
     reason text,
     settled_at timestamp with time zone,
+    answer jsonb,
     answer_event_id bigint,
+    answer_event_ids bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     fallback_source text COLLATE pg_catalog."C",
     fallback_event_id bigint,
+    CONSTRAINT outbox_answer_is_small CHECK ((octet_length((answer)::text) <= 65536)),
     CONSTRAINT outbox_answer_of_the_answered CHECK (((answer_event_id IS NULL) OR (state = 'answered'::text))),
     CONSTRAINT outbox_fallback_is_a_source CHECK ((fallback_source ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
     CONSTRAINT outbox_fallback_where_wanted CHECK (((fallback_event_id IS NULL) OR (fallback_source IS NOT NULL))),
@@ -8465,7 +8794,11 @@ COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later ans
 
 COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';
 
+COMMENT ON COLUMN appstore.outbox.answer IS 'What of the answer is no event, such as the status of an order number, and how many events there are; never a JWS. Of an open call: its pages so far.';
+
 COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
+
+COMMENT ON COLUMN appstore.outbox.answer_event_ids IS 'The events that the answer became, in its order, at most 1,000. Of an open call: those of its pages so far.';
 
 COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
 
@@ -9635,7 +9968,9 @@ CREATE VIEW appstore.outbox_status AS
     c.deadline_at,
     c.settled_at,
     c.answer_event_id,
-    c.fallback_event_id
+    c.fallback_event_id,
+    c.answer,
+    c.answer_event_ids
    FROM appstore.outbox c;
 
 COMMENT ON VIEW appstore.outbox_status IS 'The calls of the outbox, without their payload.';
@@ -9667,6 +10002,10 @@ COMMENT ON COLUMN appstore.outbox_status.deadline_at IS 'When an open call is gi
 COMMENT ON COLUMN appstore.outbox_status.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
 
 COMMENT ON COLUMN appstore.outbox_status.fallback_event_id IS 'The event that stands for a missing answer.';
+
+COMMENT ON COLUMN appstore.outbox_status.answer IS 'What of the answer is no event, such as the status of an order number, and how many events there are. Of an open call: its pages so far.';
+
+COMMENT ON COLUMN appstore.outbox_status.answer_event_ids IS 'The events that the answer became, at most 1,000; see appstore.call_document.';
 
 CREATE TABLE appstore.outcome_history (
     event_id bigint NOT NULL,

@@ -141,7 +141,7 @@ enum PlanScene {
         INSERT INTO appstore.api_keys (name, key_hash, environments, verbs)
         SELECT 'k', sha256(convert_to(n::text, 'UTF8')), '{Production}',
                '{orders:create,orders:read,transactions:submit,receipts:submit,events:read,entitlements:read,subscriptions:read,contracts:link,feed:read,feed:consume,'
-               'consumption:read,consumption:answer,consents:write}'
+               'consumption:read,consumption:answer,consents:write,inquiries:make,contracts:extend,contracts:set-token}'
         FROM customers(n);
         """.replacing(#/no\(n( \+ [0-9]+)?\)/#) { match in
             "('00000000-0000-4000-8000-' || lpad((n\(match.output.1 ?? ""))::text, 12, '0'))::uuid"
