@@ -205,7 +205,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Interpretation", "InboxQueue", "OpenSSL", "Postgres",
                 "TemporaryPostgres", "Randomness",
-                "StoreSimulator", "WebhookReceiver", logging,
+                "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", logging,
             ],
             path: "Sources/Lab/Benchmarks",
             exclude: ["README.md"]
