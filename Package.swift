@@ -508,7 +508,8 @@ let package = Package(
         .testTarget(
             name: "HistoryTests",
             dependencies: [
-                "AppStore", "History", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness", "ServerAPI",
+                "AppStore", "CorpusTesting", "History", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness",
+                "ServerAPI",
                 "StrictJSON", logging, metrics, serviceLifecycle,
             ],
             path: "Tests/Integration/HistoryTests"
