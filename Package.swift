@@ -331,6 +331,14 @@ let package = Package(
             path: "Tests/Properties/FuzzingTests"
         ),
         .testTarget(
+            name: "HistoryProofTests",
+            dependencies: [
+                "AppStore", "StrictJSON", "EndToEndTesting", "Postgres", "PostgresTesting", "Randomness", "StoreSimulator",
+                "StoreSimulatorServer", "appstore-inbox",
+            ],
+            path: "Tests/Chaos/HistoryProofTests"
+        ),
+        .testTarget(
             name: "InterpretationTests",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "Ledger", "SignedTesting", "StoreSimulator",

@@ -1,5 +1,5 @@
 import AppStore
-import FoundationEssentials
+import Foundation
 import InboxTesting
 import Logging
 import Metrics
@@ -26,6 +26,10 @@ struct HistoryScene: Sendable {
 
     static func with(_ body: (HistoryScene) async throws -> Void) async throws {
         let database = try await InboxDatabase.make()
+        // SQL that breaks a promise, to see tests fail.
+        if let sabotage = ProcessInfo.processInfo.environment["HISTORY_SABOTAGE"] {
+            try await database.withConnection { try await $0.runScript(sabotage) }
+        }
         let pool = try database.pool(user: "appstore_worker", connections: 8)
         let keys = APIKeys([APIKey(id: .init(issuer: "issuer", keyID: "key"), privateKey: try PrivateKey.generate(.p256))], lanes: [lane])
         let milliseconds = try await database.withConnection { connection in
