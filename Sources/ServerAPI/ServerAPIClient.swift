@@ -64,9 +64,7 @@ package final class ServerAPIClient: Sendable {
 
     /// Sends a request, and again with the next key after a 401. It never waits for budget, key or Apple: the caller comes back.
     package func send(_ request: ServerAPIRequest, class urgency: ServerAPIClass, through exchange: Exchange) async -> ServerAPIResult {
-        guard request.isComplete else {
-            return .refused(ServerAPIRefusal(status: 400, code: .badRequest, message: "not sent: a value of the path is missing"))
-        }
+        guard request.isComplete else { return .refused(.incompletePath) }
         // Only configured apps and environments are asked about, also where an answer names another one.
         guard keys().lanes.contains(request.lane) else {
             return .later(ServerAPIDelay("no_api_key", notBefore: .seconds(60), countsAttempt: false))
