@@ -501,7 +501,7 @@ let package = Package(
             name: "ConsumptionTests",
             dependencies: [
                 "AppStore", "Consumption", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus",
-                "PrometheusTesting", "ServerAPI", "StrictJSON", logging, serviceLifecycle,
+                "PrometheusTesting", "ServerAPI", "StrictJSON", logging, metrics, serviceLifecycle,
             ],
             path: "Tests/Integration/ConsumptionTests"
         ),
