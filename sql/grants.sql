@@ -73,7 +73,7 @@ GRANT EXECUTE ON FUNCTION appstore.plan_history, appstore.lease_history_windows,
 -- viewer and operator read everything but bodies and the hashes of keys.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
     appstore.seen_notifications, appstore.transactions, appstore.v1_renewals, appstore.refund_requests,
-    appstore.consumption_obligations, appstore.consumption_policies, appstore.consumption_decisions, appstore.consents, appstore.client_posts, appstore.orders, appstore.ownership_claims,
+    appstore.consumption_obligations, appstore.consumption_policies, appstore.consumption_decisions, appstore.consumption_counted, appstore.consents, appstore.client_posts, appstore.orders, appstore.ownership_claims,
     appstore.owner_links, appstore.contracts,
     appstore.effect_log, appstore.effects, appstore.products, appstore.audit_log, appstore.retention, appstore.maintenance_state,
     appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.entitlement_terms, appstore.entitlements,

@@ -113,6 +113,6 @@ COMMENT ON COLUMN appstore.maintenance_state.started_at IS 'When the walk or che
 COMMENT ON COLUMN appstore.maintenance_state.event_id IS
     'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block; of '
     'deliveries, the last attempt. Of consumption, how many requests were missed so far.';
-COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes. Of consumption, until when due requests are counted.';
+COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
 COMMENT ON COLUMN appstore.maintenance_state.kept IS 'The events of the partition that must be kept.';
 COMMENT ON COLUMN appstore.maintenance_state.not_before IS 'Too many events must be kept: the check begins again then.';
