@@ -509,7 +509,7 @@ let package = Package(
             name: "HistoryTests",
             dependencies: [
                 "AppStore", "History", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness", "ServerAPI",
-                "StrictJSON", logging, metrics, serviceLifecycle,
+                "StrictJSON", "Systemd", logging, metrics, serviceLifecycle,
             ],
             path: "Tests/Integration/HistoryTests"
         ),

@@ -1203,7 +1203,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) IS 'Withdraws a consent as withdraw_consent does; false where none is in force. Verb consents:write.';
+COMMENT ON FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) IS 'Withdraws a consent as withdraw_consent does; false where none is in force and no answer waits. Verb consents:write.';
 
 CREATE FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1216,9 +1216,7 @@ CREATE FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT miss
     SET jit TO 'off'
     AS $$
 DECLARE
-    -- Once it is over, appstore.expire_calls has given up the calls that no worker took.
-    c_delay   CONSTANT interval := '70 minutes';
-    v_from    timestamptz;
+    c_period  CONSTANT interval := '2 days';
     v_request record;
 BEGIN
     IF NOT appstore.maintenance_lock() THEN
@@ -1241,18 +1239,27 @@ BEGIN
                 'policy', session_user) AS d);
     END LOOP;
 
-    -- 2. Count each missed request once, some time after it was due.
-    INSERT INTO appstore.maintenance_state (task, settled_at) VALUES ('consumption', statement_timestamp() - c_delay)
-    ON CONFLICT (task) DO NOTHING;
-    v_from := (SELECT s.settled_at FROM appstore.maintenance_state AS s WHERE s.task = 'consumption');
-    missed := (SELECT count(*) FROM appstore.consumption_requests AS r
-               WHERE r.due_at > v_from AND r.due_at <= statement_timestamp() - c_delay AND r.state = 'missed' AND r.is_expected);
-    UPDATE appstore.maintenance_state AS s SET settled_at = greatest(v_from, statement_timestamp() - c_delay), event_id = s.event_id + missed
-    WHERE s.task = 'consumption';
+    -- 2. Count each missed request once, when no answer is on its way any more. What the history brings later could never be answered here.
+    DELETE FROM appstore.consumption_counted AS n WHERE n.due_at <= statement_timestamp() - c_period;
+    WITH over AS (
+        INSERT INTO appstore.consumption_counted AS n (environment, transaction_id, due_at, is_missed)
+        SELECT r.environment, r.transaction_id, r.due_at, r.state = 'missed' AND r.is_expected
+        FROM appstore.consumption_requests AS r
+        WHERE r.due_at > statement_timestamp() - c_period AND (r.due_at <= statement_timestamp() OR r.outcome IS NOT NULL)
+          AND r.state IN ('missed', 'answered', 'not_consented')
+          AND NOT EXISTS (SELECT FROM appstore.consumption_counted AS known
+                          WHERE known.transaction_id = r.transaction_id AND known.environment = r.environment AND known.due_at >= r.due_at
+                          OFFSET 0)
+        ON CONFLICT (transaction_id, environment) DO UPDATE SET due_at = excluded.due_at, is_missed = excluded.is_missed
+        RETURNING n.is_missed
+    )
+    SELECT count(*) FILTER (WHERE over.is_missed) INTO missed FROM over;
+    INSERT INTO appstore.maintenance_state AS s (task, event_id) SELECT 'consumption', missed WHERE missed > 0
+    ON CONFLICT (task) DO UPDATE SET event_id = s.event_id + excluded.event_id;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) IS 'Decides the requests of mode default that are due within two hours, of which nothing was decided and the user''s consent is known, at most 500; and counts those that were missed. Returns how many; nulls while another worker does it.';
+COMMENT ON FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) IS 'Decides the requests of mode default that are due within two hours, of which nothing was decided and the user''s consent is known, at most 500; and counts those of the last two days that were missed. Returns how many; nulls while another worker does it.';
 
 CREATE FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3387,25 +3394,26 @@ CREATE FUNCTION appstore.end_consent(user_id text, actor text) RETURNS boolean
     SET jit TO 'off'
     AS $$
 #variable_conflict use_column
+DECLARE
+    v_ended boolean;
 BEGIN
     -- A decision that relies on the consent holds a lock on its row, or finds it withdrawn.
     PERFORM appstore.demand_read_committed();
     UPDATE appstore.consents AS k SET withdrawn_at = greatest(clock_timestamp(), k.given_at), withdrawn_by = actor
     WHERE k.user_id = end_consent.user_id AND k.withdrawn_at IS NULL;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
+    v_ended := FOUND;
+    -- Also those whose consent only the evidence of a decision tells.
     UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'consent_withdrawn', settled_at = clock_timestamp(), is_leased = false
     WHERE o.call_id = ANY (ARRAY( -- OFFSET 0: for the order, the planner would read the calls of all users
         SELECT d.call_id
         FROM (SELECT d.call_id, d.result FROM appstore.consumption_decisions AS d WHERE d.user_id = end_consent.user_id OFFSET 0) AS d
         WHERE d.call_id IS NOT NULL AND d.result IS NULL ORDER BY d.call_id))
       AND (o.state = 'open') IS TRUE;
-    RETURN true;
+    RETURN v_ended OR FOUND;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.end_consent(user_id text, actor text) IS 'Ends the consent of a user and discards the answers that wait to be sent; false where none is in force.';
+COMMENT ON FUNCTION appstore.end_consent(user_id text, actor text) IS 'Ends the consent of a user and discards the answers that wait to be sent; false where there is neither.';
 
 CREATE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamp with time zone[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -6441,34 +6449,31 @@ $$;
 
 COMMENT ON FUNCTION appstore.requeue_events(result appstore.result, reason text, notification_type text, subtype text, environment appstore.environment, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean, note text) IS 'Runs the events again that meet every given condition and still have their body, at most max_events (1 to 1,000), and returns how many. dry_run only counts them, all of them when max_events is null. appstore.requeue_all takes all.';
 
-CREATE FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) RETURNS text
+CREATE FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     c_restarts CONSTANT integer := 5;
-    v_window appstore.history_windows;
-    v_middle timestamptz;
+    v_window   appstore.history_windows;
+    v_halves   boolean;
+    v_middle   timestamptz;
 BEGIN
     SELECT w.* INTO v_window FROM appstore.history_windows AS w
     WHERE w.window_id = p_window_id AND w.epoch = p_epoch AND w.state = 'open' FOR UPDATE;
-    IF NOT FOUND THEN
-        RETURN NULL;
-    END IF;
+    v_halves := v_window.restarts + 1 >= c_restarts AND v_window.ends_at - v_window.starts_at >= interval '1 minute';
     v_middle := date_trunc('milliseconds', v_window.starts_at + (v_window.ends_at - v_window.starts_at) / 2);
-    IF v_window.restarts + 1 < c_restarts OR v_window.ends_at - v_window.starts_at < interval '1 minute' THEN
-        UPDATE appstore.history_windows AS w SET token = NULL, pages = 0, listed = 0, restarts = w.restarts + 1 WHERE w.window_id = p_window_id;
-        RETURN 'restarted';
-    END IF;
     INSERT INTO appstore.history_windows (bundle_id, environment, kind, starts_at, ends_at)
-    VALUES (v_window.bundle_id, v_window.environment, v_window.kind, v_middle, v_window.ends_at);
-    UPDATE appstore.history_windows AS w SET ends_at = v_middle, token = NULL, pages = 0, listed = 0, restarts = 0
-    WHERE w.window_id = p_window_id;
-    RETURN 'halved';
+    SELECT v_window.bundle_id, v_window.environment, v_window.kind, v_middle, v_window.ends_at WHERE v_halves;
+    UPDATE appstore.history_windows AS w
+    SET token = NULL, pages = 0, listed = 0, restarts = CASE WHEN v_halves THEN 0 ELSE w.restarts + 1 END,
+        ends_at = CASE WHEN v_halves THEN v_middle ELSE w.ends_at END
+    WHERE w.window_id = v_window.window_id;
+    RETURN FOUND;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) IS 'Lets a leased window begin again with its first page, after its token was refused; after the fifth time its second half becomes a window of its own. Returns restarted or halved, null when another lease has begun.';
+COMMENT ON FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) IS 'Lets a leased window begin again with its first page, after its token was refused; the fifth time, its second half becomes a window of its own. False when another lease has begun.';
 
 CREATE FUNCTION appstore.resume_endpoint(name text, after bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6809,7 +6814,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.set_history_mode(bundle_id text, environment appstore.environment, mode text) IS 'Sets how the history of an app is read: walk; beside, a trial while another service owns the URL; off. It fails with no_data_found when no worker has had the app''s key.';
+COMMENT ON FUNCTION appstore.set_history_mode(bundle_id text, environment appstore.environment, mode text) IS 'Sets how the history of an app is read: walk; beside, a trial while another service owns the URL; off, after the pages in flight. It fails with no_data_found when no worker has had the app''s key.';
 
 CREATE FUNCTION appstore.set_wants_raw() RETURNS void
     LANGUAGE plpgsql
@@ -6892,13 +6897,18 @@ CREATE FUNCTION appstore.settle_consumption() RETURNS trigger
     SET jit TO 'off'
     AS $$
 BEGIN
+    -- It was replaced, Apple has decided, or the user has withdrawn the consent: it must never be sent.
+    IF OLD.state = 'discarded' THEN
+        RAISE EXCEPTION 'the answer of call % was discarded: %', NEW.call_id, OLD.reason
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Decide again with appstore.answer_consumption.';
+    END IF;
     UPDATE appstore.consumption_decisions AS d SET result = nullif(NEW.state, 'open'), reason = NEW.reason, settled_at = NEW.settled_at
     WHERE d.call_id = NEW.call_id;
     RETURN NULL;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.settle_consumption() IS 'Copies the state of a call of kind consumption to its decision.';
+COMMENT ON FUNCTION appstore.settle_consumption() IS 'Copies the state of a call of kind consumption to its decision. It fails for a discarded call, which cannot be repeated.';
 
 CREATE FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7091,7 +7101,8 @@ DECLARE
     v_json jsonb[];
 BEGIN
     v_body := convert_from(p_body, 'UTF8')::jsonb;
-    v_open := ARRAY[v_body ->> 'signedPayload', v_body ->> 'signedTransaction'];
+    v_open := ARRAY[v_body ->> 'signedPayload', v_body ->> 'signedTransaction', v_body #>> '{answer,signedTransactionInfo}',
+                    v_body #>> '{answer,signedRenewalInfo}', v_body #>> '{answer,signedAppTransactionInfo}'];
     FOR n IN 1 .. cardinality(v_open) + 3 LOOP
         CONTINUE WHEN v_open[n] IS NULL;
         v_json := '{}';
@@ -7114,7 +7125,7 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.signers_of(p_body bytea) IS 'SHA-256 of the leaf and the intermediate of each JWS in a body, also of those inside a notification, and its signing date. Verifies nothing: for bodies that a worker has verified. Stops at what it cannot read, such as a receipt.';
+COMMENT ON FUNCTION appstore.signers_of(p_body bytea) IS 'SHA-256 of the leaf and the intermediate of each JWS in a body, also of those inside a notification or in an answer of the App Store Server API, and its signing date. Verifies nothing: for bodies that a worker has verified. Stops at what it cannot read, such as a receipt.';
 
 CREATE FUNCTION appstore.state_digest(environment appstore.environment) RETURNS text
     LANGUAGE sql STABLE
@@ -7245,6 +7256,10 @@ BEGIN
     END IF;
     SELECT c.* INTO v_cursor FROM appstore.history_cursors AS c
     WHERE c.bundle_id = v_window.bundle_id AND c.environment = v_window.environment;
+    IF v_cursor.mode = 'off' THEN -- otherwise a day of the past would be read to its end
+        PERFORM appstore.postpone_history_window(p_window_id, p_epoch, NULL, interval '0', false);
+        RETURN NULL;
+    END IF;
 
     -- 1. Records that were not listed before, by another window or an earlier reading. The order avoids deadlocks of windows that overlap.
     WITH new AS (
@@ -7306,7 +7321,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.store_history_page(p_window_id bigint, p_epoch bigint, p_seconds integer, p_token text, p_uuids uuid[], p_signed_at timestamp with time zone[], p_first_attempt_at timestamp with time zone[], p_last_attempt_at timestamp with time zone[], p_attempts integer[], p_last_results text[], p_succeeded boolean[], p_bodies bytea[]) IS 'Stores a page of a leased window: its records, an event for each that is neither recorded nor among the seen notifications, and the token of the next page, null after the last one. Renews the lease for p_seconds. Returns how many events, null when another lease has begun. The arrays have an element for each record; p_uuids and p_signed_at were not verified.';
+COMMENT ON FUNCTION appstore.store_history_page(p_window_id bigint, p_epoch bigint, p_seconds integer, p_token text, p_uuids uuid[], p_signed_at timestamp with time zone[], p_first_attempt_at timestamp with time zone[], p_last_attempt_at timestamp with time zone[], p_attempts integer[], p_last_results text[], p_succeeded boolean[], p_bodies bytea[]) IS 'Stores a page of a leased window: its records, an event for each that is neither recorded nor among the seen notifications, and the token of the next page, null after the last one. Renews the lease for p_seconds. Returns how many events; null, without effect, when another lease has begun, or when the mode has become off. The arrays have an element for each record; p_uuids and p_signed_at were not verified.';
 
 CREATE FUNCTION appstore.store_post(key_hash bytea, verb text, source text, body bytea) RETURNS bigint
     LANGUAGE plpgsql
@@ -7941,7 +7956,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.withdraw_consent(user_id text) IS 'Withdraws the consent of a user: nothing is sent about the user''s purchases until appstore.give_consent is called again. Answers that wait are discarded; one that a worker is sending at that moment may still reach Apple. Returns false where no consent is in force.';
+COMMENT ON FUNCTION appstore.withdraw_consent(user_id text) IS 'Withdraws the consent of a user: nothing is sent about the user''s purchases until appstore.give_consent is called again. Answers that wait are discarded; one that a worker is sending at that moment may still reach Apple. Returns false where no consent is in force and no answer waits.';
 
 CREATE AGGREGATE appstore.chained_digest(text) (
     SFUNC = appstore.chain_link,
@@ -8260,6 +8275,19 @@ ALTER TABLE appstore.consents ALTER COLUMN consent_id ADD GENERATED ALWAYS AS ID
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE appstore.consumption_counted (
+    environment appstore.environment NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    due_at timestamp with time zone NOT NULL,
+    is_missed boolean NOT NULL
+);
+
+COMMENT ON TABLE appstore.consumption_counted IS 'The requests of the last two days that are over, so that appstore.apply_consumption_policies counts each missed one once.';
+
+COMMENT ON COLUMN appstore.consumption_counted.due_at IS 'When it was due. The first notification of a request can come last, which makes this earlier; a later one is of another request.';
+
+COMMENT ON COLUMN appstore.consumption_counted.is_missed IS 'Whether it was missed, by the policy of the time.';
 
 CREATE TABLE appstore.consumption_decisions (
     decision_id bigint NOT NULL,
@@ -9559,7 +9587,7 @@ COMMENT ON COLUMN appstore.maintenance_state.task IS 'A walk, such as rejected_b
 
 COMMENT ON COLUMN appstore.maintenance_state.started_at IS 'When the walk or check began.';
 
-COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes. Of consumption, until when due requests are counted.';
+COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
 
 COMMENT ON COLUMN appstore.maintenance_state.event_id IS 'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block; of deliveries, the last attempt. Of consumption, how many requests were missed so far.';
 
@@ -10390,6 +10418,9 @@ ALTER TABLE ONLY appstore.client_posts
 
 ALTER TABLE ONLY appstore.consents
     ADD CONSTRAINT consents_pkey PRIMARY KEY (consent_id);
+
+ALTER TABLE ONLY appstore.consumption_counted
+    ADD CONSTRAINT consumption_counted_pkey PRIMARY KEY (transaction_id, environment);
 
 ALTER TABLE ONLY appstore.consumption_decisions
     ADD CONSTRAINT consumption_decisions_pkey PRIMARY KEY (decision_id);

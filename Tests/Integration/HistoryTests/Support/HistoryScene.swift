@@ -10,6 +10,7 @@ import PostgresTesting
 import ServerAPI
 import ServiceLifecycle
 import Synchronization
+import Systemd
 
 @testable import History
 
@@ -39,11 +40,18 @@ struct HistoryScene: Sendable {
 
     var store: HistoryStore { HistoryStore(pool: pool, leaseSeconds: 120) }
 
-    func service() -> HistoryService {
+    func service(beat: @escaping @Sendable () -> Void = {}) -> HistoryService {
         var configuration = HistoryService.Configuration()
         configuration.pollPause = .milliseconds(5)
         configuration.planPause = .milliseconds(20)
-        return HistoryService(pool: pool, client: client, configuration: configuration, logger: .silent, exchange: apple.exchange)
+        return HistoryService(
+            pool: pool,
+            client: client,
+            configuration: configuration,
+            logger: .silent,
+            heartbeat: { LoopHeartbeat(beat: beat, finish: {}) },
+            exchange: apple.exchange
+        )
     }
 
     /// - Parameter beat: called before each step.
