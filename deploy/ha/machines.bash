@@ -133,10 +133,11 @@ signal_machine() {
 status_of() { curl --silent --output /dev/null --max-time 1 --write-out '%{http_code}' "http://$(address "$1"):8008/$2" || true; }
 
 # The number of the machine that leads; fails while there is none.
-leader() {
+leader() { leader_besides none; }
+leader_besides() {
     local machine
     for machine in 1 2 3; do
-        if [[ $(status_of "$machine" primary) == 200 ]]; then
+        if [[ $machine != "$1" && $(status_of "$machine" primary) == 200 ]]; then
             say "$machine"
             return 0
         fi
