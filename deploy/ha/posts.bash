@@ -9,9 +9,10 @@ post() {
 # Ingest says so on its admin listener.
 takes_notifications() { [[ $(inside "$1" curl --silent --output /dev/null --max-time 2 --write-out '%{http_code}' http://127.0.0.1:9090/readyz) == 200 ]]; }
 
-# One client. The forged notification is left out, since it has the UUID of a genuine one. Takes the other ingest after each answer that is not 200. Writes a line for each answer: its time, status, UUID and machine.
+# One client. The forged notification is left out, since it has the UUID of a genuine one. Takes the other ingest after each answer that is not 200, and one that did
+# not answer at all only after ten seconds again, as nginx does. Writes a line for each answer: its time, status, UUID and machine.
 post_lives() {
-    local client=$1 place=$folder/posts/$1 target=$((1 + $1 % 2)) line file uuid status
+    local client=$1 place=$folder/posts/$1 target=$((1 + $1 % 2)) line file uuid status rests=(0 0 0)
     mkdir -p "$place"
     while [[ ! -e $folder/stop ]]; do
         "$lab" demo --ca "$folder/ca" --out "$place" --order "$(uuid)" --account-order "$(uuid)" --account-order "$(uuid)" | grep -v forged | shuf >"$place/life"
@@ -23,7 +24,8 @@ post_lives() {
                 status=$(post "$target" "$file")
                 say "$(now_ms) $status $uuid $target" >>"$folder/posts/$client.log"
                 if [[ $status == 200 ]]; then break; fi
-                target=$((3 - target))
+                if [[ $status == 000 ]]; then rests[target]=$((SECONDS + 10)); fi
+                if ((rests[3 - target] <= SECONDS)); then target=$((3 - target)); fi
                 sleep 0.1
             done
             sleep 0.1
