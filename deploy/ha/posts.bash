@@ -43,11 +43,13 @@ start_posts() {
         poster_pids+=($!)
     done
 }
-# A client ends with the life that it posts, so every notification has got its 200.
+# A client ends with the life that it posts, unless there are no answers any more.
 stop_posts() {
     touch "$folder/stop"
-    wait "${poster_pids[@]}"
+    within 60 posts_ended || kill "${poster_pids[@]}"
+    wait "${poster_pids[@]}" || true
 }
+posts_ended() { ! kill -0 "${poster_pids[@]}"; }
 
 # longest_gap FROM: the longest time in ms without a 200, from then until now.
 longest_gap() {
@@ -57,7 +59,10 @@ longest_gap() {
 }
 refused_since() { cat "$folder"/posts/*.log | awk -v from="$1" '$1 >= from && $2 != 200' | wc -l; }
 
-granted_by_posts() { cat "$folder"/posts/*/lives | grep -cE '"type":"(SUBSCRIBED|DID_RENEW)'; }
+# How many periods the answered notifications grant.
+granted_by_posts() {
+    sed -nE 's/.*"type":"(SUBSCRIBED|DID_RENEW).*"notificationUUID":"([^"]*)".*/\2/p' "$folder"/posts/*/lives | sort | comm -12 - "$folder/answered" | wc -l
+}
 is_settled() { [[ $(led_sql "SELECT count(*) FROM appstore.inbox_queue") == 0 ]]; }
 
 check_notifications() {
@@ -69,6 +74,7 @@ check_notifications() {
     check "no notification was answered with 200 twice by the clients' own mistake" 0 "$(uniq -d "$folder/answered" | wc -l)"
     led_sql "SELECT notification_uuid, count(*) FILTER (WHERE result = 'duplicate'), count(*) FILTER (WHERE result <> 'duplicate')
         FROM appstore.inbox_status WHERE notification_uuid IS NOT NULL GROUP BY 1" | tr '|' ' ' | sort >"$folder/stored"
+    check "no event waits" 0 "$(led_sql "SELECT count(*) FROM appstore.inbox_queue")"
     check "every notification that was answered with 200 is in the inbox" 0 "$(cut -d' ' -f1 "$folder/stored" | comm -23 "$folder/answered" - | wc -l)"
     check "each of them is settled exactly once, apart from duplicates" 0 "$(awk '$3 != 1' "$folder/stored" | wc -l)"
     check "each event is either queued or has one outcome" 0 "$(led_sql "SELECT count(*) FROM appstore.events_not_exactly_once()")"
