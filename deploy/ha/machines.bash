@@ -37,7 +37,7 @@ random_password() { head -c 18 /dev/urandom | od -An -tx1 | tr -d ' \n'; }
 
 # filled EXAMPLE MACHINE: an example file with a machine's name and the addresses of all.
 filled() {
-    sed -e "s/ADDRESS1/$(address 1)/g; s/ADDRESS2/$(address 2)/g; s/ADDRESS3/$(address 3)/g; s/ADDRESS/$(address "$2")/g; s/NAME/machine$2/g" "$root/deploy/ha/$1"
+    sed -e "s/ADDRESS\([123]\)/$network.\1/g; s/ADDRESS/$(address "$2")/g; s/NAME/machine$2/g" "$root/deploy/ha/$1"
 }
 
 # Before 3.0.3, Patroni overwrites the leader key of another machine in version 3 of etcd's API, when it was cut off:
@@ -52,7 +52,8 @@ make_machine() {
     mkdir -p "$place"/{etcd,data,socket}
     mount -t tmpfs -o "size=$disk_size,mode=700" tmpfs "$place/data"
     filled patroni.yml.example "$machine" |
-        sed -e "s|^etcd3:|$(etcd_section):|" -e "s|^  bin_dir: .*|  bin_dir: $bindir|; s|^  data_dir: .*|  data_dir: $place/data/pg|; s|^  pgpass: .*|  pgpass: $place/pgpass|" \
+        sed -e "s|^etcd3:|$(etcd_section):|" \
+            -e "s|^  bin_dir: .*|  bin_dir: $bindir|; s|^  data_dir: .*|  data_dir: $place/data/pg|; s|^  pgpass: .*|  pgpass: $place/pgpass|" \
             -e "s|unix_socket_directories: .*|unix_socket_directories: $place/socket|" \
             -e "s|max_slot_wal_keep_size: .*|max_slot_wal_keep_size: 256MB|; s|^\(        \)max_connections.*|&\n\1max_wal_size: 128MB|" \
             -e "s|SUPERUSER_PASSWORD|${passwords[postgres]}|; s|REPLICATION_PASSWORD|${passwords[replicator]}|" \

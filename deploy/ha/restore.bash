@@ -6,13 +6,12 @@ digest_of() { as_postgres psql -XqAt -h "$1" -U postgres -d "$2" -c "SELECT apps
 # As files, from a standby. The copy has the settings of Patroni: it must not wait for standbys, nor be one.
 restore_files() {
     local data=$folder/files/data
-    as_postgres mkdir "$folder/files/socket"
     PGPASSWORD=${passwords[replicator]} inside 3 "$bindir/pg_basebackup" --host "$(address "$1")" --username replicator --pgdata "$data" \
         --wal-method stream --checkpoint fast
     rm -f "$data/standby.signal"
-    as_postgres "$bindir/pg_ctl" start --pgdata "$data" --wait --silent --log "$folder/files/postgresql.log" -o "-c listen_addresses= -c synchronous_standby_names= \
-        -c unix_socket_directories=$folder/files/socket -c primary_conninfo= -c recovery_target_timeline=latest" >/dev/null
-    digest_of "$folder/files/socket" "$database"
+    as_postgres "$bindir/pg_ctl" start --pgdata "$data" --wait --silent --log "$folder/files/postgresql.log" \
+        -o "-c listen_addresses= -c unix_socket_directories=$data" -o '-c synchronous_standby_names= -c primary_conninfo=' >/dev/null
+    digest_of "$data" "$database"
     as_postgres "$bindir/pg_ctl" stop --pgdata "$data" --mode fast --silent
 }
 
