@@ -58,7 +58,9 @@ let package = Package(
             exclude: ["README.md", "schema.sql", "queries", "steps"],
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
-                "Statements+History.swift", "Statements+ServerAPI.swift", "Statements+Shop.swift", "Statements+Consumption.swift",
+                "Statements+History.swift", "Statements+Import.swift", "Statements+Reconcile.swift", "Statements+ServerAPI.swift",
+                "Statements+Shop.swift",
+                "Statements+Consumption.swift",
                 "Statements+Endpoints.swift", "Statements+Webhooks.swift", "Statements+Certificates.swift",
             ],
             resources: [
@@ -114,6 +116,8 @@ let package = Package(
 
         // The answers to Apple's consumption requests.
         .target(name: "Consumption", dependencies: ["AppStore", "Outbox", "ServerAPI", "StrictJSON", metrics]),
+        // What operators, backends and reconciliation ask Apple.
+        .target(name: "Inquiries", dependencies: ["AppStore", "Outbox", "ServerAPI", "StrictJSON"]),
 
         // What Apple's notification history lists, read into the inbox.
         .target(
@@ -122,6 +126,20 @@ let package = Package(
                 "AppStore", "Ledger", "Outbox", "Postgres", "Reporting", "SQL", "ServerAPI", "StrictJSON", "Systemd", logging, metrics,
                 serviceLifecycle,
             ]
+        ),
+
+        // Customers whose ids are in a file, and what Apple says of them.
+        .target(
+            name: "Import",
+            dependencies: [
+                "AppStore", "Outbox", "Postgres", "Reporting", "SQL", "ServerAPI", "Systemd", logging, serviceLifecycle,
+            ]
+        ),
+
+        // Asking Apple about contracts that look stale.
+        .target(
+            name: "Reconcile",
+            dependencies: ["AppStore", "Outbox", "Postgres", "Reporting", "SQL", "Systemd", logging, serviceLifecycle]
         ),
 
         // Entries of the feed, sent to the endpoints of operators.
@@ -169,12 +187,11 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Consumption", "Feed", "GroupCommit", "HTTPServing",
-                "History",
+                "History", "Import",
                 "Interpretation",
                 "InboxQueue",
-                "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reporting", "Revocation", "SQL", "Schema", "ServerAPI",
-                "ShopAPI",
-                "Systemd", "Webhooks", "Worker",
+                "Ingest", "Inquiries", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reconcile", "Reporting", "Revocation",
+                "SQL", "Schema", "ServerAPI", "ShopAPI", "Systemd", "Webhooks", "Worker",
                 argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
                 serviceLifecycle, unixSignals,
             ]
@@ -203,9 +220,9 @@ let package = Package(
         .target(
             name: "Benchmarks",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Interpretation", "InboxQueue", "OpenSSL", "Postgres",
-                "TemporaryPostgres", "Randomness",
-                "StoreSimulator", "WebhookReceiver", logging,
+                "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Import", "Interpretation", "InboxQueue", "OpenSSL", "Outbox",
+                "Postgres", "ServerAPI", "TemporaryPostgres", "Randomness",
+                "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", logging,
             ],
             path: "Sources/Lab/Benchmarks",
             exclude: ["README.md"]
@@ -293,7 +310,8 @@ let package = Package(
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "History", "InboxQueue",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "History", "Import",
+                "InboxQueue",
                 "Ingest", "Outbox", "Postgres", "Prometheus",
                 "PrometheusTesting", "Revocation", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser,
                 logging,
@@ -329,6 +347,14 @@ let package = Package(
                 "AppStore", "StrictJSON", "AppStoreVerification", "OpenSSL", "RandomJSON", "Randomness", "StoreSimulator",
             ],
             path: "Tests/Properties/FuzzingTests"
+        ),
+        .testTarget(
+            name: "HistoryProofTests",
+            dependencies: [
+                "AppStore", "StrictJSON", "EndToEndTesting", "Postgres", "PostgresTesting", "Randomness", "StoreSimulator",
+                "StoreSimulatorServer", "appstore-inbox",
+            ],
+            path: "Tests/Chaos/HistoryProofTests"
         ),
         .testTarget(
             name: "InterpretationTests",
@@ -501,17 +527,42 @@ let package = Package(
             name: "ConsumptionTests",
             dependencies: [
                 "AppStore", "Consumption", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus",
-                "PrometheusTesting", "ServerAPI", "StrictJSON", logging, serviceLifecycle,
+                "PrometheusTesting", "ServerAPI", "StrictJSON", logging, metrics, serviceLifecycle,
             ],
             path: "Tests/Integration/ConsumptionTests"
         ),
         .testTarget(
+            name: "InquiriesTests",
+            dependencies: [
+                "AppStore", "Inquiries", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "ServerAPI", "StoreSimulator",
+                "StrictJSON", logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/InquiriesTests"
+        ),
+        .testTarget(
             name: "HistoryTests",
             dependencies: [
-                "AppStore", "History", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness", "ServerAPI",
-                "StrictJSON", logging, metrics, serviceLifecycle,
+                "AppStore", "CorpusTesting", "History", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness",
+                "ServerAPI", "StrictJSON", "Systemd", logging, metrics, serviceLifecycle,
             ],
             path: "Tests/Integration/HistoryTests"
+        ),
+        .testTarget(
+            name: "ImportTests",
+            dependencies: [
+                "AppStore", "Commands", "Import", "InboxQueue", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting",
+                "Randomness",
+                "ServerAPI", "StrictJSON", logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/ImportTests"
+        ),
+        .testTarget(
+            name: "ReconcileTests",
+            dependencies: [
+                "AppStore", "InboxQueue", "InboxTesting", "Interpretation", "Outbox", "Postgres", "PostgresTesting", "Reconcile", "SQL",
+                "SignedTesting", "StoreSimulator", "StrictJSON", "Worker", logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/ReconcileTests"
         ),
         .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),

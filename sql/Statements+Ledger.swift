@@ -18,6 +18,7 @@ extension StatementFile {
         bytes: PackageResources.derive_refund_requests_of_batch_sql
     )
     package static let applyBatch = StatementFile(name: "apply_batch", bytes: PackageResources.apply_batch_sql)
+    package static let mergeFoundStatuses = StatementFile(name: "merge_found_statuses", bytes: PackageResources.merge_found_statuses_sql)
     package static let findClientPosts = StatementFile(name: "find_client_posts", bytes: PackageResources.find_client_posts_sql)
     package static let mergeEventContracts = StatementFile(name: "merge_event_contracts", bytes: PackageResources.merge_event_contracts_sql)
     package static let findFirstEvents = StatementFile(name: "find_first_events", bytes: PackageResources.find_first_events_sql)
@@ -30,19 +31,20 @@ extension StatementFile {
     /// All of this file.
     package static let ledger = [
         mergeOutboundCalls, mergeNotifications, lockContractsOfBatch, mergeContracts, mergeV1Renewals, mergeTransactions, mergeClientPosts,
-        mergeRefundRequests, deriveRefundRequestsOfBatch, applyBatch, findClientPosts, mergeEventContracts, findFirstEvents,
-        findEffectEvents, fallBackFromAnswers,
+        mergeRefundRequests, deriveRefundRequestsOfBatch, applyBatch, mergeFoundStatuses, findClientPosts, mergeEventContracts,
+        findFirstEvents, findEffectEvents, fallBackFromAnswers,
     ]
 }
 
 extension StatementFile {
     /// Every file of `sql/statements`.
     package static let all =
-        queue + ledger + outbox + serverAPI + webhooks + certificates + shop + commands + endpoints + consumption + history
+        queue + ledger + outbox + serverAPI + webhooks + certificates + shop + commands + endpoints + consumption + history + reconcile
+        + imports
 
     private static let queue = [
         claim, claimEvent, feedTakeStep, findUnansweredCommits, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls,
-        maintenanceExpireHistory,
+        maintenanceExpireHistory, maintenanceExpireImports,
         maintenanceExpireDeliveries, maintenanceExpireFeed, maintenanceExpireNotifications,
         maintenancePartitions, markBatch, postponeEvents, probeQueue, readBodies, readInboxStatistics, receiveBodies, recoverBatches,
         reserveIsolated, settleBatch,

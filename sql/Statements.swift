@@ -30,6 +30,10 @@ extension StatementFile {
         name: "maintenance_expire_history",
         bytes: PackageResources.maintenance_expire_history_sql
     )
+    package static let maintenanceExpireImports = StatementFile(
+        name: "maintenance_expire_imports",
+        bytes: PackageResources.maintenance_expire_imports_sql
+    )
     package static let maintenanceExpireNotifications = StatementFile(
         name: "maintenance_expire_notifications",
         bytes: PackageResources.maintenance_expire_notifications_sql

@@ -52,7 +52,8 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
               recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id, renewal_billing_plan_type,
               renewal_signed_date, renewal_hash)
     ON appstore.contracts TO appstore_worker;
-GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.derive_refund_requests,
+GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.record_found_statuses,
+    appstore.derive_refund_requests,
     appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions,
     appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
     appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance,
@@ -70,10 +71,17 @@ GRANT EXECUTE ON FUNCTION appstore.plan_history, appstore.lease_history_windows,
     appstore.restart_history_window, appstore.advance_history_window, appstore.compare_history_window, appstore.classify_history,
     appstore.history_statistics, appstore.expire_history TO appstore_worker;
 
+-- So are imports.
+GRANT EXECUTE ON FUNCTION appstore.lease_import_chunks, appstore.settle_import_item, appstore.miss_import_item, appstore.end_import_lease,
+    appstore.link_import_owners, appstore.import_statistics, appstore.expire_imports TO appstore_worker;
+
+-- So is what was asked about stale contracts.
+GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics TO appstore_worker;
+
 -- viewer and operator read everything but bodies and the hashes of keys.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
     appstore.seen_notifications, appstore.transactions, appstore.v1_renewals, appstore.refund_requests,
-    appstore.consumption_obligations, appstore.consumption_policies, appstore.consumption_decisions, appstore.consents, appstore.client_posts, appstore.orders, appstore.ownership_claims,
+    appstore.consumption_obligations, appstore.consumption_policies, appstore.consumption_decisions, appstore.consumption_counted, appstore.consents, appstore.client_posts, appstore.orders, appstore.ownership_claims,
     appstore.owner_links, appstore.contracts,
     appstore.effect_log, appstore.effects, appstore.products, appstore.audit_log, appstore.retention, appstore.maintenance_state,
     appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.entitlement_terms, appstore.entitlements,
@@ -84,6 +92,11 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.revoked_events TO appstore_viewer, appstore_operator;
 GRANT SELECT ON appstore.history_cursors, appstore.history_windows, appstore.history_records, appstore.history_counts, appstore.history_coverage,
     appstore.history_gaps TO appstore_viewer, appstore_operator;
+GRANT SELECT ON appstore.imports, appstore.import_items, appstore.import_chunks, appstore.import_rates, appstore.customer_revisions,
+    appstore.import_status, appstore.import_misses, appstore.live_since TO appstore_viewer, appstore_operator;
+GRANT SELECT ON appstore.reconcile_walks, appstore.reconcile_watches, appstore.reconcile_questions, appstore.reconcile_counts,
+    appstore.stale_contracts, appstore.reconcile_status TO appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.still_holds, appstore.is_stale, appstore.is_refund_in_doubt TO appstore_viewer, appstore_operator;
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics,
@@ -102,10 +115,16 @@ GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appst
     appstore.disable_feed, appstore.set_consumer, appstore.remove_consumer, appstore.make_endpoint, appstore.change_endpoint,
     appstore.pause_endpoint, appstore.resume_endpoint, appstore.remove_endpoint, appstore.rotate_endpoint_secret, appstore.test_endpoint,
     appstore.redeliver, appstore.stop_redelivery, appstore.ignore_revocation TO appstore_operator;
-GRANT EXECUTE ON FUNCTION appstore.walk_history, appstore.set_history_mode TO appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.walk_history, appstore.set_history_mode, appstore.reconcile_contract TO appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.begin_import, appstore.add_import_items, appstore.finish_import, appstore.change_import,
+    appstore.set_live_since TO appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.finish_transaction, appstore.extend_for_all TO appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.ask_apple, appstore.set_app_account_token, appstore.extend_renewal_date, appstore.call_document
+    TO appstore_operator, appstore_backend;
 GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
 GRANT INSERT, UPDATE, DELETE ON appstore.products, appstore.consumption_policies TO appstore_operator;
-GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, feed, deliveries, failed_deliveries, history, partition_events)
+GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, feed, deliveries, failed_deliveries, history, import_bodies,
+              partition_events)
     ON appstore.retention TO appstore_operator;
 
 -- backend: the shop's own backend, by SQL.
@@ -119,7 +138,8 @@ GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.
     appstore.api_link_owner, appstore.api_submit_transaction, appstore.api_submit_receipt, appstore.api_event, appstore.api_entitlements,
     appstore.api_subscription, appstore.api_receipt_charges, appstore.api_receipt_question, appstore.api_feed, appstore.api_feed_entry,
     appstore.feed_end, appstore.api_consumer, appstore.api_set_consumer, appstore.api_remove_consumer, appstore.api_consumption,
-    appstore.api_answer_consumption, appstore.api_give_consent, appstore.api_withdraw_consent TO appstore_api;
+    appstore.api_answer_consumption, appstore.api_give_consent, appstore.api_withdraw_consent, appstore.api_request_apple,
+    appstore.api_call TO appstore_api;
 
 -- PostgreSQL lets PUBLIC execute a new function. Without IN SCHEMA: a default of one schema can only add to the general one.
 ALTER DEFAULT PRIVILEGES FOR ROLE appstore_owner REVOKE EXECUTE ON ROUTINES FROM PUBLIC;

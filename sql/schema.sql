@@ -57,6 +57,17 @@ CREATE TYPE appstore.entitlement AS (
 
 COMMENT ON TYPE appstore.entitlement IS 'What a user may use at an instant. why is active, grace_period, or how it ended (entitlement_terms.why_ended); will_renew is null while it is unknown; until is infinity for an entitlement that does not end.';
 
+CREATE TYPE appstore.import_item_state AS ENUM (
+    'open',
+    'again',
+    'found',
+    'covered',
+    'unknown_to_apple',
+    'failed'
+);
+
+COMMENT ON TYPE appstore.import_item_state IS 'open: not asked yet, or not completely. again: Apple knows no such id; asked once more a day later. The others are final: found; covered by the answer about another item; unknown_to_apple; failed, which means that Apple refused the question.';
+
 CREATE TYPE appstore.order_state AS (
 	environment appstore.environment,
 	order_no uuid,
@@ -488,6 +499,49 @@ $$;
 
 COMMENT ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) IS 'Until when the current transaction c of a contract gives access, by the registers s and l; null where a consumable or an unknown duration.';
 
+CREATE FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_import appstore.imports;
+BEGIN
+    SELECT r.* INTO v_import FROM appstore.imports AS r
+    WHERE r.import_id = add_import_items.import_id AND r.state = 'loading' FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'import % is not loading', quote_nullable(add_import_items.import_id) USING ERRCODE = 'no_data_found',
+            HINT = 'It was not touched for an hour: begin again.';
+    END IF;
+    WITH new AS (
+        INSERT INTO appstore.import_items AS i (import_id, line, environment, is_given, id, user_id, revision)
+        SELECT v_import.import_id, l.line, coalesce(l.environment, v_import.environment, 'Production'),
+               coalesce(l.environment, v_import.environment) IS NOT NULL, l.id, l.user_id, l.revision
+        FROM unnest(lines, ids, user_ids, environments, revisions) AS l (line, id, user_id, environment, revision)
+        ORDER BY l.line
+        ON CONFLICT DO NOTHING
+        RETURNING i.line
+    )
+    SELECT count(*) INTO added FROM new;
+    contradicting := ARRAY(
+        SELECT l.line
+        FROM unnest(lines, ids, user_ids) AS l (line, id, user_id)
+        CROSS JOIN LATERAL (
+            SELECT i.line, i.user_id FROM appstore.import_items AS i
+            WHERE i.id = l.id AND (i.import_id = v_import.import_id) IS TRUE OFFSET 0
+        ) AS i
+        WHERE added < cardinality(lines) AND i.line <> l.line AND i.user_id <> l.user_id ORDER BY l.line);
+    UPDATE appstore.imports AS r
+    SET items = r.items + added, repeated = r.repeated + cardinality(lines) - added - cardinality(contradicting), touched_at = clock_timestamp(),
+        last_line = greatest(r.last_line, (SELECT max(l) FROM unnest(lines) AS l))
+    WHERE r.import_id = v_import.import_id;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) IS 'Loads lines of a file, each id once: its first line counts. Returns how many became items, and the lines that name another user than an earlier line with the same id.';
+
 CREATE FUNCTION appstore.advance_history_window(p_window_id bigint, p_epoch bigint) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -630,15 +684,16 @@ $$;
 
 COMMENT ON FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose order may differ; contracts; claimed, contracts whose claims may differ; bare, contracts that may have to be deleted.';
 
-CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[]) RETURNS boolean
+CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[], answer jsonb DEFAULT NULL::jsonb, next bytea DEFAULT NULL::bytea) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
+    v_bodies integer := coalesce(cardinality(bodies), 0);
     v_kind   text;
     v_source text;
-    v_event  bigint;
+    v_events bigint[] := '{}';
 BEGIN
     -- A worker can only answer a call under the latest lease. Apple's answer itself cannot be checked here.
     SELECT c.kind INTO v_kind FROM appstore.outbox AS c
@@ -648,21 +703,30 @@ BEGIN
     END IF;
     SELECT k.source INTO v_source FROM appstore.call_kinds AS k WHERE k.kind = v_kind;
     PERFORM appstore.check_argument(FOUND, format('a call of kind %s has no answer', v_kind), 'appstore.call_kinds lists the kinds.');
-    PERFORM appstore.check_argument((v_source IS NULL) = (coalesce(cardinality(bodies), 0) = 0),
-                                    format('a call of kind %s is answered with %s bodies', v_kind, coalesce(cardinality(bodies), 0)),
-                                    'An answer has bodies exactly where appstore.call_kinds names a source.');
-    IF v_source IS NOT NULL THEN
-        v_event := (SELECT min(stored.event_id) FROM appstore.store(v_source, bodies) AS stored (event_id));
+    PERFORM appstore.check_argument(
+        CASE WHEN v_source IS NULL THEN v_bodies = 0 ELSE v_bodies > 0 OR answer_call.answer IS NOT NULL END,
+        format('a call of kind %s is answered with %s bodies', v_kind, v_bodies),
+        'There are bodies only where appstore.call_kinds names a source, and there an answer without any has something else to say.');
+    IF v_bodies > 0 THEN
+        v_events := ARRAY(SELECT stored.event_id FROM appstore.store(v_source, bodies) AS stored (event_id));
     END IF;
     UPDATE appstore.outbox AS c
-    SET state = 'answered', settled_at = clock_timestamp(), is_leased = false, attempts = c.attempts + 1, last_reason = NULL, repeats = 0,
-        answer_event_id = v_event
+    SET is_leased = false, last_reason = NULL, repeats = 0, answer = answer_call.answer,
+        answer_event_ids = (c.answer_event_ids || v_events)[1:1000],
+        state = CASE WHEN answer_call.next IS NULL THEN 'answered' ELSE 'open' END,
+        settled_at = CASE WHEN answer_call.next IS NULL THEN clock_timestamp() END,
+        answer_event_id = CASE WHEN answer_call.next IS NULL THEN (c.answer_event_ids || v_events)[1] END,
+        -- With more pages to come it is due at once, and begins a new count of what fails.
+        attempts = CASE WHEN answer_call.next IS NULL THEN c.attempts + 1 ELSE 0 END,
+        waits_for = CASE WHEN answer_call.next IS NULL THEN c.waits_for END,
+        run_at = CASE WHEN answer_call.next IS NULL THEN c.run_at ELSE clock_timestamp() END,
+        payload = coalesce(answer_call.next, c.payload)
     WHERE c.call_id = answer_call.call_id;
     RETURN true;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[]) IS 'Stores the bodies of an answer as events, of the source that appstore.call_kinds names for the kind of the call, and settles the call. Returns false, without effect, when the lease of that epoch has been lost.';
+COMMENT ON FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[], answer jsonb, next bytea) IS 'Stores the bodies of an answer as events, of the source that appstore.call_kinds names for the kind of the call, with what else it says, and settles the call. Where next is given the answer has more pages: the call stays open, and next is the payload with which it goes on. Returns false, without effect, when the lease of that epoch has been lost.';
 
 CREATE FUNCTION appstore.answer_consumption(environment appstore.environment, transaction_id text, consented boolean, delivery text DEFAULT NULL::text, sample boolean DEFAULT NULL::boolean, percentage integer DEFAULT NULL::integer, preference text DEFAULT NULL::text, evidence text DEFAULT NULL::text, details jsonb DEFAULT NULL::jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -717,6 +781,27 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.api_answer_consumption(key_hash bytea, environment appstore.environment, transaction_id text, consented boolean, delivery text, sample boolean, percentage integer, preference text, evidence text, details jsonb, OUT refusal text, OUT message text) IS 'Decides a request as answer_consumption does; instead of failing, it returns the state or rule that refuses the decision. Verb consumption:answer.';
+
+CREATE FUNCTION appstore.api_call(key_hash bytea, call_id bigint) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{inquiries:make,contracts:extend,contracts:set-token}', '{}');
+BEGIN
+    RETURN (
+        SELECT appstore.call_document(c.call_id) FROM appstore.outbox AS c
+        WHERE c.call_id = api_call.call_id AND c.environment = ANY (v_key.environments)
+          AND (v_key.bundle_ids IS NULL OR c.bundle_id = ANY (v_key.bundle_ids))
+          AND c.kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction', 'order_lookup',
+                         'extend_renewal_date', 'set_app_account_token'));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_call(key_hash bytea, call_id bigint) IS 'The state of a call that is about an app of the key; null for any other. Verb inquiries:make; the verbs of the changes suffice as well.';
 
 CREATE FUNCTION appstore.api_consumer(key_hash bytea, name text) RETURNS TABLE(generation integer, "position" bigint, moved_at timestamp with time zone, head bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1081,6 +1166,31 @@ $$;
 
 COMMENT ON FUNCTION appstore.api_remove_consumer(key_hash bytea, name text) IS 'Removes a named consumer of the feed; false where there was none. Verb feed:consume.';
 
+CREATE FUNCTION appstore.api_request_apple(key_hash bytea, kind text, id text, details jsonb, bundle_id text, environment appstore.environment, OUT call_id bigint, OUT refusal text, OUT message text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_verbs text[] := CASE kind WHEN 'extend_renewal_date' THEN '{contracts:extend}' WHEN 'set_app_account_token' THEN '{contracts:set-token}'
+                                ELSE '{inquiries:make}' END;
+    v_key   appstore.api_keys := appstore.authorize(key_hash, v_verbs, '{}');
+BEGIN
+    PERFORM appstore.check_argument(
+        kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction', 'order_lookup',
+                 'extend_renewal_date', 'set_app_account_token'),
+        format('the API takes no %s', quote_nullable(kind)), 'An operator asks it.');
+    call_id := appstore.request_apple(kind, id, details, bundle_id, environment, 'key ' || v_key.key_id, v_key, v_verbs);
+EXCEPTION WHEN invalid_parameter_value OR object_in_use THEN
+    refusal := CASE SQLSTATE WHEN '22023' THEN 'invalid' ELSE 'in_use' END;
+    message := SQLERRM;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.api_request_apple(key_hash bytea, kind text, id text, details jsonb, bundle_id text, environment appstore.environment, OUT call_id bigint, OUT refusal text, OUT message text) IS 'Asks Apple as ask_apple does, or changes something as extend_renewal_date and set_app_account_token do, about an app of the key; instead of failing for an argument, it returns why. Verbs inquiries:make, contracts:extend and contracts:set-token.';
+
 CREATE FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamp with time zone, OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1203,7 +1313,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) IS 'Withdraws a consent as withdraw_consent does; false where none is in force. Verb consents:write.';
+COMMENT ON FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) IS 'Withdraws a consent as withdraw_consent does; false where none is in force and no answer waits. Verb consents:write.';
 
 CREATE FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1216,9 +1326,7 @@ CREATE FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT miss
     SET jit TO 'off'
     AS $$
 DECLARE
-    -- Once it is over, appstore.expire_calls has given up the calls that no worker took.
-    c_delay   CONSTANT interval := '70 minutes';
-    v_from    timestamptz;
+    c_period  CONSTANT interval := '2 days';
     v_request record;
 BEGIN
     IF NOT appstore.maintenance_lock() THEN
@@ -1241,18 +1349,27 @@ BEGIN
                 'policy', session_user) AS d);
     END LOOP;
 
-    -- 2. Count each missed request once, some time after it was due.
-    INSERT INTO appstore.maintenance_state (task, settled_at) VALUES ('consumption', statement_timestamp() - c_delay)
-    ON CONFLICT (task) DO NOTHING;
-    v_from := (SELECT s.settled_at FROM appstore.maintenance_state AS s WHERE s.task = 'consumption');
-    missed := (SELECT count(*) FROM appstore.consumption_requests AS r
-               WHERE r.due_at > v_from AND r.due_at <= statement_timestamp() - c_delay AND r.state = 'missed' AND r.is_expected);
-    UPDATE appstore.maintenance_state AS s SET settled_at = greatest(v_from, statement_timestamp() - c_delay), event_id = s.event_id + missed
-    WHERE s.task = 'consumption';
+    -- 2. Count each missed request once, when no answer is on its way any more. What the history brings later could never be answered here.
+    DELETE FROM appstore.consumption_counted AS n WHERE n.due_at <= statement_timestamp() - c_period;
+    WITH over AS (
+        INSERT INTO appstore.consumption_counted AS n (environment, transaction_id, due_at, is_missed)
+        SELECT r.environment, r.transaction_id, r.due_at, r.state = 'missed' AND r.is_expected
+        FROM appstore.consumption_requests AS r
+        WHERE r.due_at > statement_timestamp() - c_period AND (r.due_at <= statement_timestamp() OR r.outcome IS NOT NULL)
+          AND r.state IN ('missed', 'answered', 'not_consented')
+          AND NOT EXISTS (SELECT FROM appstore.consumption_counted AS known
+                          WHERE known.transaction_id = r.transaction_id AND known.environment = r.environment AND known.due_at >= r.due_at
+                          OFFSET 0)
+        ON CONFLICT (transaction_id, environment) DO UPDATE SET due_at = excluded.due_at, is_missed = excluded.is_missed
+        RETURNING n.is_missed
+    )
+    SELECT count(*) FILTER (WHERE over.is_missed) INTO missed FROM over;
+    INSERT INTO appstore.maintenance_state AS s (task, event_id) SELECT 'consumption', missed WHERE missed > 0
+    ON CONFLICT (task) DO UPDATE SET event_id = s.event_id + excluded.event_id;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) IS 'Decides the requests of mode default that are due within two hours, of which nothing was decided and the user''s consent is known, at most 500; and counts those that were missed. Returns how many; nulls while another worker does it.';
+COMMENT ON FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) IS 'Decides the requests of mode default that are due within two hours, of which nothing was decided and the user''s consent is known, at most 500; and counts those of the last two days that were missed. Returns how many; nulls while another worker does it.';
 
 CREATE FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1454,6 +1571,151 @@ $$;
 
 COMMENT ON FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) IS 'Derives what these changes mean, and records effects; returns the ids of the effects that are new. p_transaction_ids: all transactions that were written; p_candidates: those of them that are the only one of their contract (p_candidate_contracts) here, whose contract is locked and whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: contracts whose renewal registers were written. The p_effect_ids and following arrays are the effects, by position; p_other_effect_ids: of the grant of a period the id that it would have if the fact did not name the period, else null.';
 
+CREATE FUNCTION appstore.ask_about_a_sample(p_bundle_id text, p_environment appstore.environment, p_sample integer, p_now timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_blocks bigint := pg_relation_size('appstore.contracts') / current_setting('block_size')::bigint;
+    v_until  timestamptz;
+    v_wanted integer;
+    v_asked  integer := 0;
+    v_id     text;
+BEGIN
+    -- 1. Spread over the day, so that each hour is measured.
+    SELECT greatest(w.until, p_now - interval '24 hours') INTO v_until FROM appstore.reconcile_walks AS w
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'sample';
+    v_wanted := least(floor(p_sample * extract(epoch FROM p_now - v_until) / 86400), 10);
+    IF v_wanted <= 0 OR v_blocks = 0 THEN
+        RETURN 0;
+    END IF;
+    UPDATE appstore.reconcile_walks AS w SET until = v_until + v_wanted * interval '24 hours' / p_sample
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'sample';
+    -- 2. Random places in the table: each row is as likely as any other, and no more than these places are read.
+    FOR v_id IN
+        SELECT m.original_transaction_id
+        FROM (SELECT DISTINCT format('(%s,%s)', floor(random() * v_blocks)::bigint, 1 + floor(random() * 64)::integer)::tid AS place
+              FROM generate_series(1, 200 * v_wanted)) AS random
+        CROSS JOIN LATERAL (SELECT m.* FROM appstore.contracts AS m WHERE m.ctid = random.place OFFSET 0) AS m
+        WHERE m.environment = p_environment AND m.bundle_id = p_bundle_id AND m.will_renew IS NOT NULL AND m.access_until > p_now
+          AND m.access_until < 'infinity'
+        ORDER BY random()
+    LOOP
+        EXIT WHEN v_asked >= v_wanted;
+        CONTINUE WHEN appstore.may_be_asked_at('sample', p_environment, v_id, p_now) > p_now;
+        IF appstore.ask_question('sample', p_bundle_id, p_environment, v_id, NULL, 2::smallint, p_now) IS NOT NULL THEN
+            v_asked := v_asked + 1;
+        END IF;
+    END LOOP;
+    RETURN v_asked;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.ask_about_a_sample(p_bundle_id text, p_environment appstore.environment, p_sample integer, p_now timestamp with time zone) IS 'Asks about active contracts of an app, chosen at random: so many a day, at most 10 in a call. Returns how many.';
+
+CREATE FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_most     CONSTANT integer := 200;
+    v_watch    appstore.reconcile_watches;
+    v_contract appstore.contracts;
+    v_next     timestamptz;
+    v_asked    integer := 0;
+BEGIN
+    FOR v_watch IN
+        SELECT w.* FROM appstore.reconcile_watches AS w
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.next_at <= p_now
+        ORDER BY w.next_at LIMIT c_most FOR UPDATE
+    LOOP
+        SELECT m.* INTO v_contract FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = v_watch.original_transaction_id AND m.environment = p_environment;
+        IF appstore.still_holds(v_watch, v_contract, p_now) THEN
+            v_next := appstore.may_be_asked_at(v_watch.rule, p_environment, v_watch.original_transaction_id, p_now);
+            IF v_next <= p_now THEN
+                IF appstore.ask_question(v_watch.rule, p_bundle_id, p_environment, v_watch.original_transaction_id, v_watch.transaction_id, 2::smallint,
+                                         p_now) IS NOT NULL THEN
+                    v_asked := v_asked + 1;
+                END IF;
+                v_next := appstore.next_question(v_watch.rule, v_watch.since, v_contract.grace_period_expires_date, p_now);
+                v_watch.questions := v_watch.questions + 1;
+            END IF;
+        ELSE
+            v_next := NULL;
+        END IF;
+        IF v_next IS NULL THEN
+            DELETE FROM appstore.reconcile_watches AS w
+            WHERE w.original_transaction_id = v_watch.original_transaction_id AND w.environment = p_environment AND w.rule = v_watch.rule;
+        ELSE
+            UPDATE appstore.reconcile_watches AS w SET next_at = v_next, questions = v_watch.questions
+            WHERE w.original_transaction_id = v_watch.original_transaction_id AND w.environment = p_environment AND w.rule = v_watch.rule;
+        END IF;
+    END LOOP;
+    RETURN v_asked;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) IS 'Asks about the contracts of an app whose watch is due, at most 200; postpones those that may not be asked about yet, and ends the watches of those that are stale no more or were asked about for the last time. Returns how many questions it wrote.';
+
+CREATE FUNCTION appstore.ask_apple(kind text, id text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment, product_id text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM appstore.check_argument(
+        coalesce(kind, '') NOT IN ('set_app_account_token', 'finish_transaction', 'extend_renewal_date', 'extend_for_all'),
+        format('%s changes something', kind), format('Call appstore.%s.', kind));
+    RETURN appstore.request_apple(kind, id, jsonb_strip_nulls(jsonb_build_object('productId', product_id)), bundle_id, environment,
+                                  session_user, NULL, NULL);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.ask_apple(kind text, id text, bundle_id text, environment appstore.environment, product_id text) IS 'Asks Apple, and returns the call: appstore.call_document tells its state and answer. kind is transaction_info, transaction_history, subscription_statuses, refund_history, app_transaction (id is any transactionId of the customer), order_lookup (the order number on a customer''s receipt), extend_status (a requestIdentifier, with product_id), test_notification (no id) or test_status (its token). Without an environment, about a transaction that the ledger does not know, Production is asked first and then Sandbox.';
+
+CREATE FUNCTION appstore.ask_question(p_rule text, p_bundle_id text, p_environment appstore.environment, p_contract text, p_transaction_id text, p_priority smallint, p_now timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_kind text := CASE p_rule WHEN 'revoked_doubt' THEN 'transaction_history' ELSE 'subscription_statuses' END;
+    v_id   text := coalesce(p_transaction_id, p_contract);
+    v_key  text := lower(p_environment::text) || ':' || v_id;
+    v_call bigint;
+BEGIN
+    INSERT INTO appstore.outbox (kind, call_key, bundle_id, environment, priority, payload, asked_at, run_at, deadline_at)
+    VALUES (v_kind, v_key, p_bundle_id, p_environment, p_priority,
+            convert_to(jsonb_build_object('path', jsonb_build_array(v_id))::text, 'UTF8'), p_now, p_now, p_now + interval '24 hours')
+    ON CONFLICT DO NOTHING RETURNING call_id INTO v_call;
+    IF v_call IS NULL THEN -- the same is asked for another reason
+        UPDATE appstore.outbox AS c SET priority = least(c.priority, p_priority)
+        WHERE c.call_key = v_key AND c.kind = v_kind AND c.state = 'open' RETURNING c.call_id INTO v_call;
+        IF v_call IS NULL THEN -- settled meanwhile
+            RETURN NULL;
+        END IF;
+    END IF;
+    INSERT INTO appstore.reconcile_questions (environment, original_transaction_id, bundle_id, rule, transaction_id, app_transaction_id, asked_at,
+                                              call_id, status, will_renew, current_period_end, revoked_at, access_until)
+    SELECT p_environment, p_contract, p_bundle_id, p_rule, p_transaction_id, s.app_transaction_id, p_now, v_call, s.status, s.will_renew,
+           s.current_period_end, s.revoked_at, s.access_until
+    FROM appstore.books_about(p_environment, p_contract, p_transaction_id) AS s;
+    INSERT INTO appstore.reconcile_counts (day, rule, questions) VALUES ((p_now AT TIME ZONE 'UTC')::date, p_rule, 1)
+    ON CONFLICT (day, rule) DO UPDATE SET questions = reconcile_counts.questions + 1;
+    RETURN v_call;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.ask_question(p_rule text, p_bundle_id text, p_environment appstore.environment, p_contract text, p_transaction_id text, p_priority smallint, p_now timestamp with time zone) IS 'Writes a call that asks Apple about a contract, and the question with what the ledger says. Where the same is asked already, it uses that call. Returns the call, or null where that one was settled at this moment.';
+
 CREATE FUNCTION appstore.audit_endpoint(p_action text, p_endpoint text, p_note text DEFAULT NULL::text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1480,7 +1742,7 @@ CREATE TABLE appstore.api_keys (
     CONSTRAINT api_keys_environments_not_empty CHECK (((cardinality(environments) > 0) AND (array_position(environments, NULL::appstore.environment) IS NULL))),
     CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
     CONSTRAINT api_keys_name_is_short CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 100))),
-    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text, 'feed:read'::text, 'feed:consume'::text, 'consumption:read'::text, 'consumption:answer'::text, 'consents:write'::text])))
+    CONSTRAINT api_keys_verbs_are_known CHECK (((cardinality(verbs) > 0) AND (verbs <@ ARRAY['orders:create'::text, 'orders:read'::text, 'transactions:submit'::text, 'receipts:submit'::text, 'events:read'::text, 'entitlements:read'::text, 'subscriptions:read'::text, 'contracts:link'::text, 'feed:read'::text, 'feed:consume'::text, 'consumption:read'::text, 'consumption:answer'::text, 'consents:write'::text, 'inquiries:make'::text, 'contracts:extend'::text, 'contracts:set-token'::text])))
 );
 
 COMMENT ON TABLE appstore.api_keys IS 'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash would add nothing, since such a key cannot be guessed. A key is alive until it is revoked or expires.';
@@ -1531,6 +1793,51 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[]) IS 'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids require any app. Otherwise it fails with insufficient_privilege, and DETAIL key_unknown (or revoked, or expired), verb_missing, environment_missing or app_missing.';
+
+CREATE FUNCTION appstore.begin_import(bundle_id text, environment appstore.environment, depth text, file_name text, file_sha256 bytea DEFAULT NULL::bytea, again boolean DEFAULT false, OUT import_id integer, OUT is_new boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.check_argument(char_length(begin_import.bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 characters',
+                                    'Give the app''s bundle id.'),
+            appstore.check_argument(begin_import.depth IN ('statuses', 'history'), format('there is no depth %L', begin_import.depth),
+                                    'Depths are statuses and history.'),
+            appstore.check_argument(octet_length(begin_import.file_name) BETWEEN 1 AND 255, 'file_name must have 1 to 255 bytes',
+                                    'Give the last part of the path.');
+    import_id := appstore.import_of_file(begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_sha256, again);
+    is_new := import_id IS NULL;
+    IF is_new THEN
+        INSERT INTO appstore.imports AS r (bundle_id, environment, depth, file_name, made_by)
+        VALUES (begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_name, session_user)
+        RETURNING r.import_id INTO import_id;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.begin_import(bundle_id text, environment appstore.environment, depth text, file_name text, file_sha256 bytea, again boolean, OUT import_id integer, OUT is_new boolean) IS 'Begins to load a file, or returns the import that it belongs to already, and lets that go on: the one of the same SHA-256, app, environment and depth. With again it is a new import, except where another one is not done. Without a SHA-256, as of a pipe, only the end of the file tells.';
+
+CREATE FUNCTION appstore.begin_live(p_bundle_id text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_first timestamptz;
+BEGIN
+    IF EXISTS (SELECT FROM appstore.live_since AS l WHERE l.bundle_id = p_bundle_id) THEN
+        RETURN;
+    END IF;
+    v_first := coalesce((SELECT o.received_at FROM appstore.outcomes AS o
+                         WHERE o.bundle_id = p_bundle_id AND o.source IN ('notification_v2', 'notification_v1')
+                         ORDER BY o.event_id LIMIT 1), clock_timestamp());
+    INSERT INTO appstore.live_since (bundle_id, since, set_by)
+    SELECT p_bundle_id, greatest(v_first, CASE WHEN s.is_on THEN h.enabled_at END), session_user
+    FROM appstore.feed_switch AS s CROSS JOIN appstore.feed_head AS h
+    ON CONFLICT (bundle_id) DO NOTHING;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.begin_live(p_bundle_id text) IS 'Gives an app its instant in appstore.live_since, unless it has one: when its first notification came that is still known, else now; not before the feed was enabled.';
 
 CREATE FUNCTION appstore.begin_to_store() RETURNS void
     LANGUAGE plpgsql
@@ -1583,6 +1890,55 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) IS 'Records a 429: nothing is taken from the budget for the delay that Apple asks for, and up to five seconds more; and the allowance becomes 70 percent, once for each block. delay: null where Apple asks for none. A budget from which nothing was ever taken does not change.';
+
+CREATE FUNCTION appstore.books_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) RETURNS record
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT m.status, m.will_renew, m.current_period_end, CASE WHEN p_transaction_id IS NULL THEN m.revoked_at ELSE t.revocation_date END,
+           m.access_until, m.renewal_app_transaction_id
+    FROM (SELECT) AS one
+    LEFT JOIN LATERAL (
+        SELECT m.* FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = p_contract AND m.environment = p_environment OFFSET 0
+    ) AS m ON true
+    LEFT JOIN LATERAL (
+        SELECT t.revocation_date FROM appstore.transactions AS t
+        WHERE t.transaction_id = p_transaction_id AND t.environment = p_environment OFFSET 0
+    ) AS t ON true
+$$;
+
+COMMENT ON FUNCTION appstore.books_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) IS 'What the ledger says of a contract, and of a charge where one is given. Without a contract in the ledger all is null.';
+
+CREATE FUNCTION appstore.call_document(call_id bigint) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN (
+        SELECT json_build_object(
+            'call', c.call_id, 'kind', c.kind, 'bundleId', c.bundle_id, 'environment', c.environment, 'key', c.call_key, 'state', c.state,
+            'reason', c.reason, 'waitsFor', s.waits_for, 'attempts', c.attempts, 'askedAt', appstore.instant_text(c.asked_at),
+            'deadlineAt', appstore.instant_text(c.deadline_at), 'settledAt', appstore.instant_text(c.settled_at), 'answer', c.answer,
+            'events', coalesce((
+                SELECT json_agg(json_build_object(
+                    'event', e.event_id, 'result', o.result, 'reason', o.reason, 'transactionId', o.transaction_id,
+                    'originalTransactionId', o.original_transaction_id, 'product', t.product_id) ORDER BY e.position)
+                FROM unnest(c.answer_event_ids) WITH ORDINALITY AS e (event_id, position)
+                LEFT JOIN LATERAL (
+                    SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = e.event_id OFFSET 0) AS o ON true
+                LEFT JOIN LATERAL (
+                    SELECT t.product_id FROM appstore.transactions AS t
+                    WHERE t.transaction_id = o.transaction_id AND t.environment::text = o.environment OFFSET 0) AS t ON true), '[]'))::text
+        FROM appstore.outbox AS c JOIN appstore.outbox_status AS s ON s.call_id = c.call_id
+        WHERE c.call_id = call_document.call_id);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.call_document(call_id bigint) IS 'The state of a call as JSON, with the members of the HTTP API: its answer, and the events that the answer became with their outcomes, null while they wait. Null when there is no such call; settled calls are kept for 30 days.';
 
 CREATE FUNCTION appstore.certificate_statistics() RETURNS TABLE(certificates bigint, revoked bigint, ignored bigint, age_seconds double precision, last_error text)
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -1646,6 +2002,36 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.change_endpoint(name text, changes jsonb) IS 'Changes settings of an endpoint: a JSON object with some of url, types, bundle_ids, environments, with_wrong_bundle, keeps_order, max_in_flight, max_per_second, timeout_seconds. A worker follows within a second; filters apply to what it has not read yet.';
+
+CREATE FUNCTION appstore.change_import(import_id integer, state text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_was text;
+BEGIN
+    PERFORM appstore.check_argument(change_import.state IN ('running', 'paused', 'stopped'),
+                                    format('an import cannot become %s', quote_nullable(change_import.state)),
+                                    'It can become running, paused or stopped.');
+    SELECT r.state INTO v_was FROM appstore.imports AS r WHERE r.import_id = change_import.import_id AND r.state <> 'loading' FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no import %', quote_nullable(change_import.import_id) USING ERRCODE = 'no_data_found';
+    ELSIF v_was = 'done' OR (v_was = 'stopped' AND change_import.state = 'paused') THEN
+        RAISE EXCEPTION 'import % is %', change_import.import_id, v_was USING ERRCODE = 'object_not_in_prerequisite_state';
+    ELSIF v_was = change_import.state THEN
+        RETURN;
+    END IF;
+    UPDATE appstore.imports AS r
+    SET state = change_import.state, ended_at = CASE change_import.state WHEN 'stopped' THEN clock_timestamp() END
+    WHERE r.import_id = change_import.import_id;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (clock_timestamp(), session_user, 'change_import', '{}',
+            jsonb_build_object('import', change_import.import_id, 'state', change_import.state, 'was', v_was));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.change_import(import_id integer, state text) IS 'Lets an import become running, paused or stopped. A worker ends after the request in flight. A stopped one can run again.';
 
 CREATE FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) RETURNS void
     LANGUAGE plpgsql
@@ -2158,7 +2544,7 @@ COMMENT ON FUNCTION appstore.consumption_violation(answer appstore.consumption_a
 CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text) RETURNS TABLE(kind appstore.claim_kind, source_id text, user_id text, effective_at timestamp with time zone)
     LANGUAGE sql STABLE ROWS 1
     AS $$
-    WITH stated AS (
+    WITH paid AS (
         -- 1. order: a user's order was paid by one of the contract's periods.
         SELECT 'order'::appstore.claim_kind AS kind, paid.order_no::text AS source_id, paid.user_id, paid.paid_at AS effective_at
         FROM (
@@ -2178,14 +2564,18 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
         ) AS ordered
         WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.app_account_token <> t.first_token
           AND t.is_purchased
+    ), stated AS (
+        SELECT paid.* FROM paid
         UNION ALL
-        -- 3. link: a command of an operator or the shop that was not taken back; of several at one instant the last.
+        -- 3. link: a command of an operator or the shop that was not taken back; of several at one instant the last. That of an import never
+        --    overrides what was paid with a token before.
         (SELECT DISTINCT ON (l.linked_at) 'link'::appstore.claim_kind, lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'),
                 l.user_id, l.linked_at
          FROM appstore.owner_links AS l
          WHERE l.environment = p_environment AND l.original_transaction_id = p_contract AND l.user_id IS NOT NULL
            AND l.linked_at > ALL (SELECT back.linked_at FROM appstore.owner_links AS back
                                   WHERE back.environment = p_environment AND back.original_transaction_id = p_contract AND back.user_id IS NULL)
+           AND (l.import_id IS NULL OR NOT EXISTS (SELECT FROM paid WHERE paid.effective_at <= l.linked_at))
          ORDER BY l.linked_at, l.link_id DESC)
         UNION ALL
         -- 4. receipt: an app posted a receipt soon after a purchase and named it as just made, before any other post did. The claim moves the
@@ -2274,6 +2664,81 @@ CREATE FUNCTION appstore.count_history(p_bundle_id text, p_environment appstore.
 $$;
 
 COMMENT ON FUNCTION appstore.count_history(p_bundle_id text, p_environment appstore.environment, p_mode text, p_class text, p_records bigint) IS 'Counts records whose class is certain.';
+
+CREATE TABLE appstore.import_chunks (
+    import_id integer NOT NULL,
+    first_line integer NOT NULL,
+    end_line integer NOT NULL,
+    phase text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment NOT NULL,
+    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    is_leased boolean DEFAULT false NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    last_error text,
+    waiting integer DEFAULT 0 NOT NULL,
+    found integer DEFAULT 0 NOT NULL,
+    covered integer DEFAULT 0 NOT NULL,
+    unknown integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    reported_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT import_chunks_is_a_range CHECK ((first_line < end_line)),
+    CONSTRAINT import_chunks_phase_is_known CHECK ((phase = ANY (ARRAY['ask'::text, 'again'::text, 'link'::text])))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+COMMENT ON TABLE appstore.import_chunks IS 'The parts of an import that are being worked on, at most 200 lines each. A worker leases a part as it leases a call; a worker with an older epoch changes nothing. A part whose items are all settled is deleted.';
+
+COMMENT ON COLUMN appstore.import_chunks.import_id IS 'The import.';
+
+COMMENT ON COLUMN appstore.import_chunks.first_line IS 'Its first line.';
+
+COMMENT ON COLUMN appstore.import_chunks.end_line IS 'The line after its last one.';
+
+COMMENT ON COLUMN appstore.import_chunks.phase IS 'ask: its open items are asked. again: those that Apple did not know are asked once more. link: the users of those that were found become owners.';
+
+COMMENT ON COLUMN appstore.import_chunks.environment IS 'Where its next items are asked.';
+
+COMMENT ON COLUMN appstore.import_chunks.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
+
+COMMENT ON COLUMN appstore.import_chunks.is_leased IS 'Whether a worker has it until run_at.';
+
+COMMENT ON COLUMN appstore.import_chunks.epoch IS 'Number of leases so far.';
+
+COMMENT ON COLUMN appstore.import_chunks.failures IS 'Leases in a row that failed.';
+
+COMMENT ON COLUMN appstore.import_chunks.last_error IS 'Why the latest lease ended early; null after one that did not.';
+
+COMMENT ON COLUMN appstore.import_chunks.waiting IS 'Items that are asked once more.';
+
+COMMENT ON COLUMN appstore.import_chunks.found IS 'Items that became found since reported_at; this column and the following ones are added to the import every few seconds, not with each item.';
+
+COMMENT ON COLUMN appstore.import_chunks.covered IS 'Items that became covered since then, in any chunk.';
+
+COMMENT ON COLUMN appstore.import_chunks.unknown IS 'Items that became unknown_to_apple since then.';
+
+COMMENT ON COLUMN appstore.import_chunks.failed IS 'Items that failed since then.';
+
+COMMENT ON COLUMN appstore.import_chunks.reported_at IS 'When these numbers were added to the import.';
+
+CREATE FUNCTION appstore.count_in_import_chunk(p_chunk appstore.import_chunks, p_found integer, p_covered integer, p_unknown integer, p_failed integer) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF p_found + p_covered + p_unknown + p_failed = 0 THEN
+        RETURN;
+    END IF;
+    UPDATE appstore.import_chunks AS c
+    SET found = c.found + p_found, covered = c.covered + p_covered, unknown = c.unknown + p_unknown, failed = c.failed + p_failed
+    WHERE c.import_id = p_chunk.import_id AND c.first_line = p_chunk.first_line;
+    -- Not with each item: all workers would wait for the row of the import.
+    IF p_chunk.reported_at < clock_timestamp() - interval '5 seconds' THEN
+        PERFORM appstore.report_import_chunk(p_chunk.import_id, p_chunk.first_line);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.count_in_import_chunk(p_chunk appstore.import_chunks, p_found integer, p_covered integer, p_unknown integer, p_failed integer) IS 'Counts settled items, and reports them to the import every five seconds.';
 
 CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter) RETURNS TABLE(result appstore.result, events bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3387,25 +3852,76 @@ CREATE FUNCTION appstore.end_consent(user_id text, actor text) RETURNS boolean
     SET jit TO 'off'
     AS $$
 #variable_conflict use_column
+DECLARE
+    v_ended boolean;
 BEGIN
     -- A decision that relies on the consent holds a lock on its row, or finds it withdrawn.
     PERFORM appstore.demand_read_committed();
     UPDATE appstore.consents AS k SET withdrawn_at = greatest(clock_timestamp(), k.given_at), withdrawn_by = actor
     WHERE k.user_id = end_consent.user_id AND k.withdrawn_at IS NULL;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
+    v_ended := FOUND;
+    -- Also those whose consent only the evidence of a decision tells.
     UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'consent_withdrawn', settled_at = clock_timestamp(), is_leased = false
     WHERE o.call_id = ANY (ARRAY( -- OFFSET 0: for the order, the planner would read the calls of all users
         SELECT d.call_id
         FROM (SELECT d.call_id, d.result FROM appstore.consumption_decisions AS d WHERE d.user_id = end_consent.user_id OFFSET 0) AS d
         WHERE d.call_id IS NOT NULL AND d.result IS NULL ORDER BY d.call_id))
       AND (o.state = 'open') IS TRUE;
+    RETURN v_ended OR FOUND;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.end_consent(user_id text, actor text) IS 'Ends the consent of a user and discards the answers that wait to be sent; false where there is neither.';
+
+CREATE FUNCTION appstore.end_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_now   timestamptz := clock_timestamp();
+    v_chunk appstore.import_chunks;
+    v_items record;
+    v_phase text;
+BEGIN
+    SELECT c.* INTO v_chunk FROM appstore.import_chunks AS c
+    WHERE c.import_id = p_import_id AND c.first_line = p_first_line AND c.epoch = p_epoch FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    SELECT count(*) FILTER (WHERE i.state = 'open') AS open, count(*) FILTER (WHERE i.state = 'again') AS again,
+           count(*) FILTER (WHERE i.state IN ('found', 'covered') AND i.user_id IS NOT NULL AND i.reason IS NULL) AS unlinked,
+           bool_or(i.state = 'open' AND i.environment = 'Production') AS open_in_production,
+           bool_or(i.state = 'again' AND i.environment = 'Production') AS again_in_production,
+           bool_or(i.state IN ('open', 'again') AND i.environment = v_chunk.environment) AS stays
+    INTO v_items
+    FROM appstore.import_items AS i
+    WHERE i.import_id = p_import_id AND i.line >= p_first_line AND i.line < v_chunk.end_line;
+    v_phase := CASE WHEN v_items.open > 0 THEN 'ask' WHEN v_items.unlinked > 0 THEN 'link' WHEN v_items.again > 0 THEN 'again' END;
+    UPDATE appstore.import_chunks AS c
+    SET phase = coalesce(v_phase, c.phase), waiting = v_items.again, is_leased = false, last_error = p_reason,
+        failures = CASE WHEN p_reason IS NULL AND NOT p_counts THEN 0 ELSE c.failures + p_counts::integer END,
+        environment = CASE WHEN CASE v_phase WHEN 'again' THEN v_items.again_in_production ELSE v_items.open_in_production END
+                           THEN 'Production' ELSE 'Sandbox' END::appstore.environment,
+        run_at = CASE WHEN v_phase = 'again' AND c.phase <> 'again' THEN v_now + interval '1 day'
+                      WHEN v_items.stays OR v_phase = 'link' THEN v_now + p_delay ELSE v_now END
+    WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
+    IF v_phase IS NULL THEN
+        PERFORM appstore.report_import_chunk(p_import_id, p_first_line);
+        DELETE FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
+        -- Under the lock of the import, which the report has taken: the last chunk sees that there is no other.
+        PERFORM FROM appstore.imports AS r WHERE r.import_id = p_import_id FOR UPDATE;
+        UPDATE appstore.imports AS r SET state = 'done', ended_at = v_now
+        WHERE r.import_id = p_import_id AND r.state = 'running' AND r.next_line > r.last_line
+          AND NOT EXISTS (SELECT FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id);
+    END IF;
     RETURN true;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.end_consent(user_id text, actor text) IS 'Ends the consent of a user and discards the answers that wait to be sent; false where none is in force.';
+COMMENT ON FUNCTION appstore.end_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) IS 'Ends a lease: the chunk is due again after p_delay where items of its environment are left, a day later where only those are that Apple did not know; it is deleted when all are settled, and the import is done with its last chunk. With p_counts it is a failure. False when another lease has begun.';
 
 CREATE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamp with time zone[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -3516,6 +4032,7 @@ CREATE FUNCTION appstore.expire(walk text) RETURNS TABLE(checked bigint, deleted
 DECLARE
     c_batch     CONSTANT integer := 500;
     v_rejected  boolean := expire.walk LIKE 'rejected\_%';
+    v_imported  boolean := expire.walk = 'imported_bodies';
     v_of_bodies boolean := expire.walk LIKE '%\_bodies';
     v_cutoff    timestamptz;
     v_state     appstore.maintenance_state;
@@ -3523,14 +4040,15 @@ DECLARE
     v_is_over   boolean := false;
     v_ids       bigint[];
 BEGIN
-    IF walk IS NULL OR walk NOT IN ('rejected_bodies', 'rejected_outcomes', 'default_bodies', 'default_outcomes') THEN
+    IF walk IS NULL OR walk NOT IN ('rejected_bodies', 'rejected_outcomes', 'default_bodies', 'default_outcomes', 'imported_bodies') THEN
         RAISE EXCEPTION 'there is no walk %', quote_nullable(walk) USING ERRCODE = 'invalid_parameter_value', HINT =
-            'Walks are rejected_bodies, rejected_outcomes, default_bodies and default_outcomes.';
+            'Walks are rejected_bodies, rejected_outcomes, default_bodies, default_outcomes and imported_bodies.';
     ELSIF NOT appstore.maintenance_lock() THEN
         RETURN;
     END IF;
     SELECT clock_timestamp() - CASE expire.walk WHEN 'rejected_bodies' THEN r.rejected_bodies WHEN 'rejected_outcomes' THEN r.rejected_outcomes
-                                                WHEN 'default_bodies' THEN r.bodies ELSE r.outcomes END
+                                                WHEN 'default_bodies' THEN r.bodies WHEN 'imported_bodies' THEN r.import_bodies
+                                                ELSE r.outcomes END
     INTO v_cutoff FROM appstore.retention AS r;
     IF v_cutoff IS NULL THEN
         RETURN;
@@ -3538,9 +4056,17 @@ BEGIN
     INSERT INTO appstore.maintenance_state (task) VALUES (expire.walk) ON CONFLICT (task) DO NOTHING;
     SELECT s.* INTO v_state FROM appstore.maintenance_state AS s WHERE s.task = expire.walk;
 
-    -- 1. The next rows. Rejected ones in the order of their outcomes: a requeued event gets a new outcome, so the walk never goes back. The
-    --    walks over default partitions start over when they reach recent events.
-    IF v_rejected THEN
+    -- 1. The next rows. Rejected and imported ones in the order of their outcomes: a requeued event gets a new outcome, so the walk never goes
+    --    back. The walks over default partitions start over when they reach recent events.
+    IF v_imported THEN
+        SELECT count(*), coalesce(array_agg(next.event_id), '{}'), coalesce(max(next.settled_at), v_state.settled_at),
+               coalesce((array_agg(next.event_id ORDER BY next.settled_at DESC, next.event_id DESC))[1], v_state.event_id)
+        INTO v_checked, v_ids, v_state.settled_at, v_state.event_id
+        FROM (SELECT o.event_id, o.settled_at FROM appstore.outcomes AS o
+              WHERE o.source IN ('imported_status', 'imported_transaction') AND o.settled_at < v_cutoff
+                AND o.settled_at >= v_state.settled_at AND (o.settled_at, o.event_id) > (v_state.settled_at, v_state.event_id)
+              ORDER BY o.settled_at, o.event_id LIMIT c_batch) AS next;
+    ELSIF v_rejected THEN
         SELECT count(*), coalesce(array_agg(next.event_id), '{}'), coalesce(max(next.settled_at), v_state.settled_at),
                coalesce((array_agg(next.event_id ORDER BY next.settled_at DESC, next.event_id DESC))[1], v_state.event_id)
         INTO v_checked, v_ids, v_state.settled_at, v_state.event_id
@@ -3581,7 +4107,7 @@ BEGIN
 END
 $_$;
 
-COMMENT ON FUNCTION appstore.expire(walk text) IS 'Deletes the next aged rows of a walk: rejected_bodies and rejected_outcomes of events in which nothing could be verified; default_bodies and default_outcomes of the default partitions, which are never dropped. Checks at most 500, returns how many it checked and deleted; no row when nothing of the kind ages.';
+COMMENT ON FUNCTION appstore.expire(walk text) IS 'Deletes the next aged rows of a walk: rejected_bodies and rejected_outcomes of events in which nothing could be verified; default_bodies and default_outcomes of the default partitions, which are never dropped; imported_bodies of imports. Checks at most 500, returns how many it checked and deleted; no row when nothing of the kind ages.';
 
 CREATE FUNCTION appstore.expire_attempts(p_walk text, p_before timestamp with time zone, p_delivered_only boolean) RETURNS bigint
     LANGUAGE plpgsql
@@ -3798,6 +4324,48 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.expire_history() IS 'Deletes aged records of the history, which stay counted, and aged windows that are closed, at most 1,000 of each. Returns how many.';
+
+CREATE FUNCTION appstore.expire_imports() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_import  appstore.imports;
+    v_deleted bigint;
+BEGIN
+    IF NOT appstore.maintenance_lock() THEN
+        RETURN 0;
+    END IF;
+    FOR v_import IN
+        SELECT r.* FROM appstore.imports AS r
+        WHERE r.state = 'loading' AND r.touched_at < clock_timestamp() - interval '1 hour'
+           OR r.ended_at < clock_timestamp() - interval '90 days'
+        ORDER BY r.import_id FOR UPDATE SKIP LOCKED
+    LOOP
+        DELETE FROM appstore.import_items AS i
+        WHERE i.import_id = v_import.import_id
+          AND i.line = ANY (ARRAY(SELECT old.line FROM appstore.import_items AS old WHERE old.import_id = v_import.import_id
+                                  ORDER BY old.line LIMIT 5000));
+        GET DIAGNOSTICS v_deleted = ROW_COUNT;
+        IF v_deleted > 0 THEN
+            RETURN v_deleted;
+        END IF;
+        DELETE FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
+        IF v_import.state = 'loading' THEN
+            DELETE FROM appstore.imports AS r WHERE r.import_id = v_import.import_id;
+            RETURN 1;
+        END IF;
+    END LOOP;
+    RETURN 0;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.expire_imports() IS 'Deletes up to 5,000 items of an import whose file broke off an hour ago, and then the import, or whose end was 90 days ago. Returns how many rows it deleted.';
 
 CREATE FUNCTION appstore.expire_notifications() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4020,6 +4588,31 @@ $$;
 
 COMMENT ON FUNCTION appstore.explain_user(user_id text, environment appstore.environment, max_rows integer) IS 'Everything that the database knows of a user in one environment: entitlements, orders, contracts that are or were the user''s or that the user posted, what of these is unmatched, posts that wait or were refused, and the timelines, oldest first; members that have nothing to say are absent. Of orders, posts and entries of the timeline the latest max_rows, of at most 100 contracts. null for an unknown user.';
 
+CREATE FUNCTION appstore.extend_for_all(product_id text, days integer, reason integer, storefronts text[] DEFAULT NULL::text[], request_identifier text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT 'Production'::appstore.environment) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.request_apple('extend_for_all', product_id, jsonb_strip_nulls(jsonb_build_object(
+        'days', days, 'reason', reason, 'storefronts', to_jsonb(storefronts), 'requestIdentifier', request_identifier)), bundle_id, environment,
+        session_user, NULL, NULL);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.extend_for_all(product_id text, days integer, reason integer, storefronts text[], request_identifier text, bundle_id text, environment appstore.environment) IS 'Extends all active subscriptions to a product, in some storefronts (such as USA) or in all, as extend_renewal_date does, and returns the call. appstore.ask_apple(''extend_status'', …) asks how far Apple is.';
+
+CREATE FUNCTION appstore.extend_renewal_date(original_transaction_id text, days integer, reason integer, request_identifier text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.request_apple('extend_renewal_date', original_transaction_id, jsonb_strip_nulls(jsonb_build_object(
+        'days', days, 'reason', reason, 'requestIdentifier', request_identifier)), bundle_id, environment, session_user, NULL, NULL);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.extend_renewal_date(original_transaction_id text, days integer, reason integer, request_identifier text, bundle_id text, environment appstore.environment) IS 'Extends a subscription by 1 to 90 days, and returns the call. Apple mails the customer, allows it twice in 365 days, and cannot undo it. reason: 0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage. An extension with the same request_identifier is made once; without one there is one a day.';
+
 CREATE FUNCTION appstore.failure_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
     AS $$
@@ -4240,8 +4833,8 @@ CREATE FUNCTION appstore.feed_types() RETURNS text[]
     AS $$
     SELECT '{effect.granted,effect.refunded,effect.revoked,effect.refund_declined,effect.refund_reversed,effect.will_renew,effect.will_not_renew,
         effect.plan_changed,effect.offer_redeemed,effect.billing_retry_started,effect.grace_period_started,effect.grace_period_ended,
-        effect.expired,effect.extended,effect.consent_asked,effect.consent_given,effect.consumption_asked,access.changed,owner.changed,
-        order.paid,order.refunded,user.forgotten,test,endpoint.disabled,inbox.failed,notification.received,notification.rejected}'::text[]
+        effect.expired,effect.extended,effect.consent_asked,effect.consent_given,effect.consumption_asked,effect.status_found,
+        access.changed,owner.changed,order.paid,order.refunded,user.forgotten,test,endpoint.disabled,inbox.failed,notification.received,notification.rejected}'::text[]
 $$;
 
 COMMENT ON FUNCTION appstore.feed_types() IS 'The types of entries.';
@@ -4296,6 +4889,51 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) IS 'The events that a repair would take now, at most so many, or all when max_events is null. A discard takes only what failed, was rejected or unhandled; a requeue only what still has its body. Those that need attention come in the order of their outcomes, others by id.';
+
+CREATE FUNCTION appstore.finish_import(import_id integer, file_sha256 bytea, bad_lines integer, again boolean DEFAULT false, OUT result integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_import appstore.imports;
+BEGIN
+    SELECT r.* INTO v_import FROM appstore.imports AS r
+    WHERE r.import_id = finish_import.import_id AND r.state = 'loading' FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'import % is not loading', quote_nullable(finish_import.import_id) USING ERRCODE = 'no_data_found';
+    END IF;
+    result := appstore.import_of_file(v_import.bundle_id, v_import.environment, v_import.depth, finish_import.file_sha256, again);
+    IF result IS NOT NULL OR v_import.items = 0 THEN
+        -- It was known, which only its end could tell.
+        UPDATE appstore.imports AS r SET touched_at = '-infinity' WHERE r.import_id = v_import.import_id;
+        RETURN;
+    END IF;
+    result := v_import.import_id;
+    UPDATE appstore.imports AS r
+    SET state = 'running', file_sha256 = finish_import.file_sha256, bad_lines = finish_import.bad_lines, touched_at = clock_timestamp()
+    WHERE r.import_id = v_import.import_id;
+    PERFORM appstore.begin_live(v_import.bundle_id);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (clock_timestamp(), session_user, 'import', '{}',
+            jsonb_build_object('import', v_import.import_id, 'bundle_id', v_import.bundle_id, 'environment', v_import.environment,
+                               'depth', v_import.depth, 'file', v_import.file_name, 'sha256', encode(finish_import.file_sha256, 'hex'),
+                               'items', v_import.items));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.finish_import(import_id integer, file_sha256 bytea, bad_lines integer, again boolean, OUT result integer) IS 'Lets the workers begin with a file that is loaded, and returns its import: another one where the file was imported before, null where it had no items.';
+
+CREATE FUNCTION appstore.finish_transaction(transaction_id text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.request_apple('finish_transaction', transaction_id, '{}', bundle_id, environment, session_user, NULL, NULL);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.finish_transaction(transaction_id text, bundle_id text, environment appstore.environment) IS 'Finishes a transaction that the customer''s app never finished, and returns the call. Irreversible: StoreKit delivers a finished consumable to no app any more.';
 
 CREATE FUNCTION appstore.first_due(p_endpoint text, p_from timestamp with time zone, p_now timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql
@@ -4552,6 +5190,38 @@ $$;
 
 COMMENT ON FUNCTION appstore.ignore_revocation(fingerprint bytea, is_ignored boolean, note text) IS 'Decides that a revocation has no effect, or that it has one again. Workers follow within a minute and a half; then requeue what was rejected. It fails with no_data_found when there is no such revoked certificate.';
 
+CREATE FUNCTION appstore.import_of_file(p_bundle_id text, p_environment appstore.environment, p_depth text, p_file_sha256 bytea, p_again boolean) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_import appstore.imports;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('appstore.imports', 0));
+    SELECT r.* INTO v_import FROM appstore.imports AS r
+    WHERE r.file_sha256 = p_file_sha256 AND r.bundle_id = p_bundle_id AND r.environment IS NOT DISTINCT FROM p_environment
+      AND r.depth = p_depth AND r.state <> 'loading' AND NOT (r.state = 'done' AND coalesce(p_again, false))
+    ORDER BY r.state = 'done', r.import_id DESC LIMIT 1;
+    IF v_import.state IN ('paused', 'stopped') THEN
+        PERFORM appstore.change_import(v_import.import_id, 'running');
+    END IF;
+    RETURN v_import.import_id;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.import_of_file(p_bundle_id text, p_environment appstore.environment, p_depth text, p_file_sha256 bytea, p_again boolean) IS 'The import of a file, which goes on from now on; null where there is none. The transaction keeps others from looking until it ends.';
+
+CREATE FUNCTION appstore.import_statistics(OUT remaining bigint, OUT eta_seconds double precision) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT coalesce(sum(s.remaining), 0), max(extract(epoch FROM s.time_left))::double precision
+    FROM appstore.import_status AS s WHERE s.state = 'running'
+$$;
+
+COMMENT ON FUNCTION appstore.import_statistics(OUT remaining bigint, OUT eta_seconds double precision) IS 'Of running imports: how many items are not settled, and the longest time left in seconds; null while no rate is known.';
+
 CREATE FUNCTION appstore.inbox_statistics(OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval, OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval, OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4675,6 +5345,35 @@ $$;
 
 COMMENT ON FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) IS 'Whether a fact is newer than the known one: by its date, then by its hash. A date is null where there is no fact.';
 
+CREATE FUNCTION appstore.is_refund_in_doubt(p_environment appstore.environment, p_transaction_id text, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT EXISTS (SELECT FROM appstore.consumption_obligations AS c
+                   WHERE c.transaction_id = p_transaction_id AND c.environment = p_environment AND c.outcome IS NULL
+                     AND c.asked_at <= p_now - interval '48 hours' OFFSET 0)
+$$;
+
+COMMENT ON FUNCTION appstore.is_refund_in_doubt(p_environment appstore.environment, p_transaction_id text, p_now timestamp with time zone) IS 'Whether Apple asked about a refund of the charge 48 hours ago, and no decision came.';
+
+CREATE FUNCTION appstore.is_stale(p_rule text, m appstore.contracts, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT coalesce(
+        CASE p_rule
+            WHEN 'expired_silent' THEN
+                m.will_renew AND coalesce(m.status, 1) NOT IN (2, 3, 4, 5) AND m.revoked_at IS NULL
+                AND m.current_period_end <= p_now - interval '1 hour' AND m.access_until <= p_now - interval '1 hour'
+            WHEN 'in_retry' THEN m.status IN (3, 4) AND m.current_period_end > p_now - interval '1441 hours' -- 60 days, and the hour of the question
+            WHEN 'no_renewal_info' THEN
+                m.renewal_signed_date IS NULL AND m.will_renew IS NULL AND m.current_period_end IS NOT NULL
+                AND coalesce(m.product_type, 'Auto-Renewable Subscription') = 'Auto-Renewable Subscription'
+            WHEN 'price_consent' THEN
+                m.price_increase_status = 0 AND m.will_renew AND m.current_period_end BETWEEN p_now AND p_now + interval '72 hours'
+        END, false)
+$$;
+
+COMMENT ON FUNCTION appstore.is_stale(p_rule text, m appstore.contracts, p_now timestamp with time zone) IS 'Whether a rule holds for a contract. revoked_doubt is about a refund request, not about a contract.';
+
 CREATE FUNCTION appstore.lease_certificate(p_seconds integer) RETURNS TABLE(fingerprint bytea, epoch bigint, certificate bytea, issuer bytea, failures integer, this_update bigint, now_ms bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4769,6 +5468,144 @@ $$;
 
 COMMENT ON FUNCTION appstore.lease_history_windows(p_bundle_ids text[], p_environments appstore.environment[], p_near integer, p_days integer, p_seconds integer) IS 'Leases due windows of these apps, newest first, p_near of the near walk and p_days others, days before second walks. A lease that has expired is due.';
 
+CREATE FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_slots integer[], p_seconds integer) RETURNS TABLE(import_id integer, first_line integer, epoch bigint, bundle_id text, environment appstore.environment, depth text, failures integer, lines integer[], ids text[], revisions text[], is_given boolean[])
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now   timestamptz;
+    v_lane  record;
+    v_chunk appstore.import_chunks;
+    v_depth text;
+    v_left  integer;
+    v_made  integer;
+BEGIN
+    FOR v_lane IN
+        SELECT l.bundle_id, l.environment, l.slots FROM unnest(p_bundle_ids, p_environments, p_slots) AS l (bundle_id, environment, slots)
+        WHERE l.slots > 0 ORDER BY 1, 2
+    LOOP
+        v_left := v_lane.slots;
+        v_made := 0;
+        WHILE v_left > 0 LOOP
+            -- 1. A chunk that is due, of the oldest import first.
+            v_now := clock_timestamp();
+            SELECT c.* INTO v_chunk
+            FROM appstore.imports AS r
+            CROSS JOIN LATERAL (
+                SELECT c.* FROM appstore.import_chunks AS c
+                WHERE c.import_id = r.import_id AND c.run_at <= v_now AND c.environment = v_lane.environment AND c.phase <> 'link'
+                ORDER BY c.run_at LIMIT 1 FOR UPDATE SKIP LOCKED
+            ) AS c
+            WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'
+            ORDER BY r.import_id LIMIT 1;
+            IF NOT FOUND THEN
+                -- 2. Or the next lines. They may belong to another lane, which finds them due. Most belong to Production: Sandbox makes none
+                --    while some of these are left.
+                v_made := v_made + 1;
+                EXIT WHEN v_made > v_lane.slots OR (v_lane.environment = 'Sandbox' AND EXISTS (
+                    SELECT FROM appstore.imports AS r
+                    CROSS JOIN LATERAL (
+                        SELECT FROM appstore.import_chunks AS c
+                        WHERE c.import_id = r.import_id AND c.run_at <= v_now AND c.environment = 'Production' AND c.phase <> 'link' LIMIT 1
+                    ) AS c
+                    WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'));
+                v_chunk := appstore.make_import_chunk(v_lane.bundle_id, v_lane.environment);
+                EXIT WHEN v_chunk.import_id IS NULL;
+                CONTINUE;
+            END IF;
+            UPDATE appstore.import_chunks AS c
+            SET epoch = c.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds)
+            WHERE c.import_id = v_chunk.import_id AND c.first_line = v_chunk.first_line;
+            v_left := v_left - 1;
+            v_depth := (SELECT r.depth FROM appstore.imports AS r WHERE r.import_id = v_chunk.import_id);
+            -- 3. Its items. A file's revision is asked from before one of an earlier import.
+            RETURN QUERY
+            SELECT v_chunk.import_id, v_chunk.first_line, v_chunk.epoch + 1, v_lane.bundle_id, v_lane.environment, v_depth, v_chunk.failures,
+                   array_agg(i.line ORDER BY i.line), array_agg(i.id ORDER BY i.line),
+                   array_agg(coalesce(i.revision, k.revision) ORDER BY i.line), array_agg(i.is_given ORDER BY i.line)
+            FROM appstore.import_items AS i
+            LEFT JOIN LATERAL (
+                SELECT k.revision FROM appstore.customer_revisions AS k
+                WHERE k.original_transaction_id = i.id AND k.environment = i.environment AND v_depth = 'history' OFFSET 0
+            ) AS k ON true
+            WHERE i.import_id = v_chunk.import_id AND i.line >= v_chunk.first_line AND i.line < v_chunk.end_line
+              AND i.environment = v_chunk.environment
+              AND i.state = CASE v_chunk.phase WHEN 'again' THEN 'again' ELSE 'open' END::appstore.import_item_state
+            HAVING count(*) > 0;
+            IF NOT FOUND THEN -- an answer about other items has covered all of them
+                PERFORM appstore.end_import_lease(v_chunk.import_id, v_chunk.first_line, v_chunk.epoch + 1, NULL, interval '0', false);
+            END IF;
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_slots integer[], p_seconds integer) IS 'Leases chunks of running imports of these apps and environments, up to p_slots of each, with the items to ask. A lease that has expired is due.';
+
+CREATE FUNCTION appstore.link_import_owners() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_chunk  appstore.import_chunks;
+    v_import appstore.imports;
+    v_item   record;
+    v_waits  boolean := false;
+BEGIN
+    SELECT c.* INTO v_chunk FROM appstore.import_chunks AS c
+    WHERE c.phase = 'link' AND c.run_at <= clock_timestamp()
+      AND EXISTS (SELECT FROM appstore.imports AS r WHERE r.import_id = c.import_id AND r.state = 'running' OFFSET 0)
+    ORDER BY c.run_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    SELECT r.* INTO v_import FROM appstore.imports AS r WHERE r.import_id = v_chunk.import_id;
+    FOR v_item IN
+        WITH item AS MATERIALIZED (
+            SELECT i.line, i.id, i.environment, i.user_id, i.event_id FROM appstore.import_items AS i
+            WHERE i.import_id = v_chunk.import_id AND i.line >= v_chunk.first_line AND i.line < v_chunk.end_line
+              AND i.state IN ('found', 'covered') AND i.user_id IS NOT NULL AND i.reason IS NULL
+            ORDER BY i.line FOR UPDATE
+        )
+        SELECT item.line, item.environment, item.user_id, item.event_id IS NOT NULL AND o.event_id IS NULL AS is_waiting,
+               CASE WHEN appstore.is_known_purchase(item.environment, item.id, ARRAY[v_import.bundle_id]) THEN item.id
+                    ELSE coalesce(t.original_transaction_id, o.original_transaction_id) END AS contract
+        FROM item
+        LEFT JOIN LATERAL (
+            SELECT o.event_id, o.original_transaction_id FROM appstore.outcomes AS o WHERE o.event_id = item.event_id OFFSET 0
+        ) AS o ON true
+        LEFT JOIN LATERAL (
+            SELECT t.original_transaction_id FROM appstore.transactions AS t
+            WHERE t.transaction_id = item.id AND t.environment = item.environment AND t.bundle_id = v_import.bundle_id OFFSET 0
+        ) AS t ON true
+        ORDER BY item.environment, 5, item.line -- contracts in the order in which a merge locks them
+    LOOP
+        IF v_item.is_waiting THEN
+            v_waits := true;
+        ELSIF v_item.contract IS NULL
+              OR NOT appstore.is_known_purchase(v_item.environment, v_item.contract, ARRAY[v_import.bundle_id]) THEN
+            UPDATE appstore.import_items AS i SET reason = 'not_linked' WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
+        ELSE
+            PERFORM appstore.lock_for_link(v_item.environment, v_item.contract);
+            PERFORM appstore.record_owner_link(v_item.environment, v_item.contract, v_item.user_id, v_import.made_at, v_import.made_by,
+                                               'import ' || v_import.import_id, v_import.import_id);
+            UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
+        END IF;
+    END LOOP;
+    RETURN appstore.end_import_lease(v_chunk.import_id, v_chunk.first_line, v_chunk.epoch, NULL,
+                                     CASE WHEN v_waits THEN interval '2 seconds' ELSE '0' END, false);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.link_import_owners() IS 'Makes the users of a chunk owners, where the events of their items have an outcome. Returns whether a chunk was due. Where it fails with 40P01 or 55P03, call it again.';
+
 CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4796,6 +5633,33 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text) IS 'Makes a user the owner of a contract, or of a consumable, from now on; earlier periods keep their users. It fails with no_data_found when no purchase with this originalTransactionId is known. Where it fails with 40P01 or 55P03, call it again.';
+
+CREATE FUNCTION appstore.live_effects(p_environment appstore.environment, p_effect_ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM appstore.live_since) THEN
+        RETURN p_effect_ids;
+    END IF;
+    RETURN ARRAY(
+        SELECT e.effect_id
+        FROM unnest(p_effect_ids) AS new (id)
+        CROSS JOIN LATERAL (SELECT e.* FROM appstore.effect_log AS e WHERE e.effect_id = new.id OFFSET 0) AS e
+        LEFT JOIN LATERAL (
+            SELECT t.bundle_id FROM appstore.transactions AS t WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
+        ) AS t ON true
+        LEFT JOIN LATERAL (
+            SELECT m.bundle_id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment OFFSET 0
+        ) AS m ON true
+        LEFT JOIN LATERAL (
+            SELECT l.since FROM appstore.live_since AS l WHERE l.bundle_id = coalesce(t.bundle_id, m.bundle_id, e.vouched_bundle_id) OFFSET 0
+        ) AS l ON true
+        WHERE (e.occurred_at < l.since) IS NOT TRUE);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.live_effects(p_environment appstore.environment, p_effect_ids uuid[]) IS 'Those of the effects that are news: that did not occur before the instant in appstore.live_since of their app. The one place where this is decided.';
 
 CREATE FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) RETURNS void
     LANGUAGE plpgsql
@@ -5124,6 +5988,32 @@ $$;
 
 COMMENT ON FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamp with time zone) IS 'Makes the partitions for the positions up to p_last, and returns the head with the newest one. Larger ones where they fill in less than a day.';
 
+CREATE FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment) RETURNS appstore.import_chunks
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_import appstore.imports;
+    v_chunk  appstore.import_chunks;
+BEGIN
+    SELECT r.* INTO v_import FROM appstore.imports AS r
+    WHERE r.bundle_id = p_bundle_id AND r.state = 'running' AND r.next_line <= r.last_line
+      AND coalesce(r.environment, p_environment) = p_environment
+    ORDER BY r.import_id LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    -- A short file is cut into more parts, which are asked in parallel.
+    INSERT INTO appstore.import_chunks (import_id, first_line, end_line, phase, environment)
+    VALUES (v_import.import_id, v_import.next_line, v_import.next_line + least(200, greatest(5, v_import.last_line / 50)), 'ask', 'Production')
+    RETURNING * INTO v_chunk;
+    UPDATE appstore.imports AS r SET next_line = v_chunk.end_line WHERE r.import_id = v_import.import_id;
+    PERFORM appstore.end_import_lease(v_chunk.import_id, v_chunk.first_line, 0, NULL, interval '0', false);
+    RETURN v_chunk;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment) IS 'Makes a chunk of the next lines of an app''s oldest import that has lines left and may be asked in this environment; null where none has.';
+
 CREATE FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5199,11 +6089,82 @@ $$;
 
 COMMENT ON FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_filter) IS 'Whether an outcome meets every condition of a repair.';
 
+CREATE FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.environment, p_contract text, p_now timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$
+    -- A lagging replica of Apple's could answer with a newer date than a notification that knows more.
+    SELECT greatest(p_now, word.at + interval '15 minutes', m.renewal_signed_date + interval '15 minutes',
+                    asked.at + CASE p_rule WHEN 'in_retry' THEN interval '12 hours' ELSE interval '24 hours' END)
+    FROM (SELECT) AS one
+    LEFT JOIN LATERAL (
+        SELECT m.renewal_signed_date, m.user_id, m.renewal_app_transaction_id FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = p_contract AND m.environment = p_environment OFFSET 0
+    ) AS m ON true
+    LEFT JOIN LATERAL (
+        SELECT max(o.received_at) AS at FROM appstore.outcomes AS o
+        WHERE o.original_transaction_id = p_contract AND o.environment = p_environment::text
+    ) AS word ON true
+    LEFT JOIN LATERAL (
+        SELECT max(q.asked_at) AS at FROM (
+            SELECT (SELECT max(q.asked_at) FROM appstore.reconcile_questions AS q
+                    WHERE q.original_transaction_id = of.id AND q.environment = p_environment) AS asked_at
+            FROM (SELECT p_contract AS id
+                  UNION ALL
+                  SELECT n.original_transaction_id FROM appstore.contracts AS n
+                  WHERE n.user_id = m.user_id AND n.environment = p_environment) AS of
+            UNION ALL
+            SELECT (SELECT max(q.asked_at) FROM appstore.reconcile_questions AS q
+                    WHERE q.app_transaction_id = m.renewal_app_transaction_id AND q.environment = p_environment)) AS q
+    ) AS asked ON true
+$$;
+
+COMMENT ON FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.environment, p_contract text, p_now timestamp with time zone) IS 'From when on Apple may be asked about a contract: 15 minutes after the latest word about it, and a day after the latest question about its customer, by in_retry 12 hours. Contracts of one user, or with one appTransactionId, are of one customer.';
+
 CREATE FUNCTION appstore.milliseconds(p_time interval) RETURNS bigint
     LANGUAGE sql IMMUTABLE
     AS $$ SELECT ceil(extract(epoch FROM p_time) * 1000)::bigint $$;
 
 COMMENT ON FUNCTION appstore.milliseconds(p_time interval) IS 'So many milliseconds.';
+
+CREATE FUNCTION appstore.miss_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_reason text, p_at_most integer, p_seconds integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_chunk appstore.import_chunks;
+    v_item  appstore.import_items;
+BEGIN
+    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, p_reason IS NULL);
+    IF v_chunk.import_id IS NULL THEN
+        RETURN NULL;
+    END IF;
+    SELECT i.* INTO v_item FROM appstore.import_items AS i
+    WHERE i.import_id = p_import_id AND i.line = p_line AND i.state IN ('open', 'again') FOR UPDATE;
+    IF FOUND THEN
+        v_item.reason := p_reason;
+        IF p_reason IS NOT NULL THEN
+            v_item.failures := v_item.failures + 1;
+            v_item.state := CASE WHEN v_item.failures >= p_at_most THEN 'failed' ELSE v_item.state END;
+        ELSIF v_item.environment = 'Production' AND NOT v_item.is_given THEN
+            v_item.environment := 'Sandbox';
+        ELSE
+            v_item.state := CASE v_item.state WHEN 'open' THEN 'again' ELSE 'unknown_to_apple' END;
+            v_item.environment := CASE WHEN v_item.is_given THEN v_item.environment ELSE 'Production' END;
+        END IF;
+        UPDATE appstore.import_items AS i
+        SET asked = i.asked + 1, failures = v_item.failures, reason = v_item.reason, state = v_item.state, environment = v_item.environment
+        WHERE i.import_id = p_import_id AND i.line = p_line;
+        PERFORM appstore.count_in_import_chunk(
+            v_chunk, 0, 0, CASE v_item.state WHEN 'unknown_to_apple' THEN 1 ELSE 0 END, CASE v_item.state WHEN 'failed' THEN 1 ELSE 0 END);
+    END IF;
+    RETURN CASE (SELECT r.state FROM appstore.imports AS r WHERE r.import_id = p_import_id) WHEN 'running' THEN 'settled' ELSE 'stop' END;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.miss_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_reason text, p_at_most integer, p_seconds integer) IS 'Records that a request about an item brought no answer. Without a reason Apple knows no such id: it is asked in Sandbox where no environment was given, and once more a day later. With a reason the request failed; at the p_at_most-th time the item does. Returns as settle_import_item.';
 
 CREATE FUNCTION appstore.next_generation(p_generation integer) RETURNS integer
     LANGUAGE sql
@@ -5213,6 +6174,21 @@ CREATE FUNCTION appstore.next_generation(p_generation integer) RETURNS integer
 $$;
 
 COMMENT ON FUNCTION appstore.next_generation(p_generation integer) IS 'The generation after this one: 1 for the first, then the seconds since the begin of 2026, so that no two histories share one.';
+
+CREATE FUNCTION appstore.next_question(p_rule text, p_since timestamp with time zone, p_grace_end timestamp with time zone, p_now timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT min(due.at) FROM (
+        SELECT p_since + gap.gap AS at
+        FROM unnest('{1 hour,24 hours,72 hours,168 hours,720 hours}'::interval[]) AS gap (gap) WHERE p_rule = 'expired_silent'
+        UNION ALL
+        SELECT p_since + day.n * interval '24 hours' FROM generate_series(1, 60) AS day (n) WHERE p_rule = 'in_retry'
+        UNION ALL
+        SELECT p_grace_end + interval '1 hour' WHERE p_rule = 'in_retry') AS due
+    WHERE due.at > p_now
+$$;
+
+COMMENT ON FUNCTION appstore.next_question(p_rule text, p_since timestamp with time zone, p_grace_end timestamp with time zone, p_now timestamp with time zone) IS 'When a rule asks next, while it holds since then; null: never again.';
 
 CREATE FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -5389,6 +6365,49 @@ CREATE FUNCTION appstore.period_user(p_environment appstore.environment, p_contr
 $$;
 
 COMMENT ON FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) IS 'The user of a period: that of the newest claim at or before its purchase, else of the earliest claim, else none.';
+
+CREATE FUNCTION appstore.place_of_call(transaction_id text, key appstore.api_keys, INOUT bundle_id text, INOUT environment appstore.environment) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_sold  record;
+    v_known text[];
+    v_more  text;
+BEGIN
+    -- 1. What the ledger knows of the transaction.
+    SELECT min(t.bundle_id) AS bundle_id, min(t.environment) AS environment INTO v_sold
+    FROM appstore.transactions AS t
+    WHERE t.transaction_id = place_of_call.transaction_id AND t.environment = coalesce(place_of_call.environment, t.environment)
+    HAVING count(*) = 1;
+    bundle_id := coalesce(bundle_id, v_sold.bundle_id);
+    environment := coalesce(environment, v_sold.environment);
+    -- 2. The only app of the key, or the only one about which workers ask.
+    v_known := ARRAY(SELECT DISTINCT c.bundle_id FROM appstore.history_cursors AS c ORDER BY c.bundle_id);
+    bundle_id := coalesce(bundle_id, CASE WHEN cardinality((key).bundle_ids) = 1 THEN (key).bundle_ids[1] END,
+                          CASE WHEN cardinality(v_known) = 1 THEN v_known[1] END);
+    -- A key of the HTTP API does not learn of other apps.
+    v_more := CASE WHEN (key).key_id IS NOT NULL THEN '' WHEN v_known = '{}' THEN ': no worker has had a key for the App Store Server API yet'
+                   ELSE ': workers have keys of ' || array_to_string(v_known, ', ') END;
+    PERFORM appstore.check_argument(bundle_id IS NOT NULL, 'the app must be named' || v_more, 'Give its bundle id.');
+    IF cardinality((key).environments) = 1 THEN
+        environment := coalesce(environment, (key).environments[1]);
+    END IF;
+    -- 3. A call that no worker can make would only wait. Before the first worker with a key that cannot be told.
+    PERFORM appstore.check_argument(
+        v_known = '{}' OR EXISTS (
+            SELECT FROM appstore.history_cursors AS c
+            WHERE c.bundle_id = place_of_call.bundle_id
+              AND c.environment = coalesce(place_of_call.environment, c.environment)),
+        'no worker has had a key of this app in this environment' || v_more, 'Correct the name, or start a worker with a key of the app.');
+END
+$$;
+
+COMMENT ON FUNCTION appstore.place_of_call(transaction_id text, key appstore.api_keys, INOUT bundle_id text, INOUT environment appstore.environment) IS 'The app and environment to ask about: those given, else those of the transaction, else the only app that there is; a null environment is any. Fails with invalid_parameter_value where no app can be told, or no worker has had its key.';
 
 CREATE FUNCTION appstore.plan_history(p_bundle_ids text[], p_environments appstore.environment[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5688,6 +6707,91 @@ $$;
 
 COMMENT ON FUNCTION appstore.receive(bodies bytea[], source text) IS 'Stores the bodies of notifications, at most 64 and 8 MB in one call, and returns the ids of their events, in the order of the bodies. It fails when one is empty or longer than 4 MB, and then stores none. Without bodies it only checks that the database commits.';
 
+CREATE FUNCTION appstore.reconcile(p_bundle_ids text[], p_environments appstore.environment[], p_sample integer, p_now timestamp with time zone DEFAULT clock_timestamp(), OUT asked integer, OUT settled integer, OUT has_more boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_bundle      text;
+    v_environment appstore.environment;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('appstore.reconcile', 0)) THEN
+        RETURN;
+    END IF;
+    settled := appstore.settle_questions(p_now);
+    asked := 0;
+    has_more := false;
+    FOR v_bundle, v_environment IN SELECT DISTINCT l.b, l.e FROM unnest(p_bundle_ids, p_environments) AS l (b, e) LOOP
+        has_more := appstore.watch_stale_contracts(v_bundle, v_environment, p_now) OR has_more;
+        asked := asked + appstore.ask_about_stale_contracts(v_bundle, v_environment, p_now)
+                       + appstore.ask_about_a_sample(v_bundle, v_environment, p_sample, p_now);
+    END LOOP;
+    -- Questions have their numbers in the order of time.
+    DELETE FROM appstore.reconcile_questions AS q
+    WHERE q.question_id = ANY (ARRAY(SELECT old.question_id FROM appstore.reconcile_questions AS old ORDER BY old.question_id LIMIT 500))
+      AND q.asked_at < p_now - interval '90 days';
+END
+$$;
+
+COMMENT ON FUNCTION appstore.reconcile(p_bundle_ids text[], p_environments appstore.environment[], p_sample integer, p_now timestamp with time zone, OUT asked integer, OUT settled integer, OUT has_more boolean) IS 'One step of the reconciliation of these apps: finds the results of answered questions, finds stale contracts, and asks about those that are due, and about a sample of so many contracts of each app a day. Returns how many questions it wrote and settled, and whether there may be more contracts to look at; nulls while another worker does it.';
+
+CREATE FUNCTION appstore.reconcile_contract(transaction_id text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_known record;
+    v_count bigint;
+    v_call  bigint;
+BEGIN
+    PERFORM appstore.check_argument(char_length(reconcile_contract.transaction_id) BETWEEN 1 AND 64, 'transaction_id must have 1 to 64 characters',
+                                    'It is Apple''s id of a purchase, or the originalTransactionId of a subscription.');
+    SELECT count(*) OVER (), known.* INTO v_known
+    FROM (SELECT m.environment, m.original_transaction_id, m.bundle_id FROM appstore.contracts AS m
+          WHERE m.original_transaction_id = reconcile_contract.transaction_id
+          UNION
+          SELECT t.environment, t.original_transaction_id, t.bundle_id FROM appstore.transactions AS t
+          WHERE t.transaction_id = reconcile_contract.transaction_id) AS known
+    WHERE (reconcile_contract.environment IS NULL OR known.environment = reconcile_contract.environment)
+      AND (reconcile_contract.bundle_id IS NULL OR known.bundle_id = reconcile_contract.bundle_id);
+    IF v_known.count > 1 OR (v_known.bundle_id IS NULL AND (reconcile_contract.bundle_id IS NULL OR reconcile_contract.environment IS NULL)) THEN
+        RAISE EXCEPTION 'the ledger has %purchase with the id %', CASE WHEN v_known.count > 1 THEN 'more than one ' ELSE 'no ' END,
+            quote_literal(reconcile_contract.transaction_id)
+            USING ERRCODE = 'no_data_found', HINT = 'Give bundle_id and environment, and Apple is asked nevertheless.';
+    END IF;
+    v_call := appstore.ask_question(
+        'operator', coalesce(v_known.bundle_id, reconcile_contract.bundle_id), coalesce(v_known.environment, reconcile_contract.environment),
+        coalesce(v_known.original_transaction_id, reconcile_contract.transaction_id), NULL, 1::smallint, clock_timestamp());
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (clock_timestamp(), session_user, 'reconcile_contract', '{}',
+            jsonb_build_object('transaction_id', reconcile_contract.transaction_id, 'call_id', v_call));
+    RETURN v_call;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.reconcile_contract(transaction_id text, bundle_id text, environment appstore.environment) IS 'Asks Apple now for the subscriptions of the customer with this purchase. Returns the call of the outbox. Of a purchase that the ledger does not have, bundle_id and environment must be given, else it fails with no_data_found.';
+
+CREATE FUNCTION appstore.reconcile_statistics(OUT rules text[], OUT questions bigint[], OUT changed bigint[], OUT wrong_ratio double precision) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT array_agg(r.rule), array_agg(r.questions), array_agg(r.changed), max(r.wrong_ratio) FROM appstore.reconcile_status AS r
+$$;
+
+COMMENT ON FUNCTION appstore.reconcile_statistics(OUT rules text[], OUT questions bigint[], OUT changed bigint[], OUT wrong_ratio double precision) IS 'How many questions each rule has asked so far, and how many answers changed the ledger; and the share of the sample of the last 30 days of which Apple''s answer changed it, null without an answer.';
+
 CREATE TABLE appstore.consents (
     consent_id bigint NOT NULL,
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -5796,7 +6900,64 @@ $$;
 
 COMMENT ON FUNCTION appstore.record_death(p_event appstore.inbox_queue, p_maximum_deaths integer) IS 'Counts a death of the worker against an isolated event. Returns whether it was the last one, so that the event is failed.';
 
-CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) RETURNS void
+CREATE FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_new uuid[];
+BEGIN
+    WITH effect AS (
+        INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
+                                      product_id, order_no, user_id)
+        SELECT e.effect_id, p_environment, 'status_found', e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
+               e.product_id, t.order_no, coalesce(o.user_id, m.user_id)
+        FROM (
+            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id,
+                   unnest(p_occurred_at) AS occurred_at, unnest(p_original_transaction_ids) AS original_transaction_id,
+                   unnest(p_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id
+        ) AS e
+        CROSS JOIN LATERAL (
+            SELECT t.order_no, t.purchase_date FROM appstore.transactions AS t
+            WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
+        ) AS t
+        LEFT JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
+        ) AS o ON true
+        LEFT JOIN LATERAL (
+            SELECT m.user_id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment AND o.user_id IS NULL OFFSET 0
+        ) AS m ON true
+        -- What has told the same of this period: a notification, or the revocation of the transaction beside the status.
+        WHERE NOT EXISTS (
+            SELECT FROM appstore.effect_log AS told
+            WHERE told.original_transaction_id = e.original_transaction_id AND told.environment = p_environment
+              AND told.occurred_at >= t.purchase_date
+              AND told.kind = ANY (CASE split_part(e.subject, '/', 2)
+                                   WHEN '2' THEN '{expired}'
+                                   WHEN '3' THEN '{billing_retry_started,grace_period_ended}'
+                                   WHEN '4' THEN '{grace_period_started}'
+                                   WHEN '5' THEN '{revoked,refunded}' END::text[]) OFFSET 0)
+        ORDER BY e.effect_id
+        ON CONFLICT (effect_id) DO NOTHING
+        RETURNING effect_id
+    )
+    SELECT coalesce(array_agg(effect.effect_id), '{}') INTO v_new FROM effect;
+    IF cardinality(v_new) > 0 AND (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        PERFORM appstore.tell_effects(p_environment, v_new, '{}');
+    END IF;
+    RETURN QUERY SELECT unnest(v_new);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[]) IS 'Records effects of kind status_found, whose subject is contract/status/end of the period, unless another effect has told the same of this period. After appstore.apply_facts, in the same transaction. Returns the ids of those that are new. The arrays have an element for each effect.';
+
+CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text, import_id integer DEFAULT NULL::integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -5805,14 +6966,14 @@ CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, ori
     AS $$
 #variable_conflict use_column
 BEGIN
-    INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor, note)
+    INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor, note, import_id)
     VALUES (record_owner_link.environment, record_owner_link.original_transaction_id, record_owner_link.linked_at,
-            record_owner_link.user_id, record_owner_link.actor, record_owner_link.note);
+            record_owner_link.user_id, record_owner_link.actor, record_owner_link.note, record_owner_link.import_id);
     PERFORM appstore.derive_ledger(record_owner_link.environment, '{}', ARRAY[record_owner_link.original_transaction_id]);
 END
 $$;
 
-COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text) IS 'Inserts a link and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner and appstore.unlink_owner, which lock first, and tests.';
+COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text, import_id integer) IS 'Inserts a link and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner, appstore.unlink_owner and appstore.link_import_owners, which lock first, and tests.';
 
 CREATE FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer, OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed bigint[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6020,6 +7181,9 @@ DECLARE
     v_table     text;
     v_rows      bigint;
 BEGIN
+    -- Before all others, as appstore.link_import_owners locks them: what it links meanwhile is found below.
+    UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.user_id = v_user;
+    GET DIAGNOSTICS others = ROW_COUNT;
     -- 1. Lock in the order of every writer: contracts, posts, orders by token. The orders of periods are written under their contract's lock;
     --    Sandbox twins of orders are made under an advisory lock.
     v_contracts := ARRAY(
@@ -6059,7 +7223,8 @@ BEGIN
             SELECT e.ctid FROM appstore.effect_log AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment AND e.user_id = v_user OFFSET 0
         ) AS e));
-    GET DIAGNOSTICS others = ROW_COUNT;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     WITH renamed AS (
         UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user
         RETURNING l.environment, l.original_transaction_id, l.linked_at
@@ -6134,6 +7299,23 @@ END
 $_$;
 
 COMMENT ON FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) IS 'Writes an alias for a user into the ledger and the audit log, and returns how many orders and how many other rows it changed. A row that another transaction writes meanwhile may keep the name: call it until it changes nothing. Only for appstore.forget.';
+
+CREATE FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean) RETURNS appstore.import_chunks
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_chunk appstore.import_chunks;
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    UPDATE appstore.import_chunks AS c
+    SET run_at = clock_timestamp() + make_interval(secs => p_seconds), failures = CASE WHEN p_is_answered THEN 0 ELSE c.failures END
+    WHERE c.import_id = p_import_id AND c.first_line = p_first_line AND c.epoch = p_epoch AND c.is_leased
+    RETURNING c.* INTO v_chunk;
+    RETURN v_chunk;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean) IS 'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures.';
 
 CREATE FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_renewals) RETURNS integer
     LANGUAGE sql STABLE
@@ -6387,6 +7569,166 @@ $$;
 
 COMMENT ON FUNCTION appstore.repeat_call(call_id bigint, note text) IS 'Opens a call again that was refused, given up or discarded, with as much time until its deadline as it had at first. It fails with no_data_found for any other call, and with object_in_use while another call with the same key is open.';
 
+CREATE FUNCTION appstore.report_import_chunk(p_import_id integer, p_first_line integer) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_now     timestamptz := clock_timestamp();
+    v_chunk   appstore.import_chunks;
+    v_settled integer;
+BEGIN
+    SELECT c.* INTO STRICT v_chunk FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id AND c.first_line = p_first_line FOR UPDATE;
+    UPDATE appstore.import_chunks AS c SET found = 0, covered = 0, unknown = 0, failed = 0, reported_at = v_now
+    WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
+    UPDATE appstore.imports AS r
+    SET found = r.found + v_chunk.found, covered = r.covered + v_chunk.covered, unknown = r.unknown + v_chunk.unknown,
+        failed = r.failed + v_chunk.failed
+    WHERE r.import_id = p_import_id;
+    v_settled := v_chunk.found + v_chunk.covered + v_chunk.unknown + v_chunk.failed;
+    IF v_settled > 0 THEN
+        INSERT INTO appstore.import_rates AS k (import_id, at, settled)
+        VALUES (p_import_id, date_bin('10 seconds', v_now, 'epoch'), v_settled)
+        ON CONFLICT (import_id, at) DO UPDATE SET settled = k.settled + excluded.settled;
+        DELETE FROM appstore.import_rates AS k WHERE k.import_id = p_import_id AND k.at < v_now - interval '20 minutes';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.report_import_chunk(p_import_id integer, p_first_line integer) IS 'Adds the numbers of a chunk to its import, and to the rate.';
+
+CREATE FUNCTION appstore.request_apple(kind text, id text, details jsonb, bundle_id text, environment appstore.environment, actor text, key appstore.api_keys, verbs text[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    c_request    CONSTANT text := '^[A-Za-z0-9._:-]{1,128}$';
+    v_bundle     text;
+    v_place      appstore.environment;
+    v_is_change  boolean := kind IN ('set_app_account_token', 'finish_transaction', 'extend_renewal_date', 'extend_for_all');
+    v_is_extension boolean := kind IN ('extend_renewal_date', 'extend_for_all');
+    v_of_one     boolean := kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction',
+                                     'set_app_account_token', 'finish_transaction', 'extend_renewal_date');
+    v_key        text := id;
+    v_path       text[] := ARRAY[id];
+    v_body       jsonb;
+    v_payload    bytea;
+    v_call       record;
+    v_original   text;
+BEGIN
+    -- 1. The arguments. The messages, unlike the hints, show none of them: the HTTP API returns them.
+    PERFORM appstore.check_argument(
+        v_is_change OR kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction',
+                                'order_lookup', 'extend_status', 'test_notification', 'test_status'),
+        format('there is no question %s', quote_nullable(kind)),
+        'Questions are transaction_info, transaction_history, subscription_statuses, refund_history, app_transaction, order_lookup, '
+        'extend_status, test_notification and test_status.');
+    IF kind = 'test_notification' THEN
+        PERFORM appstore.check_argument(id IS NULL, 'a test notification has no id', 'Leave it out.'),
+                appstore.check_environment(environment);
+    ELSE
+        PERFORM appstore.check_argument(
+            id ~ CASE WHEN v_of_one THEN '^[0-9]{1,20}$' WHEN kind = 'order_lookup' THEN '^[A-Za-z0-9]{1,64}$'
+                      WHEN kind = 'test_status' THEN '^[A-Za-z0-9_.-]{1,200}$' WHEN kind = 'extend_status' THEN c_request
+                      ELSE '^[A-Za-z0-9._-]{1,100}$' END,
+            'id must be ' || CASE WHEN v_of_one THEN 'a transactionId, which has up to 20 digits'
+                                  WHEN kind = 'order_lookup' THEN 'the order number of a receipt, letters and digits such as MK5TTTVWJH'
+                                  WHEN kind = 'test_status' THEN 'a testNotificationToken'
+                                  WHEN kind = 'extend_status' THEN 'a requestIdentifier' ELSE 'a productId' END,
+            format('It is %s.', quote_nullable(left(id, 100))));
+    END IF;
+    PERFORM appstore.check_argument(kind <> 'order_lookup' OR environment IS DISTINCT FROM 'Sandbox', 'Apple knows no order numbers in Sandbox',
+                                    'Ask about a transactionId.');
+    IF v_is_extension THEN
+        PERFORM appstore.check_argument(details ->> 'days' ~ '^[0-9]{1,2}$' AND (details ->> 'days')::integer BETWEEN 1 AND 90,
+                                        'days must be from 1 to 90',
+                                        'Apple extends by 90 days at most (4000009).'),
+                appstore.check_argument(details ->> 'reason' ~ '^[0-3]$',
+                                        'reason must be from 0 to 3',
+                                        '0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage (4000010).'),
+                appstore.check_argument(details ->> 'requestIdentifier' IS NULL OR details ->> 'requestIdentifier' ~ c_request,
+                                        'request_identifier must have 1 to 128 letters, digits, and . _ : -', 'Omit it for one a day.');
+        v_key := coalesce(details ->> 'requestIdentifier', id || '-' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD'));
+        v_body := jsonb_build_object('extendByDays', details -> 'days', 'extendReasonCode', details -> 'reason', 'requestIdentifier', v_key);
+    END IF;
+    IF kind = 'extend_for_all' THEN
+        PERFORM appstore.check_argument(
+            details -> 'storefronts' IS NULL OR NOT EXISTS (
+                SELECT FROM jsonb_array_elements_text(details -> 'storefronts') AS s (code) WHERE s.code !~ '^[A-Z]{3}$'),
+            'storefronts must be country codes of three capital letters', 'Such as USA and DEU (4000028); omit them for all.'),
+            appstore.check_argument(details -> 'storefronts' IS DISTINCT FROM '[]', 'storefronts are empty', 'Omit them for all (4000027).');
+        v_path := '{}';
+        v_body := v_body || jsonb_strip_nulls(jsonb_build_object('productId', id, 'storefrontCountryCodes', details -> 'storefronts'));
+    ELSIF kind = 'extend_status' THEN
+        PERFORM appstore.check_argument(details ->> 'productId' ~ '^[A-Za-z0-9._-]{1,100}$', 'the productId must be named',
+                                        'Give that of the extension.');
+        v_path := ARRAY[details ->> 'productId', id];
+    ELSIF kind = 'set_app_account_token' THEN
+        PERFORM appstore.check_argument(details ->> 'token' IS NOT NULL, 'token must not be null', 'It is a UUID, the appAccountToken.');
+        v_body := jsonb_build_object('appAccountToken', details -> 'token');
+    END IF;
+
+    -- 2. The app and environment. A change must know its environment; it is Production unless the ledger knows better.
+    SELECT p.bundle_id, p.environment INTO v_bundle, v_place
+    FROM appstore.place_of_call(CASE WHEN v_of_one THEN id END, key, request_apple.bundle_id,
+                                CASE WHEN kind = 'order_lookup' THEN 'Production' ELSE request_apple.environment END) AS p;
+    IF v_place IS NULL AND NOT (v_of_one AND NOT v_is_change) THEN
+        v_place := 'Production';
+    END IF;
+    IF (key).key_id IS NOT NULL THEN
+        PERFORM appstore.authorize((key).key_hash, verbs, CASE WHEN v_place IS NULL THEN enum_range(NULL::appstore.environment)
+                                                               ELSE ARRAY[v_place] END, ARRAY[v_bundle]);
+    END IF;
+    IF kind IN ('set_app_account_token', 'extend_renewal_date') THEN
+        SELECT t.original_transaction_id INTO v_original FROM appstore.transactions AS t
+        WHERE t.transaction_id = request_apple.id AND t.environment = v_place;
+        PERFORM appstore.check_argument(coalesce(v_original = id, true), 'id is a later transaction of its contract',
+                                        format('Name the originalTransactionId %s (4000187).', v_original));
+    END IF;
+    v_key := coalesce(lower(v_place::text), 'any') || ':'
+             || CASE kind WHEN 'test_notification' THEN v_bundle WHEN 'extend_status' THEN array_to_string(v_path, ':') ELSE v_key END;
+    v_payload := convert_to(jsonb_strip_nulls(jsonb_build_object(
+        'path', CASE WHEN kind <> 'test_notification' THEN nullif(to_jsonb(v_path), '[]') END, 'body', v_body,
+        'anyEnvironment', CASE WHEN v_place IS NULL THEN true END))::text, 'UTF8');
+
+    -- 3. The call. The same question while one is open joins it; an extension that Apple has made is not made again.
+    IF v_is_extension THEN
+        SELECT c.call_id, c.payload, c.bundle_id INTO v_call FROM appstore.outbox AS c
+        WHERE c.call_key = v_key AND c.kind = request_apple.kind AND c.state IN ('open', 'answered') ORDER BY c.call_id DESC LIMIT 1;
+        PERFORM appstore.check_argument(
+            v_call.call_id IS NULL OR (v_call.payload = v_payload AND v_call.bundle_id = v_bundle),
+            format('call %s has the same requestIdentifier and extends otherwise', v_call.call_id), 'Give another request_identifier.');
+        IF v_call.call_id IS NOT NULL THEN
+            RETURN v_call.call_id;
+        END IF;
+    END IF;
+    INSERT INTO appstore.outbox AS c (kind, call_key, bundle_id, environment, priority, payload, deadline_at)
+    VALUES (request_apple.kind, v_key, v_bundle, coalesce(v_place, 'Production'), 1, v_payload, clock_timestamp() + CASE
+        WHEN kind IN ('transaction_history', 'refund_history') THEN interval '7 days' WHEN kind = 'order_lookup' THEN '5 minutes'
+        WHEN kind IN ('test_notification', 'test_status') THEN '10 minutes' WHEN v_is_change THEN '1 day' ELSE '1 hour' END)
+    ON CONFLICT (call_key, kind) WHERE state = 'open' DO UPDATE
+    SET priority = least(c.priority, excluded.priority), run_at = CASE WHEN c.is_leased THEN c.run_at ELSE least(c.run_at, clock_timestamp()) END
+    WHERE c.bundle_id = excluded.bundle_id AND (c.payload = excluded.payload OR NOT v_is_change)
+    RETURNING c.call_id, c.xmax = 0 AS is_new INTO v_call;
+    IF v_call.call_id IS NULL THEN
+        RAISE EXCEPTION 'an open call asks otherwise about the same'
+            USING ERRCODE = 'object_in_use', HINT = 'Wait until it is settled: appstore.outbox_status lists the calls.';
+    END IF;
+    IF v_call.is_new THEN
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+        VALUES (clock_timestamp(), actor, 'request_apple', '{}', jsonb_strip_nulls(jsonb_build_object(
+            'call_id', v_call.call_id, 'kind', kind, 'bundle_id', v_bundle, 'environment', v_place, 'id', id,
+            'details', details - 'token')));
+    END IF;
+    RETURN v_call.call_id;
+END
+$_$;
+
+COMMENT ON FUNCTION appstore.request_apple(kind text, id text, details jsonb, bundle_id text, environment appstore.environment, actor text, key appstore.api_keys, verbs text[]) IS 'Checks a question or a change, and writes the call that sends it, or returns the open one that asks the same. Fails with invalid_parameter_value when an argument is wrong, and with object_in_use while an open call asks otherwise under the same key.';
+
 CREATE PROCEDURE appstore.requeue_all(IN result appstore.result DEFAULT NULL::appstore.result, IN reason text DEFAULT NULL::text, IN notification_type text DEFAULT NULL::text, IN subtype text DEFAULT NULL::text, IN environment appstore.environment DEFAULT NULL::appstore.environment, IN bundle_id text DEFAULT NULL::text, IN received_from timestamp with time zone DEFAULT NULL::timestamp with time zone, IN received_before timestamp with time zone DEFAULT NULL::timestamp with time zone, IN note text DEFAULT NULL::text)
     LANGUAGE plpgsql
     AS $$
@@ -6441,34 +7783,31 @@ $$;
 
 COMMENT ON FUNCTION appstore.requeue_events(result appstore.result, reason text, notification_type text, subtype text, environment appstore.environment, bundle_id text, received_from timestamp with time zone, received_before timestamp with time zone, max_events integer, dry_run boolean, note text) IS 'Runs the events again that meet every given condition and still have their body, at most max_events (1 to 1,000), and returns how many. dry_run only counts them, all of them when max_events is null. appstore.requeue_all takes all.';
 
-CREATE FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) RETURNS text
+CREATE FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     c_restarts CONSTANT integer := 5;
-    v_window appstore.history_windows;
-    v_middle timestamptz;
+    v_window   appstore.history_windows;
+    v_halves   boolean;
+    v_middle   timestamptz;
 BEGIN
     SELECT w.* INTO v_window FROM appstore.history_windows AS w
     WHERE w.window_id = p_window_id AND w.epoch = p_epoch AND w.state = 'open' FOR UPDATE;
-    IF NOT FOUND THEN
-        RETURN NULL;
-    END IF;
+    v_halves := v_window.restarts + 1 >= c_restarts AND v_window.ends_at - v_window.starts_at >= interval '1 minute';
     v_middle := date_trunc('milliseconds', v_window.starts_at + (v_window.ends_at - v_window.starts_at) / 2);
-    IF v_window.restarts + 1 < c_restarts OR v_window.ends_at - v_window.starts_at < interval '1 minute' THEN
-        UPDATE appstore.history_windows AS w SET token = NULL, pages = 0, listed = 0, restarts = w.restarts + 1 WHERE w.window_id = p_window_id;
-        RETURN 'restarted';
-    END IF;
     INSERT INTO appstore.history_windows (bundle_id, environment, kind, starts_at, ends_at)
-    VALUES (v_window.bundle_id, v_window.environment, v_window.kind, v_middle, v_window.ends_at);
-    UPDATE appstore.history_windows AS w SET ends_at = v_middle, token = NULL, pages = 0, listed = 0, restarts = 0
-    WHERE w.window_id = p_window_id;
-    RETURN 'halved';
+    SELECT v_window.bundle_id, v_window.environment, v_window.kind, v_middle, v_window.ends_at WHERE v_halves;
+    UPDATE appstore.history_windows AS w
+    SET token = NULL, pages = 0, listed = 0, restarts = CASE WHEN v_halves THEN 0 ELSE w.restarts + 1 END,
+        ends_at = CASE WHEN v_halves THEN v_middle ELSE w.ends_at END
+    WHERE w.window_id = v_window.window_id;
+    RETURN FOUND;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) IS 'Lets a leased window begin again with its first page, after its token was refused; after the fifth time its second half becomes a window of its own. Returns restarted or halved, null when another lease has begun.';
+COMMENT ON FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) IS 'Lets a leased window begin again with its first page, after its token was refused; the fifth time, its second half becomes a window of its own. False when another lease has begun.';
 
 CREATE FUNCTION appstore.resume_endpoint(name text, after bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6759,6 +8098,18 @@ $$;
 
 COMMENT ON FUNCTION appstore.sequence_feed(max_tells integer, OUT is_on boolean, OUT told bigint, OUT has_more boolean) IS 'Numbers what was committed since the last step, at most max_tells. Returns whether the feed is on, how many rows were told, and whether there is more. It tells nothing while another session takes a step. Any number of sessions may call it.';
 
+CREATE FUNCTION appstore.set_app_account_token(original_transaction_id text, token uuid, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.request_apple('set_app_account_token', original_transaction_id, jsonb_build_object('token', token), bundle_id, environment,
+                                  session_user, NULL, NULL);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.set_app_account_token(original_transaction_id text, token uuid, bundle_id text, environment appstore.environment) IS 'Sets the appAccountToken of a purchase and of its later renewals at Apple, and returns the call. Not for what a family member shares.';
+
 CREATE FUNCTION appstore.set_consumer(name text, after bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6809,7 +8160,26 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.set_history_mode(bundle_id text, environment appstore.environment, mode text) IS 'Sets how the history of an app is read: walk; beside, a trial while another service owns the URL; off. It fails with no_data_found when no worker has had the app''s key.';
+COMMENT ON FUNCTION appstore.set_history_mode(bundle_id text, environment appstore.environment, mode text) IS 'Sets how the history of an app is read: walk; beside, a trial while another service owns the URL; off, after the pages in flight. It fails with no_data_found when no worker has had the app''s key.';
+
+CREATE FUNCTION appstore.set_live_since(bundle_id text, since timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.check_argument(char_length(set_live_since.bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 characters',
+                                    'Give the app''s bundle id.'),
+            appstore.check_argument(set_live_since.since IS NOT NULL, 'since must not be null', 'Give -infinity for an app without a past.');
+    INSERT INTO appstore.live_since AS l (bundle_id, since, set_by) VALUES (set_live_since.bundle_id, set_live_since.since, session_user)
+    ON CONFLICT (bundle_id) DO UPDATE SET since = excluded.since, set_by = excluded.set_by, set_at = excluded.set_at;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (clock_timestamp(), session_user, 'set_live_since', '{}',
+            jsonb_build_object('bundle_id', set_live_since.bundle_id, 'since', set_live_since.since));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.set_live_since(bundle_id text, since timestamp with time zone) IS 'Sets from when on an app''s effects are news: the feed and webhooks are not told of those that occurred before, from now on.';
 
 CREATE FUNCTION appstore.set_wants_raw() RETURNS void
     LANGUAGE plpgsql
@@ -6892,13 +8262,18 @@ CREATE FUNCTION appstore.settle_consumption() RETURNS trigger
     SET jit TO 'off'
     AS $$
 BEGIN
+    -- It was replaced, Apple has decided, or the user has withdrawn the consent: it must never be sent.
+    IF OLD.state = 'discarded' THEN
+        RAISE EXCEPTION 'the answer of call % was discarded: %', NEW.call_id, OLD.reason
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Decide again with appstore.answer_consumption.';
+    END IF;
     UPDATE appstore.consumption_decisions AS d SET result = nullif(NEW.state, 'open'), reason = NEW.reason, settled_at = NEW.settled_at
     WHERE d.call_id = NEW.call_id;
     RETURN NULL;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.settle_consumption() IS 'Copies the state of a call of kind consumption to its decision.';
+COMMENT ON FUNCTION appstore.settle_consumption() IS 'Copies the state of a call of kind consumption to its decision. It fails for a discarded call, which cannot be repeated.';
 
 CREATE FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7027,6 +8402,121 @@ $$;
 
 COMMENT ON FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) IS 'Records what became of attempts, moves the cursor, and writes the state of the breaker. The arrays from p_positions to p_redeliveries have an element for each report. p_wait_ms: when to try again; null: at no time, or as it was. held: it waits for an earlier one of its subject, and is no attempt. Returns false, without effect, when the lease of that epoch has been lost. One element that is wrong, such as an unknown result, fails the whole call.';
 
+CREATE FUNCTION appstore.settle_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_bodies bytea[], p_contracts text[], p_revision text, p_has_more boolean, p_seconds integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_chunk  appstore.import_chunks;
+    v_import appstore.imports;
+    v_item   appstore.import_items;
+    v_lines  integer[];
+    v_event  bigint;
+    v_covers integer;
+BEGIN
+    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, true);
+    IF v_chunk.import_id IS NULL THEN
+        RETURN NULL;
+    END IF;
+    SELECT r.* INTO v_import FROM appstore.imports AS r WHERE r.import_id = p_import_id;
+    -- 1. Lock the item and those that the answer covers, in one order. IS TRUE keeps the planner from looking for an id among all lines.
+    v_lines := ARRAY(
+        SELECT i.line FROM unnest(p_contracts) AS contract (id)
+        CROSS JOIN LATERAL (
+            SELECT i.line FROM appstore.import_items AS i WHERE i.id = contract.id AND (i.import_id = p_import_id) IS TRUE OFFSET 0
+        ) AS i
+        UNION SELECT p_line);
+    PERFORM FROM appstore.import_items AS i WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) ORDER BY i.line FOR UPDATE;
+    SELECT i.* INTO v_item FROM appstore.import_items AS i WHERE i.import_id = p_import_id AND i.line = p_line;
+    IF v_item.state NOT IN ('open', 'again') THEN
+        RETURN 'settled'; -- the answer about another item was first
+    END IF;
+    -- 2. The events.
+    v_event := (SELECT min(s.id) FROM appstore.store(CASE v_import.depth WHEN 'statuses' THEN 'imported_status' ELSE 'imported_transaction' END,
+                                                     p_bodies) AS s (id));
+    -- 3. The items.
+    UPDATE appstore.import_items AS i
+    SET state = CASE WHEN p_has_more THEN i.state ELSE 'found' END, event_id = coalesce(i.event_id, v_event), asked = i.asked + 1, failures = 0,
+        revision = CASE WHEN p_has_more THEN p_revision END,
+        reason = CASE WHEN v_import.depth = 'statuses' AND i.user_id IS NOT NULL AND cardinality(p_contracts) > 1
+                           AND i.id <> ALL (p_contracts) THEN 'contract_unclear' END
+    WHERE i.import_id = p_import_id AND i.line = p_line;
+    UPDATE appstore.import_items AS i
+    SET state = 'covered', event_id = coalesce(i.event_id, v_event), environment = v_item.environment, revision = NULL, reason = NULL
+    WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.line <> p_line AND i.state IN ('open', 'again')
+      AND (i.environment = v_item.environment OR NOT i.is_given);
+    GET DIAGNOSTICS v_covers = ROW_COUNT;
+    IF v_import.depth = 'history' AND p_revision IS NOT NULL THEN
+        INSERT INTO appstore.customer_revisions AS k (environment, original_transaction_id, revision)
+        SELECT v_item.environment, known.id, p_revision FROM (SELECT unnest(p_contracts) AS id UNION SELECT v_item.id) AS known
+        ORDER BY known.id COLLATE "C"
+        ON CONFLICT (original_transaction_id, environment) DO UPDATE SET revision = excluded.revision;
+    END IF;
+    PERFORM appstore.count_in_import_chunk(v_chunk, CASE WHEN p_has_more THEN 0 ELSE 1 END, v_covers, 0, 0);
+    RETURN CASE WHEN v_import.state <> 'running' THEN 'stop' WHEN p_has_more THEN 'more' ELSE 'settled' END;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.settle_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_bodies bytea[], p_contracts text[], p_revision text, p_has_more boolean, p_seconds integer) IS 'Stores an answer about an item: an event for each of p_bodies. Settles the item, unless it has more pages, from p_revision on; and all items of the import that are among p_contracts. Renews the lease. Returns more, settled, or stop where the import no longer runs; null when another lease has begun.';
+
+CREATE FUNCTION appstore.settle_questions(p_now timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_question appstore.reconcile_questions;
+    v_call     record;
+    v_named    record;
+    v_result   text;
+    v_settled  integer := 0;
+BEGIN
+    FOR v_question IN
+        SELECT q.* FROM appstore.reconcile_questions AS q WHERE q.result IS NULL ORDER BY q.question_id LIMIT 2000 FOR UPDATE
+    LOOP
+        SELECT c.state, c.settled_at, c.answer_event_id INTO v_call FROM appstore.outbox AS c WHERE c.call_id = v_question.call_id;
+        CONTINUE WHEN v_call.state = 'open';
+        -- 1. The event of the answer that names the contract, or the charge. Without one for an hour, there is none.
+        SELECT bool_or(o.result NOT IN ('rejected', 'failed', 'discarded')) AS is_genuine, count(*) AS events INTO v_named
+        FROM (SELECT o.result FROM appstore.outcomes AS o
+              WHERE o.original_transaction_id = v_question.original_transaction_id AND o.environment = v_question.environment::text
+                AND o.event_id >= v_call.answer_event_id AND o.source IN ('subscription_status', 'transaction_info')
+                AND (v_question.transaction_id IS NULL OR o.transaction_id = v_question.transaction_id) OFFSET 0) AS o;
+        CONTINUE WHEN v_call.state = 'answered' AND v_named.events = 0 AND v_call.settled_at > p_now - interval '1 hour';
+        -- 2. Other events could have changed the same.
+        v_result := CASE
+            WHEN v_call.state IS DISTINCT FROM 'answered' OR v_named.is_genuine IS NOT TRUE THEN 'unanswered'
+            WHEN EXISTS (SELECT FROM appstore.outcomes AS o
+                         WHERE o.original_transaction_id = v_question.original_transaction_id AND o.environment = v_question.environment::text
+                           AND o.settled_at >= v_question.asked_at AND o.source NOT IN ('subscription_status', 'transaction_info')
+                           AND o.result = 'applied' OFFSET 0) THEN 'overtaken'
+            WHEN EXISTS (SELECT FROM appstore.books_about(v_question.environment, v_question.original_transaction_id, v_question.transaction_id) AS s
+                         WHERE (s.status, s.will_renew, s.current_period_end, s.revoked_at, s.access_until) IS DISTINCT FROM
+                               (v_question.status, v_question.will_renew, v_question.current_period_end, v_question.revoked_at, v_question.access_until))
+                THEN 'changed'
+            ELSE 'same' END;
+        UPDATE appstore.reconcile_questions AS q SET result = v_result, settled_at = p_now WHERE q.question_id = v_question.question_id;
+        IF v_result IN ('same', 'changed') THEN
+            INSERT INTO appstore.reconcile_counts (day, rule, answered, changed)
+            VALUES ((p_now AT TIME ZONE 'UTC')::date, v_question.rule, 1, (v_result = 'changed')::integer)
+            ON CONFLICT (day, rule) DO UPDATE
+            SET answered = reconcile_counts.answered + 1, changed = reconcile_counts.changed + excluded.changed;
+        END IF;
+        v_settled := v_settled + 1;
+    END LOOP;
+    RETURN v_settled;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.settle_questions(p_now timestamp with time zone) IS 'Finds the results of the questions whose calls are settled and whose answers are in the ledger, at most 2,000. Returns how many.';
+
 CREATE FUNCTION appstore.settled_events(settled_from timestamp with time zone, after_event_id bigint DEFAULT 0, max_events integer DEFAULT 1000, only_result appstore.result DEFAULT NULL::appstore.result, only_type text DEFAULT NULL::text, only_app text DEFAULT NULL::text) RETURNS TABLE(settled_at timestamp with time zone, event_id bigint, run integer, received_at timestamp with time zone, source text, notification_type text, subtype text, environment text, bundle_id text, result appstore.result, reason text, transaction_id text, original_transaction_id text, user_id text, product_id text, entitlements text[], until timestamp with time zone)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7091,7 +8581,8 @@ DECLARE
     v_json jsonb[];
 BEGIN
     v_body := convert_from(p_body, 'UTF8')::jsonb;
-    v_open := ARRAY[v_body ->> 'signedPayload', v_body ->> 'signedTransaction'];
+    v_open := ARRAY[v_body ->> 'signedPayload', v_body ->> 'signedTransaction', v_body #>> '{answer,signedTransactionInfo}',
+                    v_body #>> '{answer,signedRenewalInfo}', v_body #>> '{answer,signedAppTransactionInfo}'];
     FOR n IN 1 .. cardinality(v_open) + 3 LOOP
         CONTINUE WHEN v_open[n] IS NULL;
         v_json := '{}';
@@ -7114,7 +8605,7 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.signers_of(p_body bytea) IS 'SHA-256 of the leaf and the intermediate of each JWS in a body, also of those inside a notification, and its signing date. Verifies nothing: for bodies that a worker has verified. Stops at what it cannot read, such as a receipt.';
+COMMENT ON FUNCTION appstore.signers_of(p_body bytea) IS 'SHA-256 of the leaf and the intermediate of each JWS in a body, also of those inside a notification or in an answer of the App Store Server API, and its signing date. Verifies nothing: for bodies that a worker has verified. Stops at what it cannot read, such as a receipt.';
 
 CREATE FUNCTION appstore.state_digest(environment appstore.environment) RETURNS text
     LANGUAGE sql STABLE
@@ -7173,6 +8664,43 @@ END
 $_$;
 
 COMMENT ON FUNCTION appstore.state_digest_parts(environment appstore.environment) IS 'For each table of the ledger how many rows an environment has, and a SHA-256 (hex) over them: where two databases differ. Independent of session settings, the database''s collation, and the order in which events came in.';
+
+CREATE TABLE appstore.reconcile_watches (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    rule text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    since timestamp with time zone NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    questions integer DEFAULT 0 NOT NULL,
+    CONSTRAINT reconcile_watches_refund_of_a_transaction CHECK (((transaction_id IS NOT NULL) = (rule = 'revoked_doubt'::text))),
+    CONSTRAINT reconcile_watches_rule_is_known CHECK ((rule = ANY (ARRAY['expired_silent'::text, 'no_renewal_info'::text, 'in_retry'::text, 'revoked_doubt'::text, 'price_consent'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.reconcile_watches IS 'Contracts that looked stale when appstore.reconcile found them. At next_at it looks again: it asks, or deletes the row where the rule no longer holds. appstore.stale_contracts shows those that are stale now.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.rule IS 'expired_silent: a period ended, it was to renew, and nothing came; no_renewal_info: only a transaction is known; in_retry: Apple tries to charge; revoked_doubt: a refund was asked for, and no decision came; price_consent: a consent is missing shortly before the renewal.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.transaction_id IS 'The charge whose refund is in doubt.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.since IS 'Since when: the end of the period, when the purchase came, or when the refund was asked for.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.next_at IS 'When it is looked at again.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.questions IS 'How often Apple was asked by this rule since.';
+
+CREATE FUNCTION appstore.still_holds(w appstore.reconcile_watches, m appstore.contracts, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE w.rule WHEN 'revoked_doubt' THEN appstore.is_refund_in_doubt(w.environment, w.transaction_id, p_now)
+                       WHEN 'no_renewal_info' THEN appstore.is_stale(w.rule, m, p_now)
+                       -- A period that began later is another watch.
+                       ELSE coalesce(appstore.is_stale(w.rule, m, p_now) AND m.current_period_end = w.since, false) END
+$$;
+
+COMMENT ON FUNCTION appstore.still_holds(w appstore.reconcile_watches, m appstore.contracts, p_now timestamp with time zone) IS 'Whether the rule of a watch holds for its contract now.';
 
 CREATE FUNCTION appstore.stop_redelivery(id bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7245,6 +8773,10 @@ BEGIN
     END IF;
     SELECT c.* INTO v_cursor FROM appstore.history_cursors AS c
     WHERE c.bundle_id = v_window.bundle_id AND c.environment = v_window.environment;
+    IF v_cursor.mode = 'off' THEN -- otherwise a day of the past would be read to its end
+        PERFORM appstore.postpone_history_window(p_window_id, p_epoch, NULL, interval '0', false);
+        RETURN NULL;
+    END IF;
 
     -- 1. Records that were not listed before, by another window or an earlier reading. The order avoids deadlocks of windows that overlap.
     WITH new AS (
@@ -7306,7 +8838,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.store_history_page(p_window_id bigint, p_epoch bigint, p_seconds integer, p_token text, p_uuids uuid[], p_signed_at timestamp with time zone[], p_first_attempt_at timestamp with time zone[], p_last_attempt_at timestamp with time zone[], p_attempts integer[], p_last_results text[], p_succeeded boolean[], p_bodies bytea[]) IS 'Stores a page of a leased window: its records, an event for each that is neither recorded nor among the seen notifications, and the token of the next page, null after the last one. Renews the lease for p_seconds. Returns how many events, null when another lease has begun. The arrays have an element for each record; p_uuids and p_signed_at were not verified.';
+COMMENT ON FUNCTION appstore.store_history_page(p_window_id bigint, p_epoch bigint, p_seconds integer, p_token text, p_uuids uuid[], p_signed_at timestamp with time zone[], p_first_attempt_at timestamp with time zone[], p_last_attempt_at timestamp with time zone[], p_attempts integer[], p_last_results text[], p_succeeded boolean[], p_bodies bytea[]) IS 'Stores a page of a leased window: its records, an event for each that is neither recorded nor among the seen notifications, and the token of the next page, null after the last one. Renews the lease for p_seconds. Returns how many events; null, without effect, when another lease has begun, or when the mode has become off. The arrays have an element for each record; p_uuids and p_signed_at were not verified.';
 
 CREATE FUNCTION appstore.store_post(key_hash bytea, verb text, source text, body bytea) RETURNS bigint
     LANGUAGE plpgsql
@@ -7635,14 +9167,14 @@ CREATE FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effe
 BEGIN
     INSERT INTO appstore.tells (kind, environment, ref)
     SELECT 'effect', p_environment, new.id::text
-    FROM unnest(p_effect_ids) AS new (id)
+    FROM unnest(appstore.live_effects(p_environment, p_effect_ids)) AS new (id)
     CROSS JOIN LATERAL (SELECT e.occurred_at, e.event_id FROM appstore.effect_log AS e WHERE e.effect_id = new.id OFFSET 0) AS e
     ORDER BY e.occurred_at, e.event_id, new.id;
     INSERT INTO appstore.tells (kind, environment, ref) SELECT 'contract', p_environment, contract.id FROM unnest(p_contracts) AS contract (id);
 END
 $$;
 
-COMMENT ON FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) IS 'Writes a tell for each of these effects, which this transaction has recorded, and for each of these contracts, which it has derived.';
+COMMENT ON FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) IS 'Writes a tell for each of these effects that is news, which this transaction has recorded, and for each of these contracts, which it has derived.';
 
 CREATE FUNCTION appstore.tell_notifications(p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[]) RETURNS void
     LANGUAGE plpgsql
@@ -7932,6 +9464,135 @@ $$;
 
 COMMENT ON FUNCTION appstore.wants_raw(e appstore.endpoints) IS 'Whether an endpoint gets notification.received or notification.rejected.';
 
+CREATE FUNCTION appstore.watch_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_page     CONSTANT integer := 2000;
+    v_walk     record;
+    v_from     timestamptz;
+    v_to       timestamptz;
+    v_found    bigint;
+    v_has_more boolean := false;
+BEGIN
+    -- 1. A new app: what has ended or was asked for in the last 60 days, and all purchases.
+    INSERT INTO appstore.reconcile_walks (bundle_id, environment, walk, until)
+    SELECT p_bundle_id, p_environment, walk.name, walk.until
+    FROM (VALUES ('before 3 days', p_now), ('after 1 hour', p_now - interval '1440 hours'), ('after 1 day', p_now - interval '24 hours'),
+                 ('after 3 days', p_now - interval '72 hours'), ('after 7 days', p_now - interval '168 hours'),
+                 ('after 30 days', p_now - interval '720 hours'), ('purchases', '-infinity'), ('refunds', p_now - interval '1440 hours'),
+                 ('sample', p_now)
+         ) AS walk (name, until)
+    ON CONFLICT (bundle_id, environment, walk) DO NOTHING;
+
+    -- 2. Ends of periods: each of them is looked at whenever a rule could begin to hold. So a fact that came late is seen by the next walk.
+    FOR v_walk IN
+        SELECT w.walk, w.until, walk.gap FROM appstore.reconcile_walks AS w
+        CROSS JOIN LATERAL (SELECT CASE w.walk WHEN 'before 3 days' THEN interval '-72 hours' WHEN 'after 1 hour' THEN interval '1 hour'
+                                               WHEN 'after 1 day' THEN interval '24 hours' WHEN 'after 3 days' THEN interval '72 hours'
+                                               WHEN 'after 7 days' THEN interval '168 hours' WHEN 'after 30 days' THEN interval '720 hours' END) AS walk (gap)
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND walk.gap IS NOT NULL
+    LOOP
+        v_from := v_walk.until;
+        WITH ended AS MATERIALIZED (
+            SELECT t.environment, t.bundle_id, t.original_transaction_id, t.transaction_id, t.expires_date FROM appstore.transactions AS t
+            WHERE t.expires_date IS NOT NULL AND (t.expires_date AT TIME ZONE 'UTC') > (v_from AT TIME ZONE 'UTC')
+              AND (t.expires_date AT TIME ZONE 'UTC') <= ((p_now - v_walk.gap) AT TIME ZONE 'UTC')
+            ORDER BY (t.expires_date AT TIME ZONE 'UTC') FETCH FIRST c_page ROWS WITH TIES
+        ), stale AS (
+            SELECT e.original_transaction_id, rule.name, (m.contract).current_period_end
+            FROM ended AS e
+            CROSS JOIN LATERAL (
+                SELECT m AS contract FROM appstore.contracts AS m
+                WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = e.environment
+                  AND m.current_transaction_id = e.transaction_id AND m.bundle_id = p_bundle_id OFFSET 0
+            ) AS m
+            CROSS JOIN unnest('{expired_silent,in_retry,price_consent}'::text[]) AS rule (name)
+            WHERE e.environment = p_environment AND e.bundle_id = p_bundle_id AND appstore.is_stale(rule.name, m.contract, p_now)
+        ), watched AS (
+            INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, since, next_at)
+            SELECT p_environment, s.original_transaction_id, s.name, p_bundle_id, s.current_period_end,
+                   -- in_retry: the day that has begun last, so that it is asked once a day.
+                   CASE s.name WHEN 'in_retry' THEN
+                       s.current_period_end + greatest(1, floor(extract(epoch FROM p_now - s.current_period_end) / 86400)) * interval '24 hours'
+                   ELSE p_now END
+            FROM stale AS s
+            ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
+        )
+        SELECT count(*), max(e.expires_date) INTO v_found, v_to FROM ended AS e;
+        v_has_more := v_has_more OR v_found >= c_page;
+        UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - v_walk.gap) END
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = v_walk.walk;
+    END LOOP;
+
+    -- 3. Purchases without their renewal, 15 minutes after they were settled. One that was asked about is not asked about again for 30 days.
+    SELECT w.until INTO v_from FROM appstore.reconcile_walks AS w
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'purchases';
+    WITH settled AS MATERIALIZED (
+        SELECT o.event_id, o.settled_at, o.original_transaction_id FROM appstore.outcomes AS o
+        WHERE o.source IN ('client_transaction', 'client_receipt', 'unanswered_receipt', 'transaction_info', 'imported_transaction')
+          AND o.settled_at > v_from AND o.settled_at <= p_now - interval '15 minutes'
+        ORDER BY o.settled_at FETCH FIRST c_page ROWS WITH TIES
+    ), bought AS (
+        SELECT s.settled_at, s.original_transaction_id AS contract FROM settled AS s WHERE s.original_transaction_id IS NOT NULL
+        UNION ALL
+        SELECT s.settled_at, c.original_transaction_id FROM settled AS s
+        CROSS JOIN LATERAL (
+            SELECT c.original_transaction_id FROM appstore.event_contracts AS c WHERE c.event_id = s.event_id AND c.environment = p_environment OFFSET 0
+        ) AS c
+    ), watched AS (
+        INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, since, next_at)
+        SELECT p_environment, b.contract, 'no_renewal_info', p_bundle_id, b.settled_at, p_now
+        FROM bought AS b
+        CROSS JOIN LATERAL (
+            SELECT m AS contract FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = b.contract AND m.environment = p_environment AND m.bundle_id = p_bundle_id OFFSET 0
+        ) AS m
+        WHERE appstore.is_stale('no_renewal_info', m.contract, p_now)
+          AND NOT EXISTS (SELECT FROM appstore.reconcile_questions AS q
+                          WHERE q.original_transaction_id = b.contract AND q.environment = p_environment
+                            AND q.asked_at > p_now - interval '720 hours' OFFSET 0)
+        ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
+    )
+    SELECT count(*), max(s.settled_at) INTO v_found, v_to FROM settled AS s;
+    v_has_more := v_has_more OR v_found >= c_page;
+    UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - interval '15 minutes') END
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'purchases';
+
+    -- 4. Refund requests. Apple wants an answer within 12 hours, so those that were asked 48 hours ago were due 36 hours ago.
+    SELECT w.until INTO v_from FROM appstore.reconcile_walks AS w
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'refunds';
+    WITH asked AS MATERIALIZED (
+        SELECT c.environment, c.transaction_id, c.original_transaction_id, c.asked_at, c.due_at FROM appstore.consumption_obligations AS c
+        WHERE c.due_at > v_from AND c.due_at <= p_now - interval '36 hours'
+        ORDER BY c.due_at FETCH FIRST c_page ROWS WITH TIES
+    ), watched AS (
+        INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, transaction_id, since, next_at)
+        SELECT p_environment, a.original_transaction_id, 'revoked_doubt', p_bundle_id, a.transaction_id, a.asked_at, p_now
+        FROM asked AS a
+        WHERE a.environment = p_environment
+          AND EXISTS (SELECT FROM appstore.transactions AS t
+                      WHERE t.transaction_id = a.transaction_id AND t.environment = p_environment AND t.bundle_id = p_bundle_id OFFSET 0)
+          AND appstore.is_refund_in_doubt(p_environment, a.transaction_id, p_now)
+        ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
+    )
+    SELECT count(*), max(a.due_at) INTO v_found, v_to FROM asked AS a;
+    UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - interval '36 hours') END
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'refunds';
+    RETURN v_has_more OR v_found >= c_page;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.watch_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) IS 'Writes a watch for each contract of an app for which a rule has begun to hold since the latest call. It looks at some 2,000 ends of periods, purchases and refund requests of each kind. Returns whether there may be more.';
+
 CREATE FUNCTION appstore.withdraw_consent(user_id text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7941,7 +9602,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.withdraw_consent(user_id text) IS 'Withdraws the consent of a user: nothing is sent about the user''s purchases until appstore.give_consent is called again. Answers that wait are discarded; one that a worker is sending at that moment may still reach Apple. Returns false where no consent is in force.';
+COMMENT ON FUNCTION appstore.withdraw_consent(user_id text) IS 'Withdraws the consent of a user: nothing is sent about the user''s purchases until appstore.give_consent is called again. Answers that wait are discarded; one that a worker is sending at that moment may still reach Apple. Returns false where no consent is in force and no answer waits.';
 
 CREATE AGGREGATE appstore.chained_digest(text) (
     SFUNC = appstore.chain_link,
@@ -8261,6 +9922,19 @@ ALTER TABLE appstore.consents ALTER COLUMN consent_id ADD GENERATED ALWAYS AS ID
     CACHE 1
 );
 
+CREATE TABLE appstore.consumption_counted (
+    environment appstore.environment NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    due_at timestamp with time zone NOT NULL,
+    is_missed boolean NOT NULL
+);
+
+COMMENT ON TABLE appstore.consumption_counted IS 'The requests of the last two days that are over, so that appstore.apply_consumption_policies counts each missed one once.';
+
+COMMENT ON COLUMN appstore.consumption_counted.due_at IS 'When it was due. The first notification of a request can come last, which makes this earlier; a later one is of another request.';
+
+COMMENT ON COLUMN appstore.consumption_counted.is_missed IS 'Whether it was missed, by the policy of the time.';
+
 CREATE TABLE appstore.consumption_decisions (
     decision_id bigint NOT NULL,
     environment appstore.environment NOT NULL,
@@ -8408,9 +10082,12 @@ CREATE TABLE appstore.outbox (
     state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
     reason text,
     settled_at timestamp with time zone,
+    answer jsonb,
     answer_event_id bigint,
+    answer_event_ids bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     fallback_source text COLLATE pg_catalog."C",
     fallback_event_id bigint,
+    CONSTRAINT outbox_answer_is_small CHECK ((octet_length((answer)::text) <= 65536)),
     CONSTRAINT outbox_answer_of_the_answered CHECK (((answer_event_id IS NULL) OR (state = 'answered'::text))),
     CONSTRAINT outbox_fallback_is_a_source CHECK ((fallback_source ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
     CONSTRAINT outbox_fallback_where_wanted CHECK (((fallback_event_id IS NULL) OR (fallback_source IS NOT NULL))),
@@ -8465,7 +10142,11 @@ COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later ans
 
 COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';
 
+COMMENT ON COLUMN appstore.outbox.answer IS 'What of the answer is no event, such as the status of an order number, and how many events there are; never a JWS. Of an open call: its pages so far.';
+
 COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
+
+COMMENT ON COLUMN appstore.outbox.answer_event_ids IS 'The events that the answer became, in its order, at most 1,000. Of an open call: those of its pages so far.';
 
 COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';
 
@@ -8598,6 +10279,19 @@ COMMENT ON COLUMN appstore.consumption_requests.outcome_at IS 'When Apple signed
 COMMENT ON COLUMN appstore.consumption_requests.refunded_percentage IS 'The refunded part of the price in thousandths of a percent, where Apple says it.';
 
 COMMENT ON COLUMN appstore.consumption_requests.is_expected IS 'Whether an answer is expected by consumption_policies: from the backend, or the default one with the user''s consent.';
+
+CREATE TABLE appstore.customer_revisions (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    revision text NOT NULL COLLATE pg_catalog."C"
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.customer_revisions IS 'Until where the transaction history of a customer was read, under each id that was asked for or found: a later import asks for what is new only.';
+
+COMMENT ON COLUMN appstore.customer_revisions.original_transaction_id IS 'An originalTransactionId, or the id that a file names.';
+
+COMMENT ON COLUMN appstore.customer_revisions.revision IS 'Apple''s revision of the last page.';
 
 CREATE TABLE appstore.delivery_attempts (
     attempt_id bigint NOT NULL,
@@ -9402,6 +11096,278 @@ ALTER TABLE appstore.history_windows ALTER COLUMN window_id ADD GENERATED ALWAYS
     CACHE 1
 );
 
+CREATE TABLE appstore.import_items (
+    import_id integer NOT NULL,
+    line integer NOT NULL,
+    environment appstore.environment NOT NULL,
+    state appstore.import_item_state DEFAULT 'open'::appstore.import_item_state NOT NULL,
+    event_id bigint,
+    asked smallint DEFAULT 0 NOT NULL,
+    failures smallint DEFAULT 0 NOT NULL,
+    is_given boolean NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    user_id text COLLATE pg_catalog."C",
+    revision text COLLATE pg_catalog."C",
+    reason text COLLATE pg_catalog."C"
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.import_items IS 'The ids of an import, each once. They go 90 days after the end of the import.';
+
+COMMENT ON COLUMN appstore.import_items.import_id IS 'The import.';
+
+COMMENT ON COLUMN appstore.import_items.line IS 'The line of the file, counted from 1 with the header.';
+
+COMMENT ON COLUMN appstore.import_items.environment IS 'Where it is asked next, or was found.';
+
+COMMENT ON COLUMN appstore.import_items.state IS 'What became of it so far.';
+
+COMMENT ON COLUMN appstore.import_items.event_id IS 'The first event that its answer became; null where the answer was empty.';
+
+COMMENT ON COLUMN appstore.import_items.asked IS 'Requests that were answered, refused or failed.';
+
+COMMENT ON COLUMN appstore.import_items.failures IS 'Requests that failed since the last answer.';
+
+COMMENT ON COLUMN appstore.import_items.is_given IS 'The environment is that of the file or of the command: no other one is asked.';
+
+COMMENT ON COLUMN appstore.import_items.id IS 'The id of any transaction of the customer.';
+
+COMMENT ON COLUMN appstore.import_items.user_id IS 'Who owns it, until that is an owner link.';
+
+COMMENT ON COLUMN appstore.import_items.revision IS 'Where its transaction history goes on, while it is being read.';
+
+COMMENT ON COLUMN appstore.import_items.reason IS 'Why it failed, or fails; contract_unclear: the answer has several contracts and does not tell to which one the id belongs; not_linked: no purchase is known to which its user could be linked.';
+
+CREATE TABLE appstore.imports (
+    import_id integer NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment,
+    depth text NOT NULL COLLATE pg_catalog."C",
+    file_name text NOT NULL,
+    file_sha256 bytea,
+    state text DEFAULT 'loading'::text NOT NULL COLLATE pg_catalog."C",
+    made_by text NOT NULL,
+    made_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    touched_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    ended_at timestamp with time zone,
+    items integer DEFAULT 0 NOT NULL,
+    last_line integer DEFAULT 0 NOT NULL,
+    next_line integer DEFAULT 1 NOT NULL,
+    repeated integer DEFAULT 0 NOT NULL,
+    bad_lines integer DEFAULT 0 NOT NULL,
+    found integer DEFAULT 0 NOT NULL,
+    covered integer DEFAULT 0 NOT NULL,
+    unknown integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    CONSTRAINT imports_depth_is_known CHECK ((depth = ANY (ARRAY['statuses'::text, 'history'::text]))),
+    CONSTRAINT imports_ended_in_the_end CHECK (((state = ANY (ARRAY['stopped'::text, 'done'::text])) = (ended_at IS NOT NULL))),
+    CONSTRAINT imports_file_is_known CHECK (((state = 'loading'::text) OR (octet_length(file_sha256) = 32))),
+    CONSTRAINT imports_state_is_known CHECK ((state = ANY (ARRAY['loading'::text, 'running'::text, 'paused'::text, 'stopped'::text, 'done'::text])))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+COMMENT ON TABLE appstore.imports IS 'The imports of files with ids of customers, one row each. appstore.import_status shows them with their progress.';
+
+COMMENT ON COLUMN appstore.imports.import_id IS 'The number of the import.';
+
+COMMENT ON COLUMN appstore.imports.environment IS 'The environment of all items that name none; null to ask Production first, then Sandbox.';
+
+COMMENT ON COLUMN appstore.imports.depth IS 'statuses: what customers may use today. history: all their transactions.';
+
+COMMENT ON COLUMN appstore.imports.file_name IS 'The name of the file, for people.';
+
+COMMENT ON COLUMN appstore.imports.file_sha256 IS 'By this the same file is known again; null while it is loaded.';
+
+COMMENT ON COLUMN appstore.imports.state IS 'loading: the file is being read; running; paused; stopped: an operator ended it; done.';
+
+COMMENT ON COLUMN appstore.imports.made_by IS 'The login that began it, and the actor of its owner links.';
+
+COMMENT ON COLUMN appstore.imports.made_at IS 'When it was begun, and from when its owner links count.';
+
+COMMENT ON COLUMN appstore.imports.touched_at IS 'When a part of the file was loaded last. What is loading and was not touched for an hour is removed.';
+
+COMMENT ON COLUMN appstore.imports.ended_at IS 'When it was stopped or done.';
+
+COMMENT ON COLUMN appstore.imports.items IS 'Items, each id once.';
+
+COMMENT ON COLUMN appstore.imports.last_line IS 'The greatest line of its items.';
+
+COMMENT ON COLUMN appstore.imports.next_line IS 'The first line that is in no chunk yet.';
+
+COMMENT ON COLUMN appstore.imports.repeated IS 'Lines whose id an earlier line had.';
+
+COMMENT ON COLUMN appstore.imports.bad_lines IS 'Lines that were not imported.';
+
+COMMENT ON COLUMN appstore.imports.found IS 'Items in this state; this column and the following ones without those that a chunk has not reported yet.';
+
+COMMENT ON COLUMN appstore.imports.covered IS 'Items in this state.';
+
+COMMENT ON COLUMN appstore.imports.unknown IS 'Items in the state unknown_to_apple.';
+
+COMMENT ON COLUMN appstore.imports.failed IS 'Items in this state.';
+
+CREATE VIEW appstore.import_misses AS
+ SELECT i.import_id,
+    i.line,
+    i.id,
+    i.user_id,
+        CASE
+            WHEN i.is_given THEN i.environment
+            ELSE NULL::appstore.environment
+        END AS environment,
+        CASE
+            WHEN (i.state = ANY (ARRAY['found'::appstore.import_item_state, 'covered'::appstore.import_item_state])) THEN i.reason
+            WHEN ((i.state = 'open'::appstore.import_item_state) AND (i.reason IS NULL)) THEN 'not_asked'::text
+            ELSE COALESCE(i.reason, (i.state)::text)
+        END AS why,
+    (i.state)::text AS state,
+    i.asked
+   FROM (appstore.import_items i
+     JOIN appstore.imports r USING (import_id))
+  WHERE ((i.state = ANY (ARRAY['again'::appstore.import_item_state, 'unknown_to_apple'::appstore.import_item_state, 'failed'::appstore.import_item_state])) OR (i.reason IS NOT NULL) OR ((i.state = 'open'::appstore.import_item_state) AND (r.state = 'stopped'::text)));
+
+COMMENT ON VIEW appstore.import_misses IS 'The items of imports that Apple did not know, refused, or whose user is no owner, and why.';
+
+COMMENT ON COLUMN appstore.import_misses.import_id IS 'The import.';
+
+COMMENT ON COLUMN appstore.import_misses.line IS 'The line of the file.';
+
+COMMENT ON COLUMN appstore.import_misses.id IS 'The id.';
+
+COMMENT ON COLUMN appstore.import_misses.environment IS 'The environment that the file or the command names; null where both were asked.';
+
+COMMENT ON COLUMN appstore.import_misses.why IS 'unknown_to_apple; again: unknown, and asked once more; contract_unclear or not_linked: found, but the user is no owner; not_asked: the import was stopped; else the error, such as apple_4000006.';
+
+COMMENT ON COLUMN appstore.import_misses.state IS 'The state of the item.';
+
+COMMENT ON COLUMN appstore.import_misses.asked IS 'How often it was asked.';
+
+CREATE TABLE appstore.import_rates (
+    import_id integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    settled integer NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+COMMENT ON TABLE appstore.import_rates IS 'How many items were settled in each ten seconds of the last minutes, for the estimate of the time left.';
+
+COMMENT ON COLUMN appstore.import_rates.import_id IS 'The import.';
+
+COMMENT ON COLUMN appstore.import_rates.at IS 'The begin of the ten seconds; there is a row only where something was settled.';
+
+COMMENT ON COLUMN appstore.import_rates.settled IS 'Items that became found, covered, unknown or failed.';
+
+CREATE VIEW appstore.import_status AS
+ SELECT r.import_id,
+    r.bundle_id,
+    r.environment,
+    r.depth,
+    r.file_name,
+    r.state,
+    r.made_by,
+    r.made_at,
+    r.ended_at,
+    r.items,
+    r.repeated,
+    r.bad_lines,
+    n.found,
+    n.covered,
+    n.unknown,
+    n.failed,
+    n.waiting,
+    (r.items - n.settled) AS remaining,
+    n.failing_with,
+    k.rate,
+    b.allowance,
+    b.blocked_until,
+        CASE
+            WHEN (r.state = 'running'::text) THEN (COALESCE((b.blocked_until - statement_timestamp()), '00:00:00'::interval) + (((((r.items - n.settled) - n.waiting))::double precision / k.rate) * '00:00:01'::interval))
+            ELSE NULL::interval
+        END AS time_left,
+        CASE
+            WHEN (b.allowance > (0)::double precision) THEN (((((r.items - n.settled) - n.waiting))::double precision / b.allowance) * '00:00:01'::interval)
+            ELSE NULL::interval
+        END AS least_time
+   FROM (((appstore.imports r
+     CROSS JOIN LATERAL ( SELECT (r.found + (COALESCE(sum(c.found), (0)::bigint))::integer) AS found,
+            (r.covered + (COALESCE(sum(c.covered), (0)::bigint))::integer) AS covered,
+            (r.unknown + (COALESCE(sum(c.unknown), (0)::bigint))::integer) AS unknown,
+            (r.failed + (COALESCE(sum(c.failed), (0)::bigint))::integer) AS failed,
+            ((((r.found + r.covered) + r.unknown) + r.failed) + (COALESCE(sum((((c.found + c.covered) + c.unknown) + c.failed)), (0)::bigint))::integer) AS settled,
+            (COALESCE(sum(c.waiting), (0)::bigint))::integer AS waiting,
+            (array_agg(c.last_error ORDER BY c.run_at) FILTER (WHERE ((c.last_error IS NOT NULL) AND (r.state = 'running'::text))))[1] AS failing_with
+           FROM appstore.import_chunks c
+          WHERE (c.import_id = r.import_id)) n)
+     CROSS JOIN LATERAL ( SELECT ((sum(k_1.settled))::double precision / (NULLIF(((count(*))::numeric * 10.0), (0)::numeric))::double precision) AS rate
+           FROM appstore.import_rates k_1
+          WHERE ((k_1.import_id = r.import_id) AND (k_1.at > (statement_timestamp() - '00:10:00'::interval)) AND (k_1.at < (statement_timestamp() - '00:00:10'::interval)))) k)
+     LEFT JOIN LATERAL ( SELECT b_1.allowance,
+            b_1.blocked_until
+           FROM appstore.api_budget_status b_1
+          WHERE ((b_1.bundle_id = r.bundle_id) AND (b_1.environment = COALESCE(r.environment, 'Production'::appstore.environment)) AND (b_1.endpoint =
+                CASE r.depth
+                    WHEN 'statuses'::text THEN 'subscription_statuses'::text
+                    ELSE 'transaction_history'::text
+                END))) b ON (true))
+  WHERE (r.state <> 'loading'::text);
+
+COMMENT ON VIEW appstore.import_status IS 'The imports, how far they are, and when they will be done.';
+
+COMMENT ON COLUMN appstore.import_status.import_id IS 'The number of the import.';
+
+COMMENT ON COLUMN appstore.import_status.environment IS 'The environment of all items that name none; null where Production was asked first, then Sandbox.';
+
+COMMENT ON COLUMN appstore.import_status.depth IS 'statuses or history.';
+
+COMMENT ON COLUMN appstore.import_status.file_name IS 'The name of the file.';
+
+COMMENT ON COLUMN appstore.import_status.state IS 'running, paused, stopped or done.';
+
+COMMENT ON COLUMN appstore.import_status.made_by IS 'The login that began it.';
+
+COMMENT ON COLUMN appstore.import_status.made_at IS 'When it was begun.';
+
+COMMENT ON COLUMN appstore.import_status.ended_at IS 'When it was stopped or done.';
+
+COMMENT ON COLUMN appstore.import_status.items IS 'How many ids it has, each counted once.';
+
+COMMENT ON COLUMN appstore.import_status.repeated IS 'Lines whose id an earlier line had.';
+
+COMMENT ON COLUMN appstore.import_status.bad_lines IS 'Lines that were not imported.';
+
+COMMENT ON COLUMN appstore.import_status.found IS 'Ids that Apple answered.';
+
+COMMENT ON COLUMN appstore.import_status.covered IS 'Ids that the answer about another id named, so that they were not asked.';
+
+COMMENT ON COLUMN appstore.import_status.unknown IS 'Ids that Apple did not know, twice.';
+
+COMMENT ON COLUMN appstore.import_status.failed IS 'Ids that Apple refused.';
+
+COMMENT ON COLUMN appstore.import_status.waiting IS 'Ids that Apple did not know, and that are asked once more a day later. They are part of remaining.';
+
+COMMENT ON COLUMN appstore.import_status.remaining IS 'Ids that are not settled.';
+
+COMMENT ON COLUMN appstore.import_status.failing_with IS 'Why requests fail or wait; null where they do not.';
+
+COMMENT ON COLUMN appstore.import_status.rate IS 'Ids settled in a second, of the last ten minutes without the times in which nothing was settled; null while it is not known.';
+
+COMMENT ON COLUMN appstore.import_status.allowance IS 'Requests in a second that Apple''s limit and the settings allow; null before the first one.';
+
+COMMENT ON COLUMN appstore.import_status.blocked_until IS 'After a 429, until when nothing is asked; null while asking is allowed.';
+
+COMMENT ON COLUMN appstore.import_status.time_left IS 'For what is remaining and not waiting, at this rate, after the block; null while it is not known.';
+
+COMMENT ON COLUMN appstore.import_status.least_time IS 'For the same at the allowance, with a request for each id.';
+
+ALTER TABLE appstore.imports ALTER COLUMN import_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.imports_import_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE appstore.inbox (
     event_id bigint NOT NULL,
     source text NOT NULL COLLATE pg_catalog."C",
@@ -9415,7 +11381,7 @@ ALTER TABLE ONLY appstore.inbox ALTER COLUMN body SET STORAGE EXTERNAL;
 
 COMMENT ON TABLE appstore.inbox IS 'Every event as it came in; append-only, never updated. Partitioned by event_id, so that old bodies go by dropping a partition.';
 
-COMMENT ON COLUMN appstore.inbox.source IS 'Where the event came from: notification_v2, history_v2, notification_v1, client_transaction, client_receipt, verify_receipt …';
+COMMENT ON COLUMN appstore.inbox.source IS 'Where the event came from: notification_v2, history_v2, notification_v1, client_transaction, client_receipt, verify_receipt, subscription_status, transaction_info …';
 
 COMMENT ON COLUMN appstore.inbox.body IS 'The raw bytes. jsonb would refuse \u0000 and lone surrogates and so lose the event.';
 
@@ -9544,6 +11510,21 @@ COMMENT ON COLUMN appstore.inbox_status.reason IS 'A code; of a discarded event 
 
 COMMENT ON COLUMN appstore.inbox_status.next_run_at IS 'When it is due; null once it is settled.';
 
+CREATE TABLE appstore.live_since (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    since timestamp with time zone NOT NULL,
+    set_by text NOT NULL,
+    set_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+COMMENT ON TABLE appstore.live_since IS 'From when on an app''s effects are news: the feed tells none that occurred before, whatever its source. An app without a row has no past.';
+
+COMMENT ON COLUMN appstore.live_since.since IS 'Written by appstore.set_live_since, or by the app''s first import: when its first notification came that is still known, else that instant.';
+
+COMMENT ON COLUMN appstore.live_since.set_by IS 'The login that wrote it.';
+
+COMMENT ON COLUMN appstore.live_since.set_at IS 'When it was written.';
+
 CREATE TABLE appstore.maintenance_state (
     task text NOT NULL COLLATE pg_catalog."C",
     started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -9559,7 +11540,7 @@ COMMENT ON COLUMN appstore.maintenance_state.task IS 'A walk, such as rejected_b
 
 COMMENT ON COLUMN appstore.maintenance_state.started_at IS 'When the walk or check began.';
 
-COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes. Of consumption, until when due requests are counted.';
+COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
 
 COMMENT ON COLUMN appstore.maintenance_state.event_id IS 'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block; of deliveries, the last attempt. Of consumption, how many requests were missed so far.';
 
@@ -9635,7 +11616,9 @@ CREATE VIEW appstore.outbox_status AS
     c.deadline_at,
     c.settled_at,
     c.answer_event_id,
-    c.fallback_event_id
+    c.fallback_event_id,
+    c.answer,
+    c.answer_event_ids
    FROM appstore.outbox c;
 
 COMMENT ON VIEW appstore.outbox_status IS 'The calls of the outbox, without their payload.';
@@ -9667,6 +11650,10 @@ COMMENT ON COLUMN appstore.outbox_status.deadline_at IS 'When an open call is gi
 COMMENT ON COLUMN appstore.outbox_status.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
 
 COMMENT ON COLUMN appstore.outbox_status.fallback_event_id IS 'The event that stands for a missing answer.';
+
+COMMENT ON COLUMN appstore.outbox_status.answer IS 'What of the answer is no event, such as the status of an order number, and how many events there are. Of an open call: its pages so far.';
+
+COMMENT ON COLUMN appstore.outbox_status.answer_event_ids IS 'The events that the answer became, at most 1,000; see appstore.call_document.';
 
 CREATE TABLE appstore.outcome_history (
     event_id bigint NOT NULL,
@@ -9753,6 +11740,7 @@ CREATE TABLE appstore.owner_links (
     user_id text COLLATE pg_catalog."C",
     actor text NOT NULL,
     note text,
+    import_id integer,
     CONSTRAINT owner_links_user_is_a_name CHECK (((char_length(user_id) >= 1) AND (char_length(user_id) <= 255)))
 );
 
@@ -9767,6 +11755,8 @@ COMMENT ON COLUMN appstore.owner_links.user_id IS 'The new owner; null where the
 COMMENT ON COLUMN appstore.owner_links.actor IS 'The login that called appstore.link_owner or appstore.unlink_owner.';
 
 COMMENT ON COLUMN appstore.owner_links.note IS 'Free text of the actor; null after appstore.forget, both of a link to the user and where it was taken back.';
+
+COMMENT ON COLUMN appstore.owner_links.import_id IS 'The import whose file named the user; null for a command. Such a link never counts where an order was paid before it.';
 
 ALTER TABLE appstore.owner_links ALTER COLUMN link_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.owner_links_link_id_seq
@@ -9891,6 +11881,147 @@ COMMENT ON COLUMN appstore.payments.product_id IS 'The product that was bought.'
 
 COMMENT ON COLUMN appstore.payments.paid_at IS 'When the customer bought it.';
 
+CREATE TABLE appstore.reconcile_counts (
+    day date NOT NULL,
+    rule text NOT NULL COLLATE pg_catalog."C",
+    questions bigint DEFAULT 0 NOT NULL,
+    answered bigint DEFAULT 0 NOT NULL,
+    changed bigint DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE appstore.reconcile_counts IS 'The questions and results of each day (UTC) and rule. They are kept; the questions themselves age.';
+
+COMMENT ON COLUMN appstore.reconcile_counts.day IS 'When it was asked, or the result was found.';
+
+COMMENT ON COLUMN appstore.reconcile_counts.rule IS 'As in reconcile_questions.';
+
+COMMENT ON COLUMN appstore.reconcile_counts.questions IS 'Questions that were asked.';
+
+COMMENT ON COLUMN appstore.reconcile_counts.answered IS 'Results same and changed.';
+
+COMMENT ON COLUMN appstore.reconcile_counts.changed IS 'The result changed.';
+
+CREATE TABLE appstore.reconcile_questions (
+    question_id bigint NOT NULL,
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    rule text NOT NULL COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    app_transaction_id text COLLATE pg_catalog."C",
+    asked_at timestamp with time zone NOT NULL,
+    call_id bigint NOT NULL,
+    status integer,
+    will_renew boolean,
+    current_period_end timestamp with time zone,
+    revoked_at timestamp with time zone,
+    access_until timestamp with time zone,
+    result text COLLATE pg_catalog."C",
+    settled_at timestamp with time zone,
+    CONSTRAINT reconcile_questions_result_is_known CHECK ((result = ANY (ARRAY['same'::text, 'changed'::text, 'overtaken'::text, 'unanswered'::text]))),
+    CONSTRAINT reconcile_questions_rule_is_known CHECK ((rule = ANY (ARRAY['expired_silent'::text, 'no_renewal_info'::text, 'in_retry'::text, 'revoked_doubt'::text, 'price_consent'::text, 'sample'::text, 'operator'::text]))),
+    CONSTRAINT reconcile_questions_settled_in_the_end CHECK (((result IS NULL) = (settled_at IS NULL)))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.reconcile_questions IS 'Each question to Apple about a contract, what the ledger said when it was asked, and whether the answer changed it. Kept for 90 days.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.question_id IS 'The number of the question.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.rule IS 'As in reconcile_watches; or sample: an active contract, chosen at random; operator: appstore.reconcile_contract.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.transaction_id IS 'The charge whose refund is in doubt.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.app_transaction_id IS 'Apple''s appTransactionId of the customer, where it is known: one customer is asked about once a day.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.asked_at IS 'When the call was written.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.call_id IS 'The call of the outbox.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.status IS 'That of the contract when it was asked, as in the following columns.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.will_renew IS 'Whether it was to renew then.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.current_period_end IS 'The end of its period then.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.revoked_at IS 'When it was revoked; for revoked_doubt when the charge was.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.access_until IS 'Until when it gave access then.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.result IS 'same; changed: the answer changed what the customer may use, or until when; overtaken: other events about the contract came meanwhile, so that nothing can be said; unanswered: the call ended without an answer, or the answer does not name the contract; null while it is open.';
+
+COMMENT ON COLUMN appstore.reconcile_questions.settled_at IS 'When the result was found.';
+
+ALTER TABLE appstore.reconcile_questions ALTER COLUMN question_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.reconcile_questions_question_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE VIEW appstore.reconcile_status AS
+ SELECT rule.name AS rule,
+    COALESCE(w.watched, (0)::bigint) AS watched,
+    COALESCE(q.open, (0)::bigint) AS open,
+    COALESCE(c.questions, (0)::bigint) AS questions,
+    COALESCE(c.answered, (0)::bigint) AS answered,
+    COALESCE(c.changed, (0)::bigint) AS changed,
+        CASE rule.name
+            WHEN 'sample'::text THEN ((c.recently_changed)::double precision / (NULLIF(c.recently_answered, (0)::numeric))::double precision)
+            ELSE NULL::double precision
+        END AS wrong_ratio
+   FROM (((unnest('{expired_silent,no_renewal_info,in_retry,revoked_doubt,price_consent,sample,operator}'::text[]) rule(name)
+     LEFT JOIN ( SELECT w_1.rule,
+            count(*) AS watched
+           FROM appstore.reconcile_watches w_1
+          GROUP BY w_1.rule) w ON ((w.rule = rule.name)))
+     LEFT JOIN ( SELECT q_1.rule,
+            count(*) AS open
+           FROM appstore.reconcile_questions q_1
+          WHERE (q_1.result IS NULL)
+          GROUP BY q_1.rule) q ON ((q.rule = rule.name)))
+     LEFT JOIN ( SELECT c_1.rule,
+            (sum(c_1.questions))::bigint AS questions,
+            (sum(c_1.answered))::bigint AS answered,
+            (sum(c_1.changed))::bigint AS changed,
+            sum(c_1.answered) FILTER (WHERE (c_1.day > (((statement_timestamp() AT TIME ZONE 'UTC'::text))::date - 30))) AS recently_answered,
+            sum(c_1.changed) FILTER (WHERE (c_1.day > (((statement_timestamp() AT TIME ZONE 'UTC'::text))::date - 30))) AS recently_changed
+           FROM appstore.reconcile_counts c_1
+          GROUP BY c_1.rule) c ON ((c.rule = rule.name)));
+
+COMMENT ON VIEW appstore.reconcile_status IS 'What each rule of the reconciliation watches, has asked, and found. A rule whose questions never change anything is not worth asking.';
+
+COMMENT ON COLUMN appstore.reconcile_status.rule IS 'A rule of stale_contracts; sample: active contracts, chosen at random; operator: appstore.reconcile_contract.';
+
+COMMENT ON COLUMN appstore.reconcile_status.watched IS 'Contracts that looked stale and are looked at again.';
+
+COMMENT ON COLUMN appstore.reconcile_status.open IS 'Questions without a result.';
+
+COMMENT ON COLUMN appstore.reconcile_status.questions IS 'Questions so far.';
+
+COMMENT ON COLUMN appstore.reconcile_status.answered IS 'Those whose answer could be compared with the ledger.';
+
+COMMENT ON COLUMN appstore.reconcile_status.changed IS 'Those whose answer changed what the customer may use, or until when.';
+
+COMMENT ON COLUMN appstore.reconcile_status.wrong_ratio IS 'Of sample: the share of the answers of the last 30 days that changed the ledger: how often the books were wrong. null without an answer.';
+
+CREATE TABLE appstore.reconcile_walks (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment NOT NULL,
+    walk text NOT NULL COLLATE pg_catalog."C",
+    until timestamp with time zone NOT NULL,
+    CONSTRAINT reconcile_walks_walk_is_known CHECK ((walk = ANY (ARRAY['before 3 days'::text, 'after 1 hour'::text, 'after 1 day'::text, 'after 3 days'::text, 'after 7 days'::text, 'after 30 days'::text, 'purchases'::text, 'refunds'::text, 'sample'::text])))
+);
+
+COMMENT ON TABLE appstore.reconcile_walks IS 'How far appstore.reconcile has looked for stale contracts, of each app and environment whose key a worker has had.';
+
+COMMENT ON COLUMN appstore.reconcile_walks.walk IS 'before and after: ends of periods, so long before or after them; purchases: events with a purchase and without its renewal; refunds: refund requests, 48 hours after Apple asked; sample: the random questions.';
+
+COMMENT ON COLUMN appstore.reconcile_walks.until IS 'What happened until here was looked at: the ends, outcomes, or due times of requests. The share of the day until here was asked about.';
+
 ALTER TABLE appstore.redeliveries ALTER COLUMN redelivery_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.redeliveries_redelivery_id_seq
     START WITH 1
@@ -9934,12 +12065,14 @@ CREATE TABLE appstore.retention (
     deliveries interval DEFAULT '3 days'::interval NOT NULL,
     failed_deliveries interval DEFAULT '30 days'::interval NOT NULL,
     history interval DEFAULT '30 days'::interval NOT NULL,
+    import_bodies interval DEFAULT '3 days'::interval,
     partition_events bigint DEFAULT 10000000 NOT NULL,
     CONSTRAINT retention_bodies_a_day CHECK ((bodies >= '1 day'::interval)),
     CONSTRAINT retention_deliveries_an_hour CHECK ((deliveries >= '01:00:00'::interval)),
     CONSTRAINT retention_failed_deliveries_outlive_others CHECK ((failed_deliveries >= deliveries)),
     CONSTRAINT retention_feed_a_day CHECK ((feed >= '1 day'::interval)),
     CONSTRAINT retention_history_outlives_second_walk CHECK ((history >= '12 days'::interval)),
+    CONSTRAINT retention_import_bodies_an_hour CHECK ((import_bodies >= '01:00:00'::interval)),
     CONSTRAINT retention_is_one_row CHECK (is_only),
     CONSTRAINT retention_notifications_outlive_history CHECK ((notifications >= '181 days'::interval)),
     CONSTRAINT retention_outcomes_outlive_bodies CHECK (((outcomes IS NULL) OR ((bodies IS NOT NULL) AND (outcomes >= bodies)))),
@@ -9969,6 +12102,8 @@ COMMENT ON COLUMN appstore.retention.deliveries IS 'How long delivery_attempts i
 COMMENT ON COLUMN appstore.retention.failed_deliveries IS 'How long the attempts of it that failed are kept.';
 
 COMMENT ON COLUMN appstore.retention.history IS 'How long history_records is kept, whose records are then only counted, and closed windows.';
+
+COMMENT ON COLUMN appstore.retention.import_bodies IS 'How long the bodies of imports are kept after the event''s outcome: what Apple said can be asked again.';
 
 COMMENT ON COLUMN appstore.retention.partition_events IS 'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
 
@@ -10078,6 +12213,40 @@ COMMENT ON TABLE appstore.seen_notifications IS 'The first event of each notific
 COMMENT ON COLUMN appstore.seen_notifications.seen_on IS 'The day (UTC) of the merge. Four bytes, which fit between the other columns.';
 
 COMMENT ON COLUMN appstore.seen_notifications.first_event_id IS 'The event that brought it first; other events with it are its duplicates.';
+
+CREATE VIEW appstore.stale_contracts AS
+ SELECT w.environment,
+    w.original_transaction_id,
+    w.bundle_id,
+    w.rule,
+    w.since,
+    w.next_at AS next_question_at,
+    w.questions,
+    m.user_id,
+    m.status,
+    m.access_until,
+    w.transaction_id
+   FROM (appstore.reconcile_watches w
+     LEFT JOIN appstore.contracts m ON (((m.original_transaction_id = w.original_transaction_id) AND (m.environment = w.environment))))
+  WHERE appstore.still_holds(w.*, m.*, statement_timestamp());
+
+COMMENT ON VIEW appstore.stale_contracts IS 'Contracts of which something should have been heard: those for which a rule of the reconciliation holds, and about which Apple will be asked.';
+
+COMMENT ON COLUMN appstore.stale_contracts.rule IS 'expired_silent, no_renewal_info, in_retry, revoked_doubt or price_consent.';
+
+COMMENT ON COLUMN appstore.stale_contracts.since IS 'The end of the period, when the purchase came, or when the refund was asked for.';
+
+COMMENT ON COLUMN appstore.stale_contracts.next_question_at IS 'When Apple is asked, at the earliest: not within 15 minutes of another event about the contract, nor twice a day about one customer.';
+
+COMMENT ON COLUMN appstore.stale_contracts.questions IS 'How often Apple was asked by this rule since then.';
+
+COMMENT ON COLUMN appstore.stale_contracts.user_id IS 'The owner of the contract.';
+
+COMMENT ON COLUMN appstore.stale_contracts.status IS 'The status that the ledger knows.';
+
+COMMENT ON COLUMN appstore.stale_contracts.access_until IS 'Until when the contract gives access, as far as the ledger knows.';
+
+COMMENT ON COLUMN appstore.stale_contracts.transaction_id IS 'The charge whose refund is in doubt.';
 
 CREATE TABLE appstore.tells (
     tell_id bigint NOT NULL,
@@ -10391,6 +12560,9 @@ ALTER TABLE ONLY appstore.client_posts
 ALTER TABLE ONLY appstore.consents
     ADD CONSTRAINT consents_pkey PRIMARY KEY (consent_id);
 
+ALTER TABLE ONLY appstore.consumption_counted
+    ADD CONSTRAINT consumption_counted_pkey PRIMARY KEY (transaction_id, environment);
+
 ALTER TABLE ONLY appstore.consumption_decisions
     ADD CONSTRAINT consumption_decisions_pkey PRIMARY KEY (decision_id);
 
@@ -10402,6 +12574,9 @@ ALTER TABLE ONLY appstore.consumption_policies
 
 ALTER TABLE ONLY appstore.contracts
     ADD CONSTRAINT contracts_pkey PRIMARY KEY (original_transaction_id, environment);
+
+ALTER TABLE ONLY appstore.customer_revisions
+    ADD CONSTRAINT customer_revisions_pkey PRIMARY KEY (original_transaction_id, environment);
 
 ALTER TABLE ONLY appstore.delivery_attempts
     ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (attempt_id);
@@ -10445,6 +12620,18 @@ ALTER TABLE ONLY appstore.history_records
 ALTER TABLE ONLY appstore.history_windows
     ADD CONSTRAINT history_windows_pkey PRIMARY KEY (window_id);
 
+ALTER TABLE ONLY appstore.import_chunks
+    ADD CONSTRAINT import_chunks_pkey PRIMARY KEY (import_id, first_line);
+
+ALTER TABLE ONLY appstore.import_items
+    ADD CONSTRAINT import_items_pkey PRIMARY KEY (import_id, line);
+
+ALTER TABLE ONLY appstore.import_rates
+    ADD CONSTRAINT import_rates_pkey PRIMARY KEY (import_id, at);
+
+ALTER TABLE ONLY appstore.imports
+    ADD CONSTRAINT imports_pkey PRIMARY KEY (import_id);
+
 ALTER TABLE ONLY appstore.inbox
     ADD CONSTRAINT inbox_pkey PRIMARY KEY (event_id);
 
@@ -10456,6 +12643,9 @@ ALTER TABLE ONLY appstore.inbox_first
 
 ALTER TABLE ONLY appstore.inbox_queue
     ADD CONSTRAINT inbox_queue_pkey PRIMARY KEY (event_id);
+
+ALTER TABLE ONLY appstore.live_since
+    ADD CONSTRAINT live_since_pkey PRIMARY KEY (bundle_id);
 
 ALTER TABLE ONLY appstore.maintenance_state
     ADD CONSTRAINT maintenance_state_pkey PRIMARY KEY (task);
@@ -10489,6 +12679,18 @@ ALTER TABLE ONLY appstore.ownership_claims
 
 ALTER TABLE ONLY appstore.products
     ADD CONSTRAINT products_pkey PRIMARY KEY (product_id, bundle_id, entitlement);
+
+ALTER TABLE ONLY appstore.reconcile_counts
+    ADD CONSTRAINT reconcile_counts_pkey PRIMARY KEY (day, rule);
+
+ALTER TABLE ONLY appstore.reconcile_questions
+    ADD CONSTRAINT reconcile_questions_pkey PRIMARY KEY (question_id);
+
+ALTER TABLE ONLY appstore.reconcile_walks
+    ADD CONSTRAINT reconcile_walks_pkey PRIMARY KEY (bundle_id, environment, walk);
+
+ALTER TABLE ONLY appstore.reconcile_watches
+    ADD CONSTRAINT reconcile_watches_pkey PRIMARY KEY (original_transaction_id, environment, rule);
 
 ALTER TABLE ONLY appstore.redeliveries
     ADD CONSTRAINT redeliveries_pkey PRIMARY KEY (redelivery_id);
@@ -10565,6 +12767,16 @@ CREATE INDEX history_windows_closed ON appstore.history_windows USING btree (clo
 
 CREATE INDEX history_windows_open ON appstore.history_windows USING btree (bundle_id, environment, ends_at) WHERE (state = 'open'::text);
 
+CREATE INDEX import_chunks_due ON appstore.import_chunks USING btree (import_id, environment, run_at) WHERE (phase <> 'link'::text);
+
+CREATE INDEX import_chunks_to_link ON appstore.import_chunks USING btree (run_at) WHERE (phase = 'link'::text);
+
+CREATE UNIQUE INDEX import_items_by_id ON appstore.import_items USING btree (id, import_id);
+
+CREATE INDEX import_items_by_user ON appstore.import_items USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX imports_by_file ON appstore.imports USING btree (file_sha256);
+
 CREATE INDEX inbox_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
 
 CREATE INDEX inbox_default_posted_by_idx ON appstore.inbox_default USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
@@ -10631,17 +12843,37 @@ CREATE INDEX outcomes_default_result_settled_at_event_id_idx ON appstore.outcome
 
 CREATE INDEX outcomes_default_settled_at_event_id_idx ON appstore.outcomes_default USING btree (settled_at, event_id);
 
+CREATE INDEX outcomes_of_imports ON ONLY appstore.outcomes USING btree (settled_at, event_id) WHERE (source = ANY (ARRAY['imported_status'::text, 'imported_transaction'::text]));
+
+CREATE INDEX outcomes_default_settled_at_event_id_idx1 ON appstore.outcomes_default USING btree (settled_at, event_id) WHERE (source = ANY (ARRAY['imported_status'::text, 'imported_transaction'::text]));
+
+CREATE INDEX outcomes_of_purchases ON ONLY appstore.outcomes USING btree (settled_at) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text, 'unanswered_receipt'::text, 'transaction_info'::text, 'imported_transaction'::text]));
+
+CREATE INDEX outcomes_default_settled_at_idx ON appstore.outcomes_default USING btree (settled_at) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text, 'unanswered_receipt'::text, 'transaction_info'::text, 'imported_transaction'::text]));
+
 CREATE INDEX outcomes_first_original_transaction_id_idx ON appstore.outcomes_first USING btree (original_transaction_id) WHERE (original_transaction_id IS NOT NULL);
 
 CREATE INDEX outcomes_first_result_settled_at_event_id_idx ON appstore.outcomes_first USING btree (result, settled_at, event_id) WHERE (result = ANY (ARRAY['failed'::appstore.result, 'rejected'::appstore.result, 'unhandled'::appstore.result, 'discarded'::appstore.result]));
 
 CREATE INDEX outcomes_first_settled_at_event_id_idx ON appstore.outcomes_first USING btree (settled_at, event_id);
 
+CREATE INDEX outcomes_first_settled_at_event_id_idx1 ON appstore.outcomes_first USING btree (settled_at, event_id) WHERE (source = ANY (ARRAY['imported_status'::text, 'imported_transaction'::text]));
+
+CREATE INDEX outcomes_first_settled_at_idx ON appstore.outcomes_first USING btree (settled_at) WHERE (source = ANY (ARRAY['client_transaction'::text, 'client_receipt'::text, 'unanswered_receipt'::text, 'transaction_info'::text, 'imported_transaction'::text]));
+
 CREATE INDEX owner_links_by_contract ON appstore.owner_links USING btree (original_transaction_id);
 
 CREATE INDEX owner_links_by_user ON appstore.owner_links USING btree (user_id);
 
 CREATE INDEX ownership_claims_by_user ON appstore.ownership_claims USING btree (user_id);
+
+CREATE INDEX reconcile_questions_by_contract ON appstore.reconcile_questions USING btree (original_transaction_id, asked_at);
+
+CREATE INDEX reconcile_questions_by_customer ON appstore.reconcile_questions USING btree (app_transaction_id, asked_at) WHERE (app_transaction_id IS NOT NULL);
+
+CREATE INDEX reconcile_questions_open ON appstore.reconcile_questions USING btree (question_id) WHERE (result IS NULL);
+
+CREATE INDEX reconcile_watches_due ON appstore.reconcile_watches USING btree (bundle_id, environment, next_at);
 
 CREATE INDEX redeliveries_open ON appstore.redeliveries USING btree (endpoint, redelivery_id) WHERE (state = 'open'::text);
 
@@ -10654,6 +12886,8 @@ CREATE INDEX told_access_by_turn ON appstore.told_access USING btree (turns_at) 
 CREATE INDEX told_access_by_user ON appstore.told_access USING btree (user_id);
 
 CREATE INDEX transactions_by_contract ON appstore.transactions USING btree (original_transaction_id, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id DESC);
+
+CREATE INDEX transactions_by_expiry ON appstore.transactions USING btree ((expires_date AT TIME ZONE 'UTC'::text)) WHERE (expires_date IS NOT NULL);
 
 CREATE INDEX transactions_by_first_token ON appstore.transactions USING btree (first_token, purchase_date, length(transaction_id), transaction_id) WHERE (first_token IS NOT NULL);
 
@@ -10683,6 +12917,10 @@ ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcom
 
 ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_default_settled_at_event_id_idx;
 
+ALTER INDEX appstore.outcomes_of_imports ATTACH PARTITION appstore.outcomes_default_settled_at_event_id_idx1;
+
+ALTER INDEX appstore.outcomes_of_purchases ATTACH PARTITION appstore.outcomes_default_settled_at_idx;
+
 ALTER INDEX appstore.outcomes_by_contract ATTACH PARTITION appstore.outcomes_first_original_transaction_id_idx;
 
 ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey;
@@ -10690,6 +12928,10 @@ ALTER INDEX appstore.outcomes_pkey ATTACH PARTITION appstore.outcomes_first_pkey
 ALTER INDEX appstore.outcomes_needing_attention ATTACH PARTITION appstore.outcomes_first_result_settled_at_event_id_idx;
 
 ALTER INDEX appstore.outcomes_by_time ATTACH PARTITION appstore.outcomes_first_settled_at_event_id_idx;
+
+ALTER INDEX appstore.outcomes_of_imports ATTACH PARTITION appstore.outcomes_first_settled_at_event_id_idx1;
+
+ALTER INDEX appstore.outcomes_of_purchases ATTACH PARTITION appstore.outcomes_first_settled_at_idx;
 
 CREATE TRIGGER consumption_settled AFTER UPDATE OF state ON appstore.outbox FOR EACH ROW WHEN (((new.kind = 'consumption'::text) AND (new.state <> old.state))) EXECUTE FUNCTION appstore.settle_consumption();
 

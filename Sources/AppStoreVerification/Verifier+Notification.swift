@@ -2,7 +2,7 @@ internal import AppStore
 
 extension Verifier {
     /// The location of the outermost JWS, of any kind.
-    static let outermost = "signedPayload"
+    package static let outermost = "signedPayload"
 
     /// Decodes and checks a genuine notification and verifies its nested JWS.
     func notification(

@@ -38,24 +38,39 @@ package final class Verifier: Sendable {
     }
 
     /// Verifies a standalone transaction, from a client or Apple's API.
-    package func verifyTransaction(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil) -> Verdict<
+    package func verifyTransaction(
+        _ jws: ArraySlice<UInt8>,
+        at location: String = outermost,
+        receivedAt: Timestamp,
+        diagnostics: VerificationDiagnostics? = nil
+    ) -> Verdict<
         SignedValue<JWSTransactionDecodedPayload>
     > {
-        verifySingle(jws, receivedAt: receivedAt, diagnostics)
+        verifySingle(jws, at: location, receivedAt: receivedAt, diagnostics)
     }
 
     /// Verifies a standalone renewal info.
-    package func verifyRenewalInfo(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil) -> Verdict<
+    package func verifyRenewalInfo(
+        _ jws: ArraySlice<UInt8>,
+        at location: String = outermost,
+        receivedAt: Timestamp,
+        diagnostics: VerificationDiagnostics? = nil
+    ) -> Verdict<
         SignedValue<JWSRenewalInfoDecodedPayload>
     > {
-        verifySingle(jws, receivedAt: receivedAt, diagnostics)
+        verifySingle(jws, at: location, receivedAt: receivedAt, diagnostics)
     }
 
     /// Verifies a standalone app transaction.
-    package func verifyAppTransaction(_ jws: ArraySlice<UInt8>, receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil)
+    package func verifyAppTransaction(
+        _ jws: ArraySlice<UInt8>,
+        at location: String = outermost,
+        receivedAt: Timestamp,
+        diagnostics: VerificationDiagnostics? = nil
+    )
         -> Verdict<SignedValue<AppTransaction>>
     {
-        verifySingle(jws, receivedAt: receivedAt, diagnostics)
+        verifySingle(jws, at: location, receivedAt: receivedAt, diagnostics)
     }
 
     /// Verifies a JWS of any kind; its members determine the kind.
@@ -80,27 +95,34 @@ package final class Verifier: Sendable {
 
     private func verifySingle<Content: SignedContent>(
         _ jws: ArraySlice<UInt8>,
+        at location: String,
         receivedAt: Timestamp,
         _ diagnostics: VerificationDiagnostics?
     ) -> Verdict<SignedValue<Content>> {
         Verdict { () throws(Rejection) in
-            try single(try signed(jws, Content.kind, diagnostics), receivedAt: receivedAt, diagnostics)
+            try single(try signed(jws, Content.kind, at: location, diagnostics), at: location, receivedAt: receivedAt, diagnostics)
         }
     }
 
     /// The payload of the outermost JWS, whose kind may be expected.
-    private func signed(_ jws: ArraySlice<UInt8>, _ kind: SignedPayloadKind?, _ diagnostics: VerificationDiagnostics?) throws(Rejection)
-        -> SignedPayload
-    {
-        diagnostics?.begin(Self.outermost, requiring: .jws(kind))
-        return try located(Self.outermost) { () throws(Flaw) in try signatures.verify(jws, diagnostics) }
+    private func signed(
+        _ jws: ArraySlice<UInt8>,
+        _ kind: SignedPayloadKind?,
+        at location: String = outermost,
+        _ diagnostics: VerificationDiagnostics?
+    ) throws(Rejection) -> SignedPayload {
+        diagnostics?.begin(location, requiring: .jws(kind))
+        return try located(location) { () throws(Flaw) in try signatures.verify(jws, diagnostics) }
     }
 
-    private func single<Content: SignedContent>(_ payload: SignedPayload, receivedAt: Timestamp, _ diagnostics: VerificationDiagnostics?)
-        throws(Rejection) -> SignedValue<Content>
-    {
-        let signed = try located(Self.outermost) { () throws(Flaw) in try payload.decode(as: Content.self, diagnostics) }
-        try located(Self.outermost, in: signed.value) { () throws(Flaw) in
+    private func single<Content: SignedContent>(
+        _ payload: SignedPayload,
+        at location: String = outermost,
+        receivedAt: Timestamp,
+        _ diagnostics: VerificationDiagnostics?
+    ) throws(Rejection) -> SignedValue<Content> {
+        let signed = try located(location) { () throws(Flaw) in try payload.decode(as: Content.self, diagnostics) }
+        try located(location, in: signed.value) { () throws(Flaw) in
             try check(try signed.value.subject(), of: payload, receivedAt: receivedAt, diagnostics)
         }
         return signed

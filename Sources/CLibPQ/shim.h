@@ -12,6 +12,7 @@ static const int clibpq_severity = PG_DIAG_SEVERITY_NONLOCALIZED;
 static const int clibpq_sqlstate = PG_DIAG_SQLSTATE;
 static const int clibpq_message_primary = PG_DIAG_MESSAGE_PRIMARY;
 static const int clibpq_message_detail = PG_DIAG_MESSAGE_DETAIL;
+static const int clibpq_message_hint = PG_DIAG_MESSAGE_HINT;
 static const int clibpq_statement_position = PG_DIAG_STATEMENT_POSITION;
 static const int clibpq_constraint_name = PG_DIAG_CONSTRAINT_NAME;
 static const int clibpq_source_function = PG_DIAG_SOURCE_FUNCTION;

@@ -14,6 +14,7 @@ package struct AppStoreInbox: AsyncParsableCommand {
             MigrateCommand.self, IngestCommand.self, WorkerCommand.self, StatusCommand.self, DoctorCommand.self, TailCommand.self,
             UserCommand.self, ExplainCommand.self, VerifyCommand.self, RequeueCommand.self, DiscardCommand.self, ReplayCommand.self,
             KeyCommand.self, EndpointCommand.self, RedeliverCommand.self, ConsumptionCommand.self, HistoryCommand.self,
+            ReconcileCommand.self, ImportCommand.self, AppleCommand.self,
         ]
     )
 

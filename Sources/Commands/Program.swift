@@ -47,9 +47,11 @@ package enum Program {
         }
     }
 
-    /// What helps against an error of PostgreSQL.
-    private static func remedy(_ error: any Error) -> String {
-        (error as? PostgresError)?.sqlState == .insufficientPrivilege ? "\nConnect as the role that --help names." : ""
+    /// What helps against an error of PostgreSQL, on a line of its own.
+    static func remedy(_ error: any Error) -> String {
+        guard let error = error as? PostgresError else { return "" }
+        if error.sqlState == .insufficientPrivilege { return "\nConnect as the role that --help names." }
+        return error.hint.map { "\nHINT: \($0)" } ?? ""
     }
 
     private static func end(_ daemon: (any DaemonCommand)?, _ message: String, code: Int32) -> Never {

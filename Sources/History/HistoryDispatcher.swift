@@ -55,7 +55,8 @@ struct HistoryDispatcher: Sendable {
                         try await store.classify()
                         nextPlanAt = .now + configuration.planPause
                     }
-                    for window in try await lease(lanes) {
+                    // Without those whose keys Apple refuses: another worker may have a better key, or a better clock.
+                    for window in try await lease(client.openLanes.sorted()) {
                         slots.acquire(window)
                         group.addTask { await read(window) }
                     }

@@ -53,17 +53,31 @@ struct HistoryWalk: Sendable {
                 } catch {
                     return try await fail(window, error.rawValue)
                 }
-                guard let stored = try await store.store(page, of: window) else { return isLost(window) }
+                if let end = try await keep(page, of: window) { return end }
                 window.failures = 0
                 window.token = page.token
-                if stored > 0 {
-                    logger.debug("the history had notifications that were not pushed", metadata: metadata(window, stored: stored))
-                }
                 if page.token == nil {
                     guard window.isSecond else { return .over }
                     window.isRead = true
                 }
             }
+        }
+    }
+
+    /// Stores a page. Where that fails, it returns how the lease ended.
+    private func keep(_ page: HistoryPage, of window: HistoryWindow) async throws -> End? {
+        do {
+            guard let stored = try await store.store(page, of: window) else { return isLost(window) }
+            if stored > 0 {
+                logger.debug("the history had notifications that were not pushed", metadata: metadata(window, stored: stored))
+            }
+            return nil
+        } catch let error as PostgresError where !error.isRetryable && [.sql, .invalidBind].contains(error.code) {
+            logger.error(
+                "the inbox does not accept a page of the history",
+                metadata: metadata(window).merging([LogKey.error: "\(error)"]) { $1 }
+            )
+            return try await fail(window, "page_not_taken")
         }
     }
 
@@ -80,27 +94,17 @@ struct HistoryWalk: Sendable {
     /// Changes the window as Apple's refusal demands; false when it ends the lease.
     private func isCorrected(_ window: inout HistoryWindow, after refusal: ServerAPIRefusal) async throws -> Bool {
         let reason = refusal.code.name == nil ? "apple_other" : refusal.reason
-        switch refusal.code.advice {
-        case .startLater:
-            metrics.failed(reason)
-            guard let start = try await store.advance(window), start < window.end else { return false }
-            window.start = start
-            window.token = nil
-            return true
-        // Without a token there is nothing to begin again.
-        case .restartFromFirstPage where window.token != nil:
-            metrics.failed(reason)
-            guard let wasHalved = try await store.restart(window) else { return false }
-            logger.notice("a token of the history was refused", metadata: metadata(window, reason: reason))
-            window.token = nil
-            guard wasHalved else { return true }
-            // Its end has changed: the next lease reads it.
-            _ = try await release(window)
-            return false
-        default:
+        guard refusal.code.advice == .startLater else {
+            // It begins again after the back-off: where each token is refused, it would read the same pages without a pause.
+            if refusal.code.advice == .restartFromFirstPage, window.token != nil { try await store.restart(window) }
             _ = try await fail(window, reason)
             return false
         }
+        metrics.failed(reason)
+        guard let start = try await store.advance(window), start < window.end else { return false }
+        window.start = start
+        window.token = nil
+        return true
     }
 
     private func wait(_ window: HistoryWindow, _ delay: ServerAPIDelay) async throws -> End {
@@ -131,7 +135,7 @@ struct HistoryWalk: Sendable {
     }
 
     private func isLost(_ window: HistoryWindow) -> End {
-        logger.notice("another worker reads the window", metadata: metadata(window))
+        logger.notice("the window is no longer this worker's", metadata: metadata(window))
         return .over
     }
 

@@ -33,7 +33,8 @@ package struct Effect: Sendable {
 package struct EffectKey: Hashable, Comparable, Sendable {
     package let environment: AppStoreEnvironment
     package let kind: EffectKind
-    /// For grants and revocations: the charge or its period. For all others: the notificationUUID in lower case.
+    /// For grants and revocations: the charge or its period. For a found status: contract, status and period. For all others: the
+    /// notificationUUID in lower case.
     package let subject: String
 
     package init(environment: AppStoreEnvironment, kind: EffectKind, subject: String) {
@@ -84,4 +85,6 @@ package struct EffectKind: RawRepresentable, Hashable, Sendable {
     package static let consumptionAsked = EffectKind("consumption_asked")
     package static let refundDeclined = EffectKind("refund_declined")
     package static let refundReversed = EffectKind("refund_reversed")
+    /// Apple's answer to a question said that a subscription has ended, is not paid or was revoked, and no notification had.
+    package static let statusFound = EffectKind("status_found")
 }

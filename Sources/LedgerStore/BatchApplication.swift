@@ -1,4 +1,5 @@
 import AppStore
+import FoundationEssentials
 import Ledger
 import Postgres
 import SQL
@@ -44,9 +45,16 @@ struct BatchApplication {
         }.sorted { $0.transaction < $1.transaction }
     }
 
+    private typealias Entry = (id: UUID, effect: Effect, eventID: Int64)
+
+    /// Effects that are recorded only where nothing else tells the same.
+    private static func isFound(_ entry: Entry) -> Bool { entry.effect.key.kind == .statusFound }
+
+    private var entries: [Entry] { effects.values.map { ($0.effect.key.id, $0.effect, $0.eventID) } }
+
     /// Returns the ids of the effects that are new.
     var statement: Statement {
-        let entries = effects.values.map { (id: $0.effect.key.id, effect: $0.effect, eventID: $0.eventID) }
+        let entries = entries.filter { !Self.isFound($0) }
         return Statement(
             .applyBatch,
             [
@@ -66,6 +74,25 @@ struct BatchApplication {
                 "effect_transaction_ids": entries.map(\.effect.transactionID),
                 "product_ids": entries.map(\.effect.productID),
                 "vouched_bundle_ids": entries.map(\.effect.vouchedBundleID),
+            ]
+        )
+    }
+
+    /// After ``statement``, which records what tells the same; nil when no answer found a status. Returns the ids of the effects that are new.
+    var foundStatement: Statement? {
+        let entries = entries.filter(Self.isFound)
+        guard !entries.isEmpty else { return nil }
+        return Statement(
+            .mergeFoundStatuses,
+            [
+                "environment": environment.rawValue,
+                "effect_ids": entries.map(\.id),
+                "subjects": entries.map(\.effect.key.subject),
+                "event_ids": entries.map(\.eventID),
+                "occurred_at": entries.map { PostgresTimestamp($0.effect.occurredAt) },
+                "original_transaction_ids": entries.map(\.effect.originalTransactionID),
+                "transaction_ids": entries.map(\.effect.transactionID),
+                "product_ids": entries.map(\.effect.productID),
             ]
         )
     }

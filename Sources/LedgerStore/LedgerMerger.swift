@@ -74,9 +74,11 @@ package enum LedgerMerger {
     private static func addApplication(of fold: BatchFold, in environment: AppStoreEnvironment, to pipeline: inout MergePipeline) {
         let application = BatchApplication(of: fold, in: environment)
         let keys = Dictionary(application.effects.keys.map { ($0.id, $0) }) { one, _ in one }
-        pipeline.add(application.statement) { merged, row in
-            guard let key = keys[try row.decode("effect_id")] else { return }
-            merged.effectEvents[key] = fold.effects[key]?.eventID
+        for statement in [application.statement, application.foundStatement].compactMap(\.self) {
+            pipeline.add(statement) { merged, row in
+                guard let key = keys[try row.decode("effect_id")] else { return }
+                merged.effectEvents[key] = fold.effects[key]?.eventID
+            }
         }
     }
 

@@ -4,7 +4,7 @@ import Reporting
 import ServiceLifecycle
 import Systemd
 
-/// Makes the calls of one kind, as many at once as the kind has slots. One statement leases calls for all free slots.
+/// Makes the calls of one handler, as many at once as it has slots. One statement leases calls for all free slots.
 struct CallDispatcher: Sendable {
     let handler: any CallHandler
     let store: OutboxStore
@@ -36,7 +36,7 @@ struct CallDispatcher: Sendable {
                     continue
                 }
                 do {
-                    let calls = try await store.lease(handler.kind, in: lanes, atMost: view.free, for: configuration.lease)
+                    let calls = try await store.lease(handler.kinds, in: lanes, atMost: view.free, for: configuration.lease)
                     for call in calls {
                         slots.acquire()
                         group.addTask { slots.release(settled: await make(call, exchange)) }
@@ -126,7 +126,8 @@ struct CallDispatcher: Sendable {
         let metadata = metadata(call)
         guard isSettled else { return logger.notice("another worker has the call, its answer is dropped", metadata: metadata) }
         switch verdict {
-        case .answer: logger.debug("call answered", metadata: metadata)
+        case .answer, .page(_, _, nil): logger.debug("call answered", metadata: metadata)
+        case .page: logger.debug("page of a call stored", metadata: metadata)
         case .postpone(let reason, _, let countsAttempt):
             let level: Logger.Level = countsAttempt ? .info : .debug
             logger.log(level: level, "call postponed", metadata: metadata.merging([LogKey.reason: "\(reason)"]) { $1 })
@@ -148,6 +149,9 @@ struct CallDispatcher: Sendable {
 
 extension CallRules.Verdict {
     fileprivate var isAnswer: Bool {
-        if case .answer = self { true } else { false }
+        switch self {
+        case .answer, .page: true
+        case .refuse, .deny, .giveUp, .postpone: false
+        }
     }
 }

@@ -35,7 +35,7 @@ extension OutboxMetrics.Result {
     init(_ verdict: CallRules.Verdict) {
         self =
             switch verdict {
-            case .answer: .answered
+            case .answer, .page: .answered
             case .refuse, .deny: .refused
             case .giveUp: .givenUp
             case .postpone: .postponed

@@ -5,7 +5,7 @@ import Reporting
 import ServiceLifecycle
 package import Systemd
 
-/// Makes the calls in the outbox, a few of each kind at once: leases a call, makes it, and settles it. No transaction is open during a call.
+/// Makes the calls in the outbox, a few of each handler's at once: leases a call, makes it, and settles it. No transaction is open during a call.
 ///
 /// Any number of processes may run it; they share nothing but PostgreSQL. The leases of a process that dies expire.
 package struct OutboxService: Service {
@@ -15,7 +15,7 @@ package struct OutboxService: Service {
 
     /// - Parameters:
     ///   - pool: lends a connection for each statement; none is held during a call.
-    ///   - handlers: one for each kind of call that this process makes.
+    ///   - handlers: each for some kinds of the calls that this process makes.
     ///   - heartbeat: begins a heartbeat for each attempt and each poll. It beats after each step, none of which takes longer than the timeout
     ///     of a request or a statement.
     ///   - exchange: for tests; nil sends requests by HTTP.
@@ -29,7 +29,7 @@ package struct OutboxService: Service {
         exchange: Exchange? = nil
     ) {
         let store = OutboxStore(pool: pool)
-        let metrics = OutboxMetrics(kinds: Set(handlers.map(\.kind)), factory: metrics)
+        let metrics = OutboxMetrics(kinds: Set(handlers.flatMap(\.kinds)), factory: metrics)
         let outage = EdgeTrigger()
         dispatchers = handlers.map { handler in
             CallDispatcher(

@@ -57,17 +57,14 @@ package final class ServerAPIClient: Sendable {
     package func refusal(of lane: CallLane) -> KeyRefusal? {
         let keys = keys().keys(of: lane.bundleID)
         return circuits.withLock { circuits in
-            let records = keys.map { circuits.records[KeyCircuits.Place(key: $0.id, lane: lane)] }
-            guard let first = keys.first, records.allSatisfy({ $0?.isRefused == true }) else { return nil }
+            guard let first = keys.first, keys.allSatisfy({ circuits.record(of: $0, lane).isRefused }) else { return nil }
             return circuits.diagnosis(first.id, lane)
         }
     }
 
     /// Sends a request, and again with the next key after a 401. It never waits for budget, key or Apple: the caller comes back.
     package func send(_ request: ServerAPIRequest, class urgency: ServerAPIClass, through exchange: Exchange) async -> ServerAPIResult {
-        guard request.isComplete else {
-            return .refused(ServerAPIRefusal(status: 400, code: .badRequest, message: "not sent: a value of the path is missing"))
-        }
+        guard request.isComplete else { return .refused(.incompletePath) }
         // Only configured apps and environments are asked about, also where an answer names another one.
         guard keys().lanes.contains(request.lane) else {
             return .later(ServerAPIDelay("no_api_key", notBefore: .seconds(60), countsAttempt: false))
@@ -170,7 +167,7 @@ package final class ServerAPIClient: Sendable {
     }
 
     private func accepted(_ key: APIKey, _ lane: CallLane, _ date: Timestamp?, _ now: Timestamp) {
-        guard circuits.withLock({ $0.record(key.id, lane, isRefused: false, date: date, now: now) }) else { return }
+        guard circuits.withLock({ $0.record(key, lane, isRefused: false, date: date, now: now) }) else { return }
         let metadata: Logger.Metadata = [
             LogKey.key: "\(key.id)", LogKey.app: "\(lane.bundleID)", LogKey.environment: "\(lane.environment.rawValue)",
         ]
@@ -180,7 +177,7 @@ package final class ServerAPIClient: Sendable {
     private func refused(_ key: APIKey, _ lane: CallLane, _ date: Timestamp?, _ now: Timestamp, _ metadata: Logger.Metadata) {
         tokens.withLock { $0.drop(key.id) }
         let (isNew, cause) = circuits.withLock { circuits in
-            let isNew = circuits.record(key.id, lane, isRefused: true, date: date, now: now)
+            let isNew = circuits.record(key, lane, isRefused: true, date: date, now: now)
             return (isNew, circuits.diagnosis(key.id, lane))
         }
         metrics.refused(cause)

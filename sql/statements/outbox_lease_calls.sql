@@ -1,15 +1,16 @@
--- Leases calls of a kind about some apps in some environments: those that are due, and those whose lease has expired.
+-- Leases calls of some kinds about some apps in some environments: those that are due, and those whose lease has expired.
 -- A worker sends it for each lane of the outbox when the lane has room. No lock outlasts the statement: the lease is the epoch, which each
 -- statement that settles the call repeats, and a time.
 -- Returns a row for each call, with the source and body of its event, which are null when the inbox does not hold the body any more.
 WITH due AS MATERIALIZED ( -- 1. lock: of each app and priority the calls that wait longest, so that a large app does not delay the others
     SELECT first.call_id
     FROM unnest(:bundle_ids::text[], :environments::appstore.environment[]) AS lane (bundle_id, environment)
+    CROSS JOIN unnest(:kinds::text[]) AS asked (kind)
     CROSS JOIN generate_series(0, 4) AS class (priority) -- one by one, so that postponed calls of one are not read for those of the next
     CROSS JOIN LATERAL (
         SELECT c.call_id, c.priority, c.run_at FROM appstore.outbox AS c
         WHERE c.state = 'open' AND c.bundle_id = lane.bundle_id AND c.environment = lane.environment
-          AND c.kind = :kind::text AND c.priority = class.priority AND c.run_at <= statement_timestamp()
+          AND c.kind = asked.kind AND c.priority = class.priority AND c.run_at <= statement_timestamp()
         ORDER BY c.run_at, c.call_id
         LIMIT :limit::bigint
         FOR UPDATE SKIP LOCKED

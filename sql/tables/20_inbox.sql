@@ -19,7 +19,8 @@ ALTER SEQUENCE appstore.inbox_event_id OWNED BY appstore.inbox.event_id;
 COMMENT ON TABLE appstore.inbox IS
     'Every event as it came in; append-only, never updated. Partitioned by event_id, so that old bodies go by dropping a partition.';
 COMMENT ON COLUMN appstore.inbox.source IS
-    'Where the event came from: notification_v2, history_v2, notification_v1, client_transaction, client_receipt, verify_receipt …';
+    'Where the event came from: notification_v2, history_v2, notification_v1, client_transaction, client_receipt, verify_receipt, '
+    'subscription_status, transaction_info …';
 COMMENT ON COLUMN appstore.inbox.body IS 'The raw bytes. jsonb would refuse \u0000 and lone surrogates and so lose the event.';
 
 -- Never fails: the indexes below call it for every client post that comes in.
@@ -132,6 +133,11 @@ CREATE INDEX outcomes_needing_attention ON appstore.outcomes (result, settled_at
     WHERE result IN ('failed', 'rejected', 'unhandled', 'discarded');
 -- What was settled last. Rows arrive in this order, so that only the last page of the index is written.
 CREATE INDEX outcomes_by_time ON appstore.outcomes (settled_at, event_id);
+-- The bodies of imports, which age by themselves, in the order in which they expire.
+CREATE INDEX outcomes_of_imports ON appstore.outcomes (settled_at, event_id) WHERE source IN ('imported_status', 'imported_transaction');
+-- Purchases that came without their renewal, for the reconciliation.
+CREATE INDEX outcomes_of_purchases ON appstore.outcomes (settled_at)
+    WHERE source IN ('client_transaction', 'client_receipt', 'unanswered_receipt', 'transaction_info', 'imported_transaction');
 -- The events about one contract.
 CREATE INDEX outcomes_by_contract ON appstore.outcomes (original_transaction_id) WHERE original_transaction_id IS NOT NULL;
 

@@ -121,6 +121,8 @@ CREATE INDEX transactions_by_first_token ON appstore.transactions
     (first_token, purchase_date, length(transaction_id), transaction_id) WHERE first_token IS NOT NULL;
 -- All transactions of one period.
 CREATE INDEX transactions_by_period ON appstore.transactions (period_no);
+-- What ends in a period of time, for the reconciliation. An expression, so that no other statement is ever planned with it.
+CREATE INDEX transactions_by_expiry ON appstore.transactions ((expires_date AT TIME ZONE 'UTC')) WHERE expires_date IS NOT NULL;
 -- Transactions whose token changed after their first fact: the later token claims the contract, and pays nothing.
 CREATE INDEX transactions_by_later_token ON appstore.transactions (app_account_token) WHERE app_account_token <> first_token;
 CREATE INDEX transactions_of_later_token ON appstore.transactions (original_transaction_id)

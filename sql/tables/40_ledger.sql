@@ -80,6 +80,7 @@ CREATE TABLE appstore.owner_links (
     user_id                 text        COLLATE "C",
     actor                   text        NOT NULL,
     note                    text,
+    import_id               integer,
     CONSTRAINT owner_links_user_is_a_name CHECK (char_length(user_id) BETWEEN 1 AND 255)
 );
 COMMENT ON TABLE appstore.owner_links IS
@@ -91,6 +92,8 @@ COMMENT ON COLUMN appstore.owner_links.user_id IS 'The new owner; null where the
 COMMENT ON COLUMN appstore.owner_links.actor IS 'The login that called appstore.link_owner or appstore.unlink_owner.';
 COMMENT ON COLUMN appstore.owner_links.note IS
     'Free text of the actor; null after appstore.forget, both of a link to the user and where it was taken back.';
+COMMENT ON COLUMN appstore.owner_links.import_id IS
+    'The import whose file named the user; null for a command. Such a link never counts where an order was paid before it.';
 CREATE INDEX owner_links_by_contract ON appstore.owner_links (original_transaction_id);
 CREATE INDEX owner_links_by_user ON appstore.owner_links (user_id);
 

@@ -8,7 +8,13 @@ CREATE TABLE appstore.call_kinds (
 COMMENT ON TABLE appstore.call_kinds IS 'The kinds of calls that can be answered, and what their answers become.';
 COMMENT ON COLUMN appstore.call_kinds.kind IS 'The column kind of the outbox.';
 COMMENT ON COLUMN appstore.call_kinds.source IS 'The source of the events that an answer becomes; null for answers that are no event.';
-INSERT INTO appstore.call_kinds (kind, source) VALUES ('verify_receipt', 'verify_receipt'), ('consumption', NULL);
+INSERT INTO appstore.call_kinds (kind, source) VALUES
+    ('verify_receipt', 'verify_receipt'), ('consumption', NULL),
+    -- Of the App Store Server API, by the names of its endpoints.
+    ('transaction_info', 'transaction_info'), ('transaction_history', 'transaction_info'), ('refund_history', 'transaction_info'),
+    ('order_lookup', 'transaction_info'), ('subscription_statuses', 'subscription_status'), ('app_transaction', 'app_transaction'),
+    ('set_app_account_token', NULL), ('finish_transaction', NULL), ('extend_renewal_date', NULL), ('extend_for_all', NULL),
+    ('extend_status', NULL), ('test_notification', NULL), ('test_status', NULL);
 
 CREATE TABLE appstore.outbox (
     call_id           bigint      NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -32,7 +38,9 @@ CREATE TABLE appstore.outbox (
     state             text        NOT NULL COLLATE "C" DEFAULT 'open',
     reason            text,
     settled_at        timestamptz,
+    answer            jsonb,
     answer_event_id   bigint,
+    answer_event_ids  bigint[]    NOT NULL DEFAULT '{}',
     fallback_source   text        COLLATE "C",
     fallback_event_id bigint,
     CONSTRAINT outbox_kind_is_a_name CHECK (kind ~ '^[a-z][a-z0-9_]{0,62}$'),
@@ -44,6 +52,7 @@ CREATE TABLE appstore.outbox (
     CONSTRAINT outbox_state_is_known CHECK (state IN ('open', 'answered', 'refused', 'given_up', 'discarded')),
     CONSTRAINT outbox_settled_in_the_end CHECK ((state = 'open') = (settled_at IS NULL) AND (state = 'open' OR NOT is_leased)),
     CONSTRAINT outbox_reason_where_needed CHECK (reason IS NOT NULL OR state IN ('open', 'answered')),
+    CONSTRAINT outbox_answer_is_small CHECK (octet_length(answer::text) <= 65536),
     CONSTRAINT outbox_answer_of_the_answered CHECK (answer_event_id IS NULL OR state = 'answered'),
     CONSTRAINT outbox_fallback_is_a_source CHECK (fallback_source ~ '^[a-z][a-z0-9_]{0,62}$'),
     CONSTRAINT outbox_fallback_where_wanted CHECK (fallback_event_id IS NULL OR fallback_source IS NOT NULL)
@@ -71,6 +80,10 @@ COMMENT ON COLUMN appstore.outbox.waits_for IS 'Why it was postponed last: last_
 COMMENT ON COLUMN appstore.outbox.repeats IS 'How often in a row an attempt ended with last_reason.';
 COMMENT ON COLUMN appstore.outbox.state IS 'open; answered; refused (a later answer would be the same); given_up (deadline passed); discarded.';
 COMMENT ON COLUMN appstore.outbox.reason IS 'Why it was refused, given up or discarded.';
+COMMENT ON COLUMN appstore.outbox.answer IS
+    'What of the answer is no event, such as the status of an order number, and how many events there are; never a JWS. Of an open call: its pages so far.';
+COMMENT ON COLUMN appstore.outbox.answer_event_ids IS
+    'The events that the answer became, in its order, at most 1,000. Of an open call: those of its pages so far.';
 COMMENT ON COLUMN appstore.outbox.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
 COMMENT ON COLUMN appstore.outbox.fallback_event_id IS 'The event under which the body was stored again.';
 COMMENT ON COLUMN appstore.outbox.fallback_source IS 'The source under which the event''s body is stored in the inbox again when there is no answer.';

@@ -69,7 +69,8 @@ CREATE TABLE appstore.api_keys (
     CONSTRAINT api_keys_environments_not_empty CHECK (cardinality(environments) > 0 AND array_position(environments, NULL) IS NULL),
     CONSTRAINT api_keys_verbs_are_known CHECK (cardinality(verbs) > 0 AND verbs <@ ARRAY[
         'orders:create', 'orders:read', 'transactions:submit', 'receipts:submit', 'events:read', 'entitlements:read',
-        'subscriptions:read', 'contracts:link', 'feed:read', 'feed:consume', 'consumption:read', 'consumption:answer', 'consents:write'])
+        'subscriptions:read', 'contracts:link', 'feed:read', 'feed:consume', 'consumption:read', 'consumption:answer', 'consents:write',
+        'inquiries:make', 'contracts:extend', 'contracts:set-token'])
 );
 COMMENT ON TABLE appstore.api_keys IS
     'Bearer keys of the HTTP API. A key is 256 random bits, shown once; only its SHA-256 is stored and looked up by an index. A slow hash '

@@ -108,3 +108,16 @@ CREATE INDEX consumption_decisions_by_transaction ON appstore.consumption_decisi
 CREATE UNIQUE INDEX consumption_decisions_by_call ON appstore.consumption_decisions (call_id);
 -- What appstore.withdraw_consent discards and appstore.forget erases.
 CREATE INDEX consumption_decisions_by_user ON appstore.consumption_decisions (user_id) WHERE user_id IS NOT NULL;
+
+CREATE TABLE appstore.consumption_counted (
+    environment    appstore.environment NOT NULL,
+    transaction_id text        NOT NULL COLLATE "C",
+    due_at         timestamptz NOT NULL,
+    is_missed      boolean     NOT NULL,
+    PRIMARY KEY (transaction_id, environment)
+);
+COMMENT ON TABLE appstore.consumption_counted IS
+    'The requests of the last two days that are over, so that appstore.apply_consumption_policies counts each missed one once.';
+COMMENT ON COLUMN appstore.consumption_counted.due_at IS
+    'When it was due. The first notification of a request can come last, which makes this earlier; a later one is of another request.';
+COMMENT ON COLUMN appstore.consumption_counted.is_missed IS 'Whether it was missed, by the policy of the time.';

@@ -64,6 +64,7 @@ CREATE TABLE appstore.retention (
     deliveries        interval NOT NULL DEFAULT '3 days',
     failed_deliveries interval NOT NULL DEFAULT '30 days',
     history           interval NOT NULL DEFAULT '30 days',
+    import_bodies     interval DEFAULT '3 days',
     partition_events  bigint   NOT NULL DEFAULT 10000000,
     CONSTRAINT retention_is_one_row CHECK (is_only),
     CONSTRAINT retention_bodies_a_day CHECK (bodies >= interval '1 day'),
@@ -76,6 +77,7 @@ CREATE TABLE appstore.retention (
     CONSTRAINT retention_failed_deliveries_outlive_others CHECK (failed_deliveries >= deliveries),
     -- A second walk, after nine days, compares with the records of the first.
     CONSTRAINT retention_history_outlives_second_walk CHECK (history >= interval '12 days'),
+    CONSTRAINT retention_import_bodies_an_hour CHECK (import_bodies >= interval '1 hour'),
     CONSTRAINT retention_partition_events_sensible CHECK (partition_events BETWEEN 1000 AND 1000000000)
 );
 INSERT INTO appstore.retention DEFAULT VALUES;
@@ -94,6 +96,8 @@ COMMENT ON COLUMN appstore.retention.feed IS
 COMMENT ON COLUMN appstore.retention.deliveries IS 'How long delivery_attempts is kept.';
 COMMENT ON COLUMN appstore.retention.failed_deliveries IS 'How long the attempts of it that failed are kept.';
 COMMENT ON COLUMN appstore.retention.history IS 'How long history_records is kept, whose records are then only counted, and closed windows.';
+COMMENT ON COLUMN appstore.retention.import_bodies IS
+    'How long the bodies of imports are kept after the event''s outcome: what Apple said can be asked again.';
 COMMENT ON COLUMN appstore.retention.partition_events IS
     'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
 
@@ -113,6 +117,6 @@ COMMENT ON COLUMN appstore.maintenance_state.started_at IS 'When the walk or che
 COMMENT ON COLUMN appstore.maintenance_state.event_id IS
     'The last event that was checked: of a walk in ascending order, of a partition in descending order. Of notifications, the next block; of '
     'deliveries, the last attempt. Of consumption, how many requests were missed so far.';
-COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes. Of consumption, until when due requests are counted.';
+COMMENT ON COLUMN appstore.maintenance_state.settled_at IS 'The outcome of that event, for walks in the order of the outcomes.';
 COMMENT ON COLUMN appstore.maintenance_state.kept IS 'The events of the partition that must be kept.';
 COMMENT ON COLUMN appstore.maintenance_state.not_before IS 'Too many events must be kept: the check begins again then.';

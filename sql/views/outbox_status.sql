@@ -3,7 +3,7 @@ SELECT c.call_id, c.kind, c.bundle_id, c.environment, c.priority, c.event_id, c.
        CASE WHEN c.state = 'open' AND c.run_at < statement_timestamp() - interval '1 minute' THEN 'no_worker'
             WHEN c.state = 'open' THEN c.waits_for END AS waits_for, c.attempts, c.asked_at,
        CASE WHEN c.state = 'open' THEN c.run_at END AS next_run_at, c.is_leased, c.deadline_at, c.settled_at, c.answer_event_id,
-       c.fallback_event_id
+       c.fallback_event_id, c.answer, c.answer_event_ids
 FROM appstore.outbox AS c;
 COMMENT ON VIEW appstore.outbox_status IS 'The calls of the outbox, without their payload.';
 COMMENT ON COLUMN appstore.outbox_status.waits_for IS
@@ -23,4 +23,7 @@ COMMENT ON COLUMN appstore.outbox_status.next_run_at IS 'When an open call is du
 COMMENT ON COLUMN appstore.outbox_status.is_leased IS 'Whether a worker makes the call until next_run_at.';
 COMMENT ON COLUMN appstore.outbox_status.deadline_at IS 'When an open call is given up.';
 COMMENT ON COLUMN appstore.outbox_status.answer_event_id IS 'The event that the answer became; the first one of an answer of several bodies.';
+COMMENT ON COLUMN appstore.outbox_status.answer IS
+    'What of the answer is no event, such as the status of an order number, and how many events there are. Of an open call: its pages so far.';
+COMMENT ON COLUMN appstore.outbox_status.answer_event_ids IS 'The events that the answer became, at most 1,000; see appstore.call_document.';
 COMMENT ON COLUMN appstore.outbox_status.fallback_event_id IS 'The event that stands for a missing answer.';

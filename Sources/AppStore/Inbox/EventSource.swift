@@ -21,5 +21,16 @@ package struct EventSource: OpenValue, CustomStringConvertible {
     /// A posted receipt about which verifyReceipt gave no usable answer; see ``UnansweredReceipt``.
     package static let unansweredReceipt = EventSource(rawValue: "unanswered_receipt")
 
+    /// A subscription's status in an answer of the App Store Server API; see ``AnswerElement``, as for the following sources.
+    package static let subscriptionStatus = EventSource(rawValue: "subscription_status")
+    /// A transaction in an answer of the App Store Server API, whatever the endpoint.
+    package static let transactionInfo = EventSource(rawValue: "transaction_info")
+    /// An app transaction in an answer of the App Store Server API.
+    package static let appTransaction = EventSource(rawValue: "app_transaction")
+    /// As ``subscriptionStatus``, asked for by an import: such bodies have a retention of their own.
+    package static let importedStatus = EventSource(rawValue: "imported_status")
+    /// As ``transactionInfo``, asked for by an import.
+    package static let importedTransaction = EventSource(rawValue: "imported_transaction")
+
     package var description: String { rawValue }
 }

@@ -3,6 +3,8 @@ import AppStoreVerification
 import Logging
 import Metrics
 import Outbox
+import Postgres
+import SQL
 import ServerAPI
 
 /// Apple's App Store Server API: for each app and environment, whether Apple accepts the key, and if not, why.
@@ -28,14 +30,21 @@ extension DoctorCheck {
         var configuration = Exchange.Configuration()
         configuration.extraRootPaths = reader.valid(Settings.outboundRoots) ?? []
         let lanes = lanes(reader)
-        return try await Exchange.withClient(configuration) { await findings(found.keys, settings, lanes, through: $0) }
+        return try await Exchange.withClient(configuration) { exchange in
+            await findings(found.keys, settings, lanes, through: exchange) { lane, client in
+                let probe = probe(client, exchange, context)
+                return [await probe.lastHour(of: lane)] + (context.testsNotification ? [await probe.test(lane)] : [])
+            }
+        }
     }
 
+    /// - Parameter more: further findings about an app whose key Apple accepts.
     static func findings(
         _ keys: [APIKey],
         _ settings: ServerAPISettings,
         _ lanes: [CallLane],
-        through exchange: Exchange
+        through exchange: Exchange,
+        more: (CallLane, ServerAPIClient) async -> [Finding] = { _, _ in [] }
     ) async -> [Finding] {
         var findings = keys.map { Finding.ok("key \($0.id.keyID)", "issuer \($0.id.issuer), SHA-256 \($0.fingerprint)") }
         // One client for all: what Apple says of one app explains what it says of another.
@@ -44,7 +53,11 @@ extension DoctorCheck {
         for lane in lanes where !settings.keys.keys(of: lane.bundleID).isEmpty {
             results.append((lane, await ask(lane, all, exchange)))
         }
-        findings += results.map { finding(of: $0.lane, $0.result, all) }
+        for (lane, result) in results {
+            let finding = finding(of: lane, result, all)
+            findings.append(finding)
+            if finding.status == .ok { findings += await more(lane, all) }
+        }
         for bundleID in Set(lanes.map(\.bundleID)).sorted() where settings.keys.keys(of: bundleID).isEmpty {
             findings.append(await issuer(of: bundleID, lanes.filter { $0.bundleID == bundleID }, keys, settings, exchange))
         }
@@ -54,6 +67,50 @@ extension DoctorCheck {
     private static func lanes(_ reader: SettingsReader) -> [CallLane] {
         let environments = reader.valid(Settings.environments) ?? []
         return (reader.valid(Settings.apps) ?? []).flatMap { app in environments.map { CallLane(app.bundleID, $0) } }.sorted()
+    }
+
+    private static func probe(_ client: ServerAPIClient, _ exchange: Exchange, _ context: DoctorContext) -> NotificationProbe {
+        NotificationProbe(client: client, exchange: exchange, now: LogOutput.standardError.now()) { uuid, environment in
+            let statement = Statement(.doctorTestArrived, ["notification_uuid": uuid, "environment": environment.rawValue])
+            return try await context.connected().query(statement).first?.decode("event_id")
+        }
+    }
+
+    /// How far workers have read Apple's history, and what they may ask. The thresholds are those of the alerts.
+    @Sendable static func coverage(_ context: DoctorContext) async throws -> [Finding] {
+        try await context.connected().query(Statement(.doctorServerAPI)).flatMap { row in
+            let lane: String = try "\(row.decode("bundle_id", as: String.self)) \(row.decode("environment", as: String.self))"
+            let blocked: [String] = try row.decode("blocked")
+            let budget: Finding =
+                blocked.isEmpty
+                ? .ok("\(lane) budget", "no endpoint is blocked")
+                : .warning(
+                    "\(lane) budget",
+                    "Apple's limit is exceeded for \(blocked.joined(separator: ", "))",
+                    "wait, or lower api-budget; see SELECT * FROM appstore.api_budget_status"
+                )
+            return [try history("\(lane) history", row), budget]
+        }
+    }
+
+    private static func history(_ subject: String, _ row: Row) throws -> Finding {
+        let mode: String = try row.decode("mode")
+        let age = Duration.seconds(try row.decode("age", as: Int64.self))
+        let taken: Int64 = try row.decode("taken_elsewhere")
+        guard mode != "off" else { return .ok(subject, "not read (off)") }
+        if age > .seconds(3600) {
+            let why = try row.decode("is_failing", as: Bool.self) ? ", and a window fails" : ""
+            return .warning(
+                subject,
+                "read until \(age.inWords) ago\(why)",
+                "see appstore-inbox history gaps; does a worker with the app's key run?"
+            )
+        }
+        if taken > 0, mode == "walk" {
+            let cure = "compare the URL in App Store Connect; while another server should have it: appstore-inbox history mode beside"
+            return .warning(subject, "another server has answered 200 to \(taken) notifications that never came here", cure)
+        }
+        return .ok(subject, "read until \(age.inWords) ago")
     }
 
     private static func client(_ keys: APIKeys, _ settings: ServerAPISettings) -> ServerAPIClient {

@@ -24,6 +24,7 @@ struct DoctorCheck: Sendable {
         DoctorCheck(group: .inbox, subject: "ocsp", run: revocation),
         DoctorCheck(group: .webhooks, subject: "endpoints", run: endpoints),
         DoctorCheck(group: .apple, subject: "App Store Server API", run: serverAPI),
+        DoctorCheck(group: .apple, subject: "history", run: coverage),
         DoctorCheck(group: .disk, subject: "disk", run: disk),
     ]
 

@@ -17,6 +17,8 @@ struct DoctorCommand: AsyncParsableCommand {
     )
 
     @Flag(help: "Print one JSON object.") var json = false
+    @Flag(help: "Also let Apple send a test notification of each app and environment whose key is here, and follow it for up to a minute.")
+    var testNotification = false
     @Option(help: "Also test the public address of the notifications, such as https://appstore.example.com.") var url: String?
     @OptionGroup var options: DoctorOptions
     @OptionGroup var database: DatabaseOptions
@@ -30,7 +32,13 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let flags = [options.flags, database.flags, service.flags].reduce(into: [:]) { $0.merge($1) { $1 } }
         let environment = ProcessInfo.processInfo.environment
-        let context = try await DoctorContext(flags: flags, configPath: service.config, url: url, environment: environment)
+        let context = try await DoctorContext(
+            flags: flags,
+            configPath: service.config,
+            url: url,
+            testsNotification: testNotification,
+            environment: environment
+        )
         let report = await DoctorCheck.report(context)
         if case .success(let connection) = context.connection { await connection.close() }
         let inColour = StandardOutput.showsColours(environment)

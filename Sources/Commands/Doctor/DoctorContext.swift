@@ -18,12 +18,16 @@ struct DoctorContext: Sendable {
     let fileProblems: [String]
     /// The address of the public endpoint for notifications; nil when none was named.
     let url: String?
+    /// Whether Apple is asked to send a test notification.
+    let testsNotification: Bool
     let connection: Result<Connection, any Error>
     /// The findings say everything.
     let logger = Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() }
 
     /// Reads the settings and connects.
-    init(flags: [String: String], configPath: String?, url: String?, environment: [String: String]) async throws(SettingsError) {
+    init(flags: [String: String], configPath: String?, url: String?, testsNotification: Bool, environment: [String: String])
+        async throws(SettingsError)
+    {
         var environment = environment
         var (path, problems) = (configPath, [String]())
         do throws(SettingsError) {
@@ -39,7 +43,7 @@ struct DoctorContext: Sendable {
             known[setting.name] = "host=/unknown"
         }
         daemons = try SettingsReader(flags: known, configPath: path, environment: environment)
-        (self.reader, self.url, fileProblems) = (reader, url, problems)
+        (self.reader, self.url, self.testsNotification, fileProblems) = (reader, url, testsNotification, problems)
         connection = await Self.connect(reader, logger)
     }
 

@@ -58,7 +58,8 @@ struct ExplainedBody: Sendable {
                 "payload": .object(document.withoutReceipts),
             ]
         }
-        let signed = (reading.jws.map(SignedPart.all) ?? []).map { $0.json(isGenuine: checks.isGenuine($0.location)) }
+        let parts = reading.jws.map(SignedPart.all) ?? reading.document.map { SignedPart.all(in: $0) } ?? []
+        let signed = parts.map { $0.json(isGenuine: checks.isGenuine($0.location)) }
         let receipt: [JSONValue] = checks.filter { $0.location == ReceiptReport.kind }.map { part in
             [
                 "location": .string(part.location), "kind": .string(ReceiptReport.kind),

@@ -26,16 +26,16 @@ struct HistoryRegister: Sendable {
         return try await connection.query(statement).map(HistoryGap.init)
     }
 
-    /// Reads from an earlier day on. Returns each app with the number of windows to read.
+    /// Reads from an earlier day on, where the database refuses it for none. Returns each app with the number of windows to read.
     ///
     /// - Throws: ``NothingRead``.
     func walk(since instant: String) async throws -> [(app: HistoryCoverage, windows: Int32)] {
-        var walked: [(app: HistoryCoverage, windows: Int32)] = []
-        for app in try await chosen() {
-            let statement = Statement(.historyWalk, ["bundle_id": app.bundleID, "environment": app.environment, "since": instant])
-            walked.append((app, try await connection.query(statement)[0].decode(0)))
+        let apps = try await chosen()
+        let statements = apps.map { app in
+            Statement(.historyWalk, ["bundle_id": app.bundleID, "environment": app.environment, "since": instant])
         }
-        return walked
+        let walked = try await connection.withTransaction { try await $0.pipeline(statements) }
+        return try zip(apps, walked).map { ($0, try $1[0].decode(0)) }
     }
 
     /// Sets the mode of the chosen apps, and returns them.

@@ -7,7 +7,9 @@ enum MetricCatalogue {
     static let ingest = process + http + database + receiver + api
     /// The metrics of `appstore-inbox worker`.
     static let worker =
-        process + http + database + batches + maintenance + inbox + outbox + serverAPI + history + endpoints + revocation + consumption
+        process + http + database + batches + maintenance + inbox + outbox + serverAPI + history + reconcile + imports + endpoints
+        + revocation
+        + consumption
 
     /// Bounds in seconds around the latencies that the README promises.
     private static let latencies = MetricDescription.Kind.histogram(

@@ -58,7 +58,7 @@ struct RepairOptions: ParsableArguments {
             if !isComplete { throw ExitCode.failure }
         } catch let error as PostgresError where error.sqlState?.conditionClass == "22" {
             await connection.close()
-            throw ValidationError(error.message)
+            throw ValidationError(error.message + Program.remedy(error))
         } catch {
             await connection.close()
             throw error

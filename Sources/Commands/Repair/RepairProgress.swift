@@ -33,7 +33,7 @@ struct RepairProgress: Hashable, Sendable {
 
 extension Int {
     /// Seconds as `45 s`, `12 min`, `3 h`.
-    fileprivate var asDuration: String {
+    var asDuration: String {
         switch self {
         case ..<90: "\(self) s"
         case ..<5400: "\((self + 30) / 60) min"

@@ -17,7 +17,7 @@ struct FileBodies: ReplayBodies {
     /// - Parameters:
     ///   - path: `-` for standard input.
     ///   - startLine: the first line to hand out.
-    init(path: String, startLine: Int) throws(FileLines.Unreadable) {
+    init(path: String, startLine: Int) throws(InputFile.Unreadable) {
         reader = try FileLines(path: path, limit: Self.limit)
         self.startLine = startLine
     }

@@ -1,17 +1,5 @@
-import Glibc
-import NIOPosix
-
 /// Reads a file line by line on threads that may block; trims the white space around each line.
 struct FileLines {
-    /// A read error; names the file.
-    struct Unreadable: Error, CustomStringConvertible {
-        let description: String
-
-        fileprivate init(path: String, _ code: Int32) {
-            description = "\(path): cannot be read: \(String(cString: strerror(code)))"
-        }
-    }
-
     struct Line {
         /// Counted from 1.
         let number: Int
@@ -20,8 +8,7 @@ struct FileLines {
         let isTooLong: Bool
     }
 
-    private let path: String
-    private let file: OpenFile
+    private let file: InputFile
     private let limit: Int
     private var buffer: [UInt8] = []
     /// The index of the next line in the buffer.
@@ -30,17 +17,13 @@ struct FileLines {
     private var isAtEnd = false
 
     private static let newline = UInt8(ascii: "\n")
-    private static let chunk = 1 << 16
 
     /// - Parameters:
     ///   - path: `-` for standard input.
     ///   - limit: bytes of the longest line.
-    init(path: String, limit: Int) throws(Unreadable) {
-        self.path = path == "-" ? "standard input" : path
+    init(path: String, limit: Int) throws(InputFile.Unreadable) {
         self.limit = limit
-        let descriptor = open(path == "-" ? "/dev/stdin" : path, O_RDONLY | O_CLOEXEC)
-        if descriptor < 0 { throw Unreadable(path: self.path, errno) }
-        file = OpenFile(descriptor: descriptor)
+        file = try InputFile(path: path)
     }
 
     /// The whole file, or nil when it is longer than `limit`. Call it before ``next()``, which still returns each line.
@@ -76,45 +59,14 @@ struct FileLines {
     }
 
     private mutating func fill() async throws {
-        let file = file
-        let bytes = try await NIOThreadPool.singleton.runIfActive { file.read(upTo: Self.chunk) }
-        switch bytes {
-        case .success(let bytes):
-            isAtEnd = bytes.isEmpty
-            buffer += bytes
-        case .failure(let error):
-            throw Unreadable(path: path, error.code)
-        }
+        let bytes = try await file.read()
+        isAtEnd = bytes.isEmpty
+        buffer += bytes
     }
 
     private static func trimmed(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
         guard let first = bytes.firstIndex(where: { !isSpace($0) }), let last = bytes.lastIndex(where: { !isSpace($0) }) else { return [] }
         return Array(bytes[first...last])
-    }
-}
-
-/// An open file, closed with its last owner.
-private final class OpenFile: Sendable {
-    struct Failure: Error {
-        let code: Int32
-    }
-
-    private let descriptor: Int32
-
-    init(descriptor: Int32) {
-        self.descriptor = descriptor
-    }
-
-    deinit {
-        close(descriptor)
-    }
-
-    /// Blocks until there are bytes; empty at the end of the file.
-    func read(upTo count: Int) -> Result<[UInt8], Failure> {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var length: Int
-        repeat { length = Glibc.read(descriptor, &bytes, count) } while length < 0 && errno == EINTR
-        return length < 0 ? .failure(Failure(code: errno)) : .success(Array(bytes[..<length]))
     }
 }

@@ -59,7 +59,7 @@ struct ReplayCommand: AsyncParsableCommand {
             do {
                 var bodies = try FileBodies(path: from, startLine: startLine)
                 return try await run(replay, &bodies)
-            } catch let error as FileLines.Unreadable {
+            } catch let error as InputFile.Unreadable {
                 throw ValidationError(error.description)
             }
         } else {

@@ -8,12 +8,14 @@ struct ServerAPIOptions: SettingsOptions {
     @Option(help: Settings.apiSandboxURL.description.help) private var apiSandboxURL: String?
     @Option(help: Settings.apiBudget.description.help) private var apiBudget: String?
 
+    @Option(help: Settings.apiImportRequests.description.help) private var apiImportRequests: String?
+
     init() {}
 
     var flags: [String: String] {
         Self.collect([
             "api-keys-directory": apiKeysDirectory, "api-issuers": apiIssuers, "api-production-url": apiProductionURL,
-            "api-sandbox-url": apiSandboxURL, "api-budget": apiBudget,
+            "api-sandbox-url": apiSandboxURL, "api-budget": apiBudget, "api-import-requests": apiImportRequests,
         ])
     }
 }

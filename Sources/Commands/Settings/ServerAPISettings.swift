@@ -9,6 +9,8 @@ struct ServerAPISettings: Sendable {
     let hosts: ServerAPIHosts
     /// The part of Apple's documented limits that is used.
     let share: Double
+    /// Of each app and environment.
+    let importRequests: Int
 
     /// - Throws: ``SettingsError`` with the first thing that is wrong.
     init(_ reader: SettingsReader) throws(SettingsError) {
@@ -17,6 +19,7 @@ struct ServerAPISettings: Sendable {
         keys = APIKeys(try reader.apiKeys()?.keys ?? [], issuers: try reader.required(Settings.apiIssuers), lanes: Set(lanes))
         hosts = try Self.hosts(reader)
         share = Double(try reader.required(Settings.apiBudget)) / 100
+        importRequests = try reader.required(Settings.apiImportRequests)
     }
 
     static func hosts(_ reader: SettingsReader) throws(SettingsError) -> ServerAPIHosts {

@@ -36,8 +36,16 @@ extension Settings {
         parse: SettingValue.integer(in: 1...100)
     )
 
+    static let apiImportRequests = Setting(
+        "api-import-requests",
+        value: "1…100",
+        default: "16",
+        summary: "requests of imports that a worker has in flight, for each app and environment",
+        parse: SettingValue.integer(in: 1...100)
+    )
+
     static let serverAPI = [
         apiKeysDirectory.description, apiIssuers.description, apiProductionURL.description, apiSandboxURL.description,
-        apiBudget.description,
+        apiBudget.description, apiImportRequests.description,
     ]
 }

@@ -195,7 +195,8 @@ enum Settings {
         [apps.description, environments.description, extraRoots.description, verifyReceipt.description] + secrets
     static let worker =
         database + verification + outbound + serverAPI + webhooks + [
-            ocsp.description, workerAdminListen.description, concurrency.description, batchSize.description, maximumAttempts.description,
+            reconcile.description, reconcileSample.description, ocsp.description, workerAdminListen.description, concurrency.description,
+            batchSize.description, maximumAttempts.description,
         ] + common
 
     /// Each setting once, for checking names: a configuration file may serve both daemons.

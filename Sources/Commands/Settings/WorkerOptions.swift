@@ -13,6 +13,8 @@ struct WorkerOptions: SettingsOptions {
     @Option(help: Settings.verifyReceiptSandboxURL.description.help) private var verifyReceiptSandboxURL: String?
     @Option(help: Settings.outboundRoots.description.help, completion: .file()) private var outboundRoots: String?
     @OptionGroup private var serverAPI: ServerAPIOptions
+    @Option(help: Settings.reconcile.description.help, completion: .values(of: ReconcileMode.self)) private var reconcile: String?
+    @Option(help: Settings.reconcileSample.description.help) private var reconcileSample: String?
     @Option(help: Settings.webhookHeadersDirectory.description.help, completion: .directory) private var webhookHeadersDirectory: String?
     @Option(help: Settings.outboundNetworks.description.help) private var outboundNetworks: String?
     @Option(help: Settings.outboundProxy.description.help) private var outboundProxy: String?
@@ -25,7 +27,8 @@ struct WorkerOptions: SettingsOptions {
             "ocsp": ocsp, "worker-admin-listen": workerAdminListen, "concurrency": concurrency, "batch-size": batchSize,
             "max-attempts": maxAttempts,
             "verify-receipt-url": verifyReceiptURL, "verify-receipt-sandbox-url": verifyReceiptSandboxURL,
-            "outbound-roots": outboundRoots, "webhook-headers-directory": webhookHeadersDirectory,
+            "reconcile": reconcile, "reconcile-sample": reconcileSample, "outbound-roots": outboundRoots,
+            "webhook-headers-directory": webhookHeadersDirectory,
             "outbound-networks": outboundNetworks, "outbound-proxy": outboundProxy, "outbound-proxy-file": outboundProxyFile,
         ]).merging(verification.flags) { $1 }.merging(webhookSecret.flags) { $1 }.merging(serverAPI.flags) { $1 }
     }

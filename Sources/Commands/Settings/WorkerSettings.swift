@@ -22,6 +22,7 @@ struct WorkerSettings: Sendable {
     /// PEM files with certificates that are trusted in addition to the system's for outbound TLS.
     let outboundRoots: [String]
     let serverAPI: ServerAPISettings
+    let reconcile: ReconcileSettings
     /// What webhooks are signed with, and the headers that they have in addition.
     let webhooks: WebhookSettings
     let shutdownTimeout: Duration
@@ -40,6 +41,7 @@ struct WorkerSettings: Sendable {
         verifyReceiptSandboxURL = try reader.required(Settings.verifyReceiptSandboxURL)
         outboundRoots = try reader.required(Settings.outboundRoots)
         serverAPI = try ServerAPISettings(reader)
+        reconcile = try ReconcileSettings(reader)
         webhooks = try WebhookSettings(reader)
         shutdownTimeout = .seconds(try reader.required(Settings.shutdownTimeout))
     }

@@ -45,7 +45,7 @@ struct NotificationV1Report {
 }
 
 extension JSONObject {
-    /// The object with the length of each base64 receipt in place of its text.
+    /// The object with the length of each base64 receipt and JWS in place of its text.
     var withoutReceipts: JSONObject {
         var object = self
         for member in members {
@@ -53,6 +53,7 @@ extension JSONObject {
             case ("latest_receipt", .string(let receipt)), ("latest_expired_receipt", .string(let receipt)),
                 ("receiptData", .string(let receipt)):
                 object[member.name] = .string("(\(receipt.utf8.count) characters of a receipt)")
+            case (_, .string(let text)) where text.isJWS: object[member.name] = .string("(\(text.utf8.count) characters of a JWS)")
             case (_, .object(let inner)): object[member.name] = .object(inner.withoutReceipts)
             default: break
             }

@@ -1,4 +1,5 @@
 import Consumption
+import Inquiries
 import Logging
 import Outbox
 import Postgres
@@ -26,6 +27,6 @@ extension WorkerCommand {
 
     /// Makes the calls of the outbox that ask the App Store Server API. Without a key they lease nothing.
     static func serverAPIHandlers(_ client: ServerAPIClient, registry: MetricRegistry) -> [any CallHandler] {
-        [ServerAPICallHandler.consumption(client, metrics: registry)]
+        [ServerAPICallHandler.consumption(client, metrics: registry)] + ServerAPICallHandler.inquiries(client)
     }
 }

@@ -5,6 +5,7 @@ import Feed
 import FoundationEssentials
 import HTTPServing
 import History
+import Import
 import InboxQueue
 import Interpretation
 import Logging
@@ -57,8 +58,8 @@ struct WorkerCommand: DaemonCommand {
             return ReloadableWorker.settings
         }
         let gate = SchemaGate(.worker, logger: logger.naming(pool: "worker")) { status.changed("worker", $0) }
-        // One each for isolated events, for maintenance, for statistics, and for the feed.
-        let connections = settings.concurrency + 4 + Self.outboxConnections + Self.historyConnections
+        // One each for isolated events, for maintenance, for statistics, for the feed, and for the reconciliation.
+        let connections = settings.concurrency + 5 + Self.outboxConnections + Self.historyConnections + Self.importConnections
         let pool = Self.pool(options, connections: connections, gate: gate, logger: logger)
         registry.observe(pool, as: "worker")
         // Of their own, so that many endpoints keep no connection from the rest.
@@ -114,12 +115,15 @@ struct WorkerCommand: DaemonCommand {
         MetricCatalogue.expose(consumptionCollector, in: registry)
         let historyCollector = StatisticsCollector<HistoryStatistics>(pool: pool, logger: logger)
         MetricCatalogue.expose(historyCollector, in: registry)
+        let importCollector = StatisticsCollector<ImportStatistics>(pool: pool, logger: logger)
+        MetricCatalogue.expose(importCollector, in: registry)
         let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
         let loops = try loops(settings, parts, pools, registry: registry, notifier: notifier, logger: logger)
         // The budget's and the history's always, since a reload may add the first key.
-        let asking: [any Service] = [budgetCollector, historyCollector, consumptionCollector]
+        let reconcileCollector = reconcileCollector(pool: pool, registry: registry, logger: logger)
+        let asking: [any Service] = [budgetCollector, historyCollector, reconcileCollector, importCollector, consumptionCollector]
         let collectors: [any Service] = [collector, outboxCollector, endpointCollector] + asking + certificateCollector
         return ([pool, pools.webhooks] + listeners + collectors + [maintenance] + loops, admin)
     }
@@ -148,6 +152,8 @@ struct WorkerCommand: DaemonCommand {
             FeedService(pool: pool, logger: logger, heartbeat: { monitor.loop() }),
             outbox(settings, parts, client: client, pool: pool, registry: registry, logger: logger, monitor: monitor),
             history(settings, client: client, pool: pool, registry: registry, logger: logger, monitor: monitor),
+            imports(settings, client: client, pool: pool, logger: logger, monitor: monitor),
+            reconcile(settings, client: client, pool: pool, logger: logger, monitor: monitor),
             webhooks(settings, parts, pool: pools.webhooks, registry: registry, logger: logger, monitor: monitor),
             revocation,
             WorkerService(

@@ -24,26 +24,26 @@ struct HistoryRecord: Sendable {
         if let payload, !payload.isOf(lane) { throw .otherApp }
         uuid = UUID(notification: payload?.notificationUUID ?? signedPayload)
         signedAt = payload?.signedDate
-        let attempts = try Self.attempts(record["sendAttempts"])
+        let attempts = Self.attempts(record["sendAttempts"])
         let sorted = attempts.sorted { $0.date < $1.date }
         firstAttempt = sorted.first?.date
         lastAttempt = sorted.last?.date
         self.attempts = attempts.count
-        lastResult = sorted.last.map { String($0.result.prefix(64)) }
+        lastResult = sorted.last.map(\.result)
         succeeded = attempts.contains { $0.result == "SUCCESS" }
     }
 
     /// The body of its event, in the form in which Apple posts it.
     var eventBody: [UInt8] { JSONSerializer.serialize(["signedPayload": .string(signedPayload)] as JSONObject) }
 
-    private static func attempts(_ json: JSONValue?) throws(HistoryFault) -> [(date: Timestamp, result: String)] {
-        guard let json, json != .null else { return [] }
-        guard case .array(let elements) = json else { throw .malformed }
-        return try elements.map { element throws(HistoryFault) in
+    /// Those that can be read: an attempt of another form must keep no notification from the inbox.
+    private static func attempts(_ json: JSONValue?) -> [(date: Timestamp, result: String)] {
+        guard case .array(let elements)? = json else { return [] }
+        return elements.compactMap { element in
             guard case .object(let attempt) = element, case .number(let number)? = attempt["attemptDate"], let date = Timestamp(number),
-                case .string(let result)? = attempt["sendAttemptResult"], result.allSatisfy({ $0.isASCII && !$0.isWhitespace })
-            else { throw .malformed }
-            return (date, result)
+                case .string(let result)? = attempt["sendAttemptResult"]
+            else { return nil }
+            return (date, String(String.UnicodeScalarView(result.unicodeScalars.filter { (0x21...0x7E).contains($0.value) }.prefix(64))))
         }
     }
 

@@ -25,7 +25,8 @@ struct HistoryStore: Sendable {
         return try await query(statement).map(HistoryWindow.init)
     }
 
-    /// Stores a page and renews the lease. Returns how many events it became, nil when another lease has begun.
+    /// Stores a page and renews the lease. Returns how many events it became, nil when the lease is over: another one has begun, or the
+    /// mode is off.
     func store(_ page: HistoryPage, of window: HistoryWindow) async throws -> Int? {
         let records = page.records
         let dates = { (date: (HistoryRecord) -> Timestamp?) in
@@ -58,10 +59,9 @@ struct HistoryStore: Sendable {
         )
     }
 
-    /// Lets a window begin again with its first page. Returns whether it was halved, nil when another lease has begun.
-    func restart(_ window: HistoryWindow) async throws -> Bool? {
-        let row = try await query(Statement(.historyRestart, ["window_id": window.id, "epoch": window.epoch]))[0]
-        return try row.decode(0, as: String?.self).map { $0 == "halved" }
+    /// Lets a window begin again with its first page; too often, and it is halved. The lease goes on.
+    func restart(_ window: HistoryWindow) async throws {
+        _ = try await query(Statement(.historyRestart, ["window_id": window.id, "epoch": window.epoch]))
     }
 
     /// Moves the start of a window forward by an hour. Returns the new start, nil when another lease has begun.

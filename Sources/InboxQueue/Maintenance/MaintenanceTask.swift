@@ -27,12 +27,16 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     case answerConsumption = "answer_consumption"
     /// Records and closed windows of the notification history.
     case ageHistory = "age_history"
+    /// Bodies that imports brought.
+    case ageImportedBodies = "age_imported_bodies"
+    /// Items of imports that ended long ago, and files that broke off.
+    case ageImports = "age_imports"
 
     /// The longest rest after a step that found nothing to do.
     var longestRest: Duration {
         switch self {
         case .preparePartitions, .ageRejectedBodies, .ageRejectedOutcomes, .ageNotifications, .ageDeliveries, .ageHistory,
-            .answerConsumption:
+            .ageImportedBodies, .ageImports, .answerConsumption:
             .seconds(60)
         case .dropPartition, .ageFeed: .seconds(300)
         case .ageCalls: .seconds(30)
@@ -75,6 +79,8 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         case .ageDeliveries: Statement(.maintenanceExpireDeliveries)
         case .answerConsumption: Statement(.maintenanceAnswerConsumption)
         case .ageHistory: Statement(.maintenanceExpireHistory)
+        case .ageImportedBodies: Statement(.maintenanceExpire, ["walk": "imported_bodies"])
+        case .ageImports: Statement(.maintenanceExpireImports)
         }
     }
 }

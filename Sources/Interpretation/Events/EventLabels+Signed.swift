@@ -33,6 +33,18 @@ extension EventLabels {
         originalTransactionID = transaction.originalTransactionId?.storable
     }
 
+    init(_ renewalInfo: JWSRenewalInfoDecodedPayload) {
+        self.init()
+        environment = renewalInfo.environment?.rawValue.storable
+        originalTransactionID = renewalInfo.originalTransactionId?.storable
+    }
+
+    init(_ app: AppTransaction) {
+        self.init()
+        environment = app.receiptType?.rawValue.storable
+        bundleID = app.bundleId?.storable
+    }
+
     /// The labels of a refused payload or receipt; empty unless its signature was valid.
     init(_ rejection: Rejection) {
         if let notification = rejection.notification {

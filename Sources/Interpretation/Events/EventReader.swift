@@ -28,6 +28,11 @@ package struct EventReader: Sendable {
         .clientReceipt: ClientReceiptInterpreter.self,
         .verifyReceipt: VerifyReceiptInterpreter.self,
         .unansweredReceipt: UnansweredReceiptInterpreter.self,
+        .subscriptionStatus: AnswerElementInterpreter.self,
+        .transactionInfo: AnswerElementInterpreter.self,
+        .appTransaction: AnswerElementInterpreter.self,
+        .importedStatus: AnswerElementInterpreter.self,
+        .importedTransaction: AnswerElementInterpreter.self,
     ]
 
     /// What an event means, in words for operators, as far as its source and its labels tell.

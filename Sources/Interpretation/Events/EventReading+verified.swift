@@ -85,9 +85,26 @@ extension VerifiedNotification: VerifiedContent {
     }
 }
 
-extension SignedValue<JWSTransactionDecodedPayload>: VerifiedContent {
-    var labels: EventLabels { EventLabels(value) }
+extension SignedValue: VerifiedContent where Payload: LabelledPayload {
+    var labels: EventLabels { value.labels }
     var containsNUL: Bool { JSONParser.containsNUL(in: payloadBytes) }
+}
+
+/// A payload that is verified by itself.
+protocol LabelledPayload: Sendable {
+    var labels: EventLabels { get }
+}
+
+extension JWSTransactionDecodedPayload: LabelledPayload {
+    var labels: EventLabels { EventLabels(self) }
+}
+
+extension JWSRenewalInfoDecodedPayload: LabelledPayload {
+    var labels: EventLabels { EventLabels(self) }
+}
+
+extension AppTransaction: LabelledPayload {
+    var labels: EventLabels { EventLabels(self) }
 }
 
 extension VerifiedReceipt: VerifiedContent {

@@ -16,7 +16,7 @@ package struct EventReading {
     package internal(set) var request: ClientRequest?
     /// The JWS in it, which is untrusted unless the diagnostics say that its signature is valid.
     package internal(set) var jws: ArraySlice<UInt8>?
-    /// A body without a signature of its own: a notification V1 or an answer of verifyReceipt.
+    /// A body without a signature of its own: a notification V1, or an answer of Apple.
     package internal(set) var document: JSONObject?
     /// The genuine receipt in it.
     package internal(set) var receipt: VerifiedReceipt?

@@ -1,8 +1,8 @@
-/// Makes attempts at one kind of call.
+/// Makes attempts at calls of some kinds.
 package protocol CallHandler: Sendable {
-    /// The column `kind` of the table `outbox`.
-    var kind: String { get }
-    /// The most attempts at once, at least 1. Each kind has its own slots, so that a server that hangs does not delay other kinds.
+    /// Values of the column `kind` of the table `outbox`.
+    var kinds: [String] { get }
+    /// The most attempts at once, at least 1. Each handler has its own slots, so that a server that hangs does not delay other kinds.
     var slots: Int { get }
     /// The apps and environments whose calls it can make now. Other processes make the other calls.
     var lanes: Set<CallLane> { get }

@@ -12,6 +12,8 @@ package struct CallRules: Sendable {
 
     package enum Verdict: Hashable, Sendable {
         case answer([[UInt8]])
+        /// An answer with more than events; the call goes on with the payload `next`, where there is one.
+        case page([[UInt8]], answer: [UInt8], next: [UInt8]?)
         case refuse(reason: String)
         /// Refused without a fallback.
         case deny(reason: String)
@@ -30,6 +32,8 @@ package struct CallRules: Sendable {
         switch result {
         case .answered(let bodies):
             return .answer(bodies)
+        case .page(let bodies, let answer, let next):
+            return .page(bodies, answer: answer, next: next)
         case .refused(let reason):
             return .refuse(reason: reason)
         case .denied(let reason):
@@ -59,6 +63,7 @@ extension CallRules.Verdict: CustomStringConvertible, CustomReflectable {
     package var description: String {
         switch self {
         case .answer(let bodies): "answer: \(bodies.lengths)"
+        case .page(let bodies, _, let next): "\(next == nil ? "last" : "a") page: \(bodies.lengths)"
         case .refuse(let reason): "refuse: \(reason)"
         case .deny(let reason): "deny: \(reason)"
         case .giveUp(let reason): "give up: \(reason)"

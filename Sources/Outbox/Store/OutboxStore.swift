@@ -6,10 +6,10 @@ import SQL
 struct OutboxStore: Sendable {
     let pool: ConnectionPool
 
-    /// Leases due calls of the kind in these lanes: those of the lowest priority number first, and of them those that wait longest. A call whose lease has expired is due.
-    func lease(_ kind: String, in lanes: [CallLane], atMost count: Int, for length: Duration) async throws -> [LeasedCall] {
+    /// Leases due calls of these kinds in these lanes: those of the lowest priority number first, and of them those that wait longest. A call whose lease has expired is due.
+    func lease(_ kinds: [String], in lanes: [CallLane], atMost count: Int, for length: Duration) async throws -> [LeasedCall] {
         let rows = try await pool.withConnection { connection in
-            try await connection.query(Self.lease(kind, in: lanes, atMost: count, for: length))
+            try await connection.query(Self.lease(kinds, in: lanes, atMost: count, for: length))
         }
         return try rows.map(LeasedCall.init)
     }
@@ -27,11 +27,11 @@ struct OutboxStore: Sendable {
         }
     }
 
-    static func lease(_ kind: String, in lanes: [CallLane], atMost count: Int, for length: Duration) -> Statement {
+    static func lease(_ kinds: [String], in lanes: [CallLane], atMost count: Int, for length: Duration) -> Statement {
         Statement(
             .outboxLeaseCalls,
             [
-                "bundle_ids": lanes.map(\.bundleID), "environments": lanes.map(\.environment.rawValue), "kind": kind, "limit": count,
+                "bundle_ids": lanes.map(\.bundleID), "environments": lanes.map(\.environment.rawValue), "kinds": kinds, "limit": count,
                 "lease_milliseconds": length.milliseconds,
             ]
         )
@@ -41,7 +41,9 @@ struct OutboxStore: Sendable {
     static func settle(_ call: LeasedCall, _ verdict: CallRules.Verdict) -> Statement {
         switch verdict {
         case .answer(let bodies):
-            Statement(.outboxAnswerCall, ["call_id": call.callID, "epoch": call.epoch, "bodies": bodies])
+            answer(call, bodies)
+        case .page(let bodies, let answer, let next):
+            self.answer(call, bodies, answer: String(decoding: answer, as: UTF8.self), next: next)
         case .refuse(let reason): end(call, state: "refused", reason, fallsBack: true)
         case .deny(let reason): end(call, state: "refused", reason, fallsBack: false)
         case .giveUp(let reason): end(call, state: "given_up", reason, fallsBack: true)
@@ -54,6 +56,13 @@ struct OutboxStore: Sendable {
                 ]
             )
         }
+    }
+
+    private static func answer(_ call: LeasedCall, _ bodies: [[UInt8]], answer: String? = nil, next: [UInt8]? = nil) -> Statement {
+        Statement(
+            .outboxAnswerCall,
+            ["call_id": call.callID, "epoch": call.epoch, "bodies": bodies, "answer": answer, "next": next]
+        )
     }
 
     private static func end(_ call: LeasedCall, state: String, _ reason: String, fallsBack: Bool) -> Statement {

@@ -6,7 +6,7 @@ package struct VerifyReceiptCallHandler: PlainCallHandler {
     /// The kind of such calls, and the source of their answers in the inbox.
     package static let kind = EventSource.verifyReceipt.rawValue
 
-    package var kind: String { Self.kind }
+    package var kinds: [String] { [Self.kind] }
     package let slots: Int
     /// The apps that have a shared secret. Production is asked first about every receipt.
     package var lanes: Set<CallLane> { Set(secrets().counts.keys.map { CallLane($0, .production) }) }

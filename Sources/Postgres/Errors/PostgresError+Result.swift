@@ -3,7 +3,7 @@ import CLibPQ
 extension PostgresError {
     /// Reads the server's error about a statement.
     ///
-    /// DETAIL, CONTEXT and HINT are dropped because they quote data, except the DETAIL of `insufficient_privilege`.
+    /// DETAIL and CONTEXT are dropped because they quote data, except the DETAIL of `insufficient_privilege`.
     init(_ result: ResultHandle, statementName: String?) {
         let state = result.diagnostic(clibpq_sqlstate).map(SQLState.init(rawValue:))
         let severity = result.diagnostic(clibpq_severity)
@@ -19,6 +19,7 @@ extension PostgresError {
             position: result.diagnostic(clibpq_statement_position).flatMap { Int($0) }
         )
         self.statementName = statementName
+        hint = result.diagnostic(clibpq_message_hint)
         if state == .insufficientPrivilege { refusal = result.diagnostic(clibpq_message_detail) }
     }
 

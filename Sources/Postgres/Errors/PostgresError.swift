@@ -1,6 +1,6 @@
 /// An error of the server, of libpq, or of this module.
 ///
-/// Neither the properties nor the descriptions contain a bind, a password or the server's DETAIL, CONTEXT and HINT, which quote data.
+/// Neither the properties nor the descriptions contain a bind, a password or the server's DETAIL and CONTEXT, which quote data.
 package struct PostgresError: Error, Sendable {
     package let code: Code
     /// The server's condition code; nil when the error is not the server's.
@@ -13,6 +13,8 @@ package struct PostgresError: Error, Sendable {
     package private(set) var constraint: String?
     /// The DETAIL of `insufficient_privilege`, which names the missing privilege. Other DETAILs quote data and are dropped.
     package internal(set) var refusal: String?
+    /// The HINT of the server, which says what to do. Descriptions leave it out.
+    package internal(set) var hint: String?
     /// Where in the SQL text the server saw the error, in characters from 1.
     package private(set) var position: Int?
     /// The name of the statement that failed.
@@ -48,6 +50,7 @@ package struct PostgresError: Error, Sendable {
         )
         copy.statementName = statementName
         copy.refusal = refusal
+        copy.hint = hint
         return copy
     }
 

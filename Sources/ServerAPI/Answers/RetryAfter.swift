@@ -1,7 +1,8 @@
 import AppStore
 import Outbox
 
-/// The Retry-After field of the App Store Server API: an instant in milliseconds since 1970. A gateway sends seconds, or a date.
+/// The Retry-After field of the App Store Server API: an instant in milliseconds since 1970. A gateway or a proxy sends seconds, an instant in
+/// seconds, or a date.
 enum RetryAfter {
     /// The longest delay. Apple counts by the hour.
     static let limit = Duration.seconds(3600)
@@ -12,15 +13,21 @@ enum RetryAfter {
     static func delay(_ answer: HTTPAnswer, now: Timestamp) -> Duration? {
         guard let text = answer.retryAfter else { return nil }
         let now = answer.date.flatMap(HTTPDate.parse) ?? now
-        let delay: Duration
+        var instant: Duration
         if text.allSatisfy({ $0.isASCII && $0.isNumber }), !text.isEmpty {
             guard let number = Int64(text) else { return nil }
-            delay = number >= 100_000_000_000 ? .milliseconds(number - now.millisecondsSince1970) : .seconds(min(number, 3600))
+            switch number {
+            case ..<1_000_000_000: return min(.seconds(number), limit)
+            // From 2001 to 5138. In milliseconds, that would be before 1973.
+            case ..<100_000_000_000: instant = .seconds(number)
+            default: instant = .milliseconds(number)
+            }
         } else {
             guard let date = HTTPDate.parse(text) else { return nil }
-            delay = .milliseconds(date.millisecondsSince1970 - now.millisecondsSince1970)
+            instant = .milliseconds(date.millisecondsSince1970)
         }
-        return min(max(delay, .zero), limit)
+        instant -= .milliseconds(now.millisecondsSince1970)
+        return min(max(instant, .zero), limit)
     }
 }
 

@@ -1,6 +1,5 @@
 package import AppStore
 import Outbox
-import StrictJSON
 
 /// An answer of the App Store Server API with a status of 2xx.
 package struct ServerAPIAnswer: Sendable {
@@ -11,7 +10,7 @@ package struct ServerAPIAnswer: Sendable {
     package let askedAt: Timestamp
     /// What Apple's support asks for.
     package let requestID: String?
-    private let request: ServerAPIRequest
+    let request: ServerAPIRequest
 
     package init(status: Int, body: [UInt8], askedAt: Timestamp, requestID: String? = nil, to request: ServerAPIRequest) {
         self.status = status
@@ -19,19 +18,6 @@ package struct ServerAPIAnswer: Sendable {
         self.askedAt = askedAt
         self.requestID = requestID
         self.request = request
-    }
-
-    /// The body of an inbox event: `{"asked": {…}, "answer": …}`, with Apple's bytes unchanged in it and all that a replay needs.
-    package var eventBody: [UInt8] {
-        var asked: JSONObject = [
-            "endpoint": .string(request.endpoint.rawValue), "environment": .string(request.lane.environment.rawValue),
-            "bundleId": .string(request.lane.bundleID), "path": .array(request.path.map { .string($0) }),
-            "at": .integer(askedAt.millisecondsSince1970),
-        ]
-        if !request.query.isEmpty { asked["query"] = .array(request.query.map { .array([.string($0.name), .string($0.value)]) }) }
-        if let body = request.body { asked["body"] = .object(body) }
-        let start = Array("{\"asked\":".utf8) + JSONSerializer.serialize(asked) + Array(",\"answer\":".utf8)
-        return start + (body.isEmpty ? Array("null".utf8) : body) + [UInt8(ascii: "}")]
     }
 }
 

@@ -6,7 +6,8 @@ package struct ServerAPIErrorCode: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    package static let badRequest = ServerAPIErrorCode(rawValue: 4_000_000)
+    /// None of Apple's: the request was not sent.
+    package static let notSent = ServerAPIErrorCode(rawValue: 0)
     package static let invalidRevision = ServerAPIErrorCode(rawValue: 4_000_005)
     package static let invalidTransactionID = ServerAPIErrorCode(rawValue: 4_000_006)
     package static let startDateTooFarInPast = ServerAPIErrorCode(rawValue: 4_000_012)

@@ -51,9 +51,12 @@ package struct ServerAPIDelay: Hashable, Sendable {
     }
 }
 
-/// Apple's refusal of a request.
+/// The refusal of a request, by Apple or, before it is sent, by this program.
 package struct ServerAPIRefusal: Hashable, Sendable {
-    /// The HTTP status.
+    /// A value of the path is missing or would name another path. Nothing was sent.
+    package static let incompletePath = ServerAPIRefusal(status: 0, code: .notSent, message: "not sent: a value of the path is missing")
+
+    /// The HTTP status; 0 where nothing was sent.
     package let status: Int
     package let code: ServerAPIErrorCode
     /// Apple's words, on one line and shortened; empty when there are none.
@@ -65,6 +68,6 @@ package struct ServerAPIRefusal: Hashable, Sendable {
         self.message = message
     }
 
-    /// A code for tables, such as `apple_4000006`.
-    package var reason: String { "apple_\(code.rawValue)" }
+    /// A code for tables, such as `apple_4000006`, or `path_incomplete`.
+    package var reason: String { code == .notSent ? "path_incomplete" : "apple_\(code.rawValue)" }
 }

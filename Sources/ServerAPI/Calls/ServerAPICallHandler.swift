@@ -2,10 +2,10 @@ package import Outbox
 import Postgres
 import ServiceLifecycle
 
-/// Makes the calls of one kind that ask the App Store Server API, for the apps that have a key. The class of the requests is the call's
+/// Makes the calls of some kinds that ask the App Store Server API, for the apps that have a key. The class of the requests is the call's
 /// priority.
 package struct ServerAPICallHandler: CallHandler {
-    package let kind: String
+    package let kinds: [String]
     package let slots: Int
     private let client: ServerAPIClient
     private let begin: @Sendable (LeasedCall) -> any ServerAPIAttempt
@@ -18,12 +18,12 @@ package struct ServerAPICallHandler: CallHandler {
     ///   - slots: the most attempts at once, at least 1.
     ///   - attempt: an attempt at a call.
     package init(
-        _ kind: String,
+        _ kinds: [String],
         slots: Int = 4,
         client: ServerAPIClient,
         attempt: @escaping @Sendable (LeasedCall) -> any ServerAPIAttempt
     ) {
-        self.kind = kind
+        self.kinds = kinds
         self.slots = slots
         self.client = client
         begin = attempt

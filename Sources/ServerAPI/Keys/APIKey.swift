@@ -18,16 +18,14 @@ package struct APIKey: Sendable {
     }
 
     package let id: ID
+    /// The SHA-256 of the public key's SubjectPublicKeyInfo in hexadecimal digits, as `openssl pkey -pubout -outform DER | sha256sum` prints it.
+    package let fingerprint: String
     private let privateKey: PrivateKey
 
     package init(id: ID, privateKey: PrivateKey) {
         self.id = id
         self.privateKey = privateKey
-    }
-
-    /// The SHA-256 of the public key's SubjectPublicKeyInfo in hexadecimal digits, as `openssl pkey -pubout -outform DER | sha256sum` prints it.
-    package var fingerprint: String {
-        Digest.sha256(privateKey.publicKey.der).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        fingerprint = Digest.sha256(privateKey.publicKey.der).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     /// A JWS in compact form: header, claims and the signature r ‖ s of 64 bytes (RFC 7515, RFC 7518 section 3.4).

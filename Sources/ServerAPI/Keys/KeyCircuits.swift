@@ -15,6 +15,8 @@ package struct KeyCircuits: Sendable {
 
     /// What is known of a key for an app in an environment.
     struct Record: Hashable, Sendable {
+        /// Of the key: a reload may have replaced it under its name, and nothing is known of the new one.
+        let fingerprint: String
         var refusals = 0
         var refusedAt: Timestamp?
         /// The first of these refusals.
@@ -44,23 +46,26 @@ package struct KeyCircuits: Sendable {
 
     package init() {}
 
+    func record(of key: APIKey, _ lane: CallLane) -> Record {
+        let known = records[Place(key: key.id, lane: lane)].flatMap { $0.fingerprint == key.fingerprint ? $0 : nil }
+        return known ?? Record(fingerprint: key.fingerprint)
+    }
+
     /// The first key that is not refused; else the one that has waited to its end.
     ///
     /// - Parameter tried: refused in this request.
     func choose(of keys: [APIKey], for lane: CallLane, tried: Set<APIKey.ID>, now: Timestamp) -> Choice {
         let left = keys.filter { !tried.contains($0.id) }
-        func record(_ key: APIKey) -> Record { records[Place(key: key.id, lane: lane)] ?? Record() }
-        if let key = left.first(where: { !record($0).isRefused }) { return .use(key) }
-        if let key = left.first(where: { record($0).waits(at: now) == nil }) { return .use(key) }
-        return keys.isEmpty ? .none : .wait(keys.compactMap { record($0).waits(at: now) }.min() ?? .seconds(1))
+        if let key = left.first(where: { !record(of: $0, lane).isRefused }) { return .use(key) }
+        if let key = left.first(where: { record(of: $0, lane).waits(at: now) == nil }) { return .use(key) }
+        return keys.isEmpty ? .none : .wait(keys.compactMap { record(of: $0, lane).waits(at: now) }.min() ?? .seconds(1))
     }
 
     /// Records an answer. True where it changes what is known: the first refusal, or the first success after one.
     ///
     /// - Parameter date: the answer's Date.
-    mutating func record(_ key: APIKey.ID, _ lane: CallLane, isRefused: Bool, date: Timestamp?, now: Timestamp) -> Bool {
-        let place = Place(key: key, lane: lane)
-        var record = records[place] ?? Record()
+    mutating func record(_ key: APIKey, _ lane: CallLane, isRefused: Bool, date: Timestamp?, now: Timestamp) -> Bool {
+        var record = record(of: key, lane)
         let was = record
         record.skew = date.map { .milliseconds(now.millisecondsSince1970 - $0.millisecondsSince1970) } ?? record.skew
         if isRefused {
@@ -71,16 +76,16 @@ package struct KeyCircuits: Sendable {
         } else {
             (record.refusals, record.refusedAt, record.firstRefusedAt, record.goodAt) = (0, nil, nil, now)
         }
-        records[place] = record
+        records[Place(key: key.id, lane: lane)] = record
         return was.isRefused != record.isRefused
     }
 
     /// Why Apple refuses the key for the app, as far as the answers tell.
     package func diagnosis(_ key: APIKey.ID, _ lane: CallLane) -> KeyRefusal {
-        let own = records[Place(key: key, lane: lane)] ?? Record()
-        if let skew = own.skew, abs(skew / .seconds(1)) > KeyRefusal.allowedSkew { return .clock(skew) }
+        let own = records[Place(key: key, lane: lane)]
+        if let skew = own?.skew, abs(skew / .seconds(1)) > KeyRefusal.allowedSkew { return .clock(skew) }
         // Of a key that was good here, only answers since then tell why it is not any more.
-        let since = own.goodAt == nil ? nil : own.firstRefusedAt
+        let since = own?.goodAt == nil ? nil : own?.firstRefusedAt
         let good = records.filter { !$0.value.isRefused && ($0.value.goodAt.map { at in since.map { at > $0 } ?? true } ?? false) }.keys
         if lane.environment == .production, good.contains(where: { $0.key == key && $0.lane == CallLane(lane.bundleID, .sandbox) }) {
             return .notReleased
@@ -89,7 +94,7 @@ package struct KeyCircuits: Sendable {
         if let other = good.first(where: { $0.key.issuer != key.issuer && $0.lane.bundleID == lane.bundleID }) {
             return .issuer(other.key.issuer)
         }
-        if own.goodAt != nil { return .revoked }
+        if own?.goodAt != nil { return .revoked }
         let others = good.filter { $0.key == key && $0.lane.bundleID != lane.bundleID }.map(\.lane.bundleID)
         return others.min().map { .app(works: $0) } ?? .unknown
     }

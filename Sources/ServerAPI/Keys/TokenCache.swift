@@ -6,6 +6,8 @@ import StrictJSON
 struct TokenCache: Sendable {
     struct Name: Hashable, Sendable {
         let key: APIKey.ID
+        /// A reload may replace a key under its name.
+        let fingerprint: String
         let bundleID: String
         let host: String
     }
@@ -20,7 +22,7 @@ struct TokenCache: Sendable {
     private var tokens: [Name: (text: String, madeAt: Timestamp)] = [:]
 
     mutating func token(_ key: APIKey, bundleID: String, host: String, now: Timestamp) throws(OpenSSLError) -> String {
-        let name = Name(key: key.id, bundleID: bundleID, host: host)
+        let name = Name(key: key.id, fingerprint: key.fingerprint, bundleID: bundleID, host: host)
         if let token = tokens[name], token.madeAt <= now, now < token.madeAt.advanced(by: Self.renewal) { return token.text }
         if tokens.count >= Self.limit { tokens = [:] }
         let text = try Self.make(key, bundleID: bundleID, now: now)

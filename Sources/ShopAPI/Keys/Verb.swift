@@ -13,4 +13,7 @@ package enum Verb: String, CaseIterable, Sendable {
     case readConsumption = "consumption:read"
     case answerConsumption = "consumption:answer"
     case writeConsents = "consents:write"
+    case makeInquiries = "inquiries:make"
+    case extendContracts = "contracts:extend"
+    case setTokens = "contracts:set-token"
 }

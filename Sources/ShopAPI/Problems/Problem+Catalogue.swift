@@ -130,6 +130,21 @@ extension Problem {
         return problem
     }
 
+    /// Status 404 for a call to Apple that does not exist, has aged, or that the key does not cover.
+    static let noSuchInquiry = Problem(
+        404,
+        "no-such-inquiry",
+        "No such inquiry",
+        "No question to Apple with this number is covered by the key. They are kept for 30 days."
+    )
+
+    /// The problem for what `appstore.request_apple` refuses: 409 while an open call asks otherwise, and 422 for an argument.
+    static func inquiry(refusedFor refusal: String, _ message: String) -> Problem {
+        refusal == "in_use"
+            ? Problem(409, "inquiry-open", "Asked otherwise", message + ".")
+            : Problem(422, "inquiry-refused", "Cannot be asked", message + ".")
+    }
+
     /// Status 404 for a position without an entry that the key covers.
     static let noSuchEntry = Problem(404, "no-such-entry", "No such entry", "The key covers no entry of the feed with this position.")
     /// Status 404 for an unknown consumer of the feed.

@@ -1,6 +1,7 @@
 import HTTPServing
 import Interpretation
 import Postgres
+import StrictJSON
 
 /// Polls for the outcome of an event with growing, jittered pauses. It holds no connection during a pause.
 struct OutcomePoller: Sendable {
@@ -24,6 +25,14 @@ struct OutcomePoller: Sendable {
         return await first(until: deadline) { () throws(Problem) in
             let call = try await store.verifyReceiptCall(callKey, key: key)
             return call.isOpen ? nil : call
+        }
+    }
+
+    /// Waits until a call to Apple and its events are settled; nil at the deadline, at shutdown or when the database fails.
+    func settledCall(_ id: Int64, until deadline: ContinuousClock.Instant) async -> JSONObject? {
+        await first(until: deadline) { () throws(Problem) in
+            guard let call = try await store.call(id, key: key), call.isSettledCall else { return nil }
+            return call
         }
     }
 

@@ -45,6 +45,11 @@ struct ShopRoutes: Sendable {
         let consent = ConsentEndpoint(store: store)
         add(.PUT, "/v1/users/{user}/consent", .writeConsents, consent.give, to: &routes)
         add(.DELETE, "/v1/users/{user}/consent", .writeConsents, consent.withdraw, to: &routes)
+        let inquiries = InquiriesEndpoint(store: store, admission: admission)
+        add(.POST, InquiriesEndpoint.path, .makeInquiries, inquiries.ask, to: &routes)
+        add(.GET, InquiriesEndpoint.path + "/{id}", .makeInquiries, inquiries.call, to: &routes)
+        add(.PUT, "/v1/contracts/{originalTransactionId}/extension", .extendContracts, inquiries.extend, to: &routes)
+        add(.PUT, "/v1/contracts/{originalTransactionId}/app-account-token", .setTokens, inquiries.setToken, to: &routes)
         PublicEndpoints(store: store, admission: admission).add(to: &routes)
         return routes
     }

@@ -9,9 +9,10 @@ extension EndToEndInterfaces {
     /// The scenarios of `deploy/demo`.
     @Suite struct DemoCommandTests {
         @Test(arguments: [
-            (["--help"], 0, "usage: deploy/demo [--legacy] [--keep]"), (["--legacy", "-h"], 0, "usage: deploy/demo"),
+            (["--help"], 0, "usage: deploy/demo [--legacy | --history] [--keep]"), (["--legacy", "-h"], 0, "usage: deploy/demo"),
             (["--nosuch"], 2, "there is no flag '--nosuch'"), (["--keep", "--stopp"], 2, "there is no flag '--stopp'"),
-            (["--stop", "--keep"], 2, "--stop takes no other flag"),
+            (["--stop", "--keep"], 2, "--stop takes no other flag"), (["--history", "--stop"], 2, "--stop takes no other flag"),
+            (["--legacy", "--history"], 2, "--legacy and --history are two demos"),
         ])
         func `deploy/demo explains its flags and names one that it does not know`(flags: [String], code: Int32, words: String) async throws
         {

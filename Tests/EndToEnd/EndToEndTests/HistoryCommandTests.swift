@@ -1,4 +1,6 @@
+import AppStore
 import EndToEndTesting
+import Foundation
 import Postgres
 import PostgresTesting
 import Testing
@@ -27,11 +29,17 @@ extension EndToEndInterfaces {
 
                 let mode = try await installation.run(["history", "mode", "beside", "--environment", "Sandbox"])
                 #expect(mode.output == "com.example.app Sandbox: beside\n", "\(mode.errors)")
-                let tooEarly = try await installation.run(["history", "walk", "--since", "2020-01-31T00:00:00Z"])
+                // All of it or nothing: Production has more.
+                try await installation.sql.execute("SELECT appstore.plan_history('{com.example.app}', '{Production}')")
+                let windows = try await installation.sql.value(Int64.self, "SELECT count(*) FROM appstore.history_windows")
+                let since = "\(Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 - 90 * 86_400) * 1000))"
+                let tooEarly = try await installation.run(["history", "walk", "--since", since])
                 #expect(
-                    tooEarly.ending == .exit(1) && tooEarly.errors.contains("Apple lists no notifications of 2020-01-31"),
+                    tooEarly.ending == .exit(1) && tooEarly.errors.contains("Apple lists no notifications of \(since.prefix(10))")
+                        && tooEarly.errors.hasSuffix("\nHINT: It lists those of the last 30 days.\n"),
                     "\(tooEarly.errors)"
                 )
+                #expect(try await installation.sql.value(Int64.self, "SELECT count(*) FROM appstore.history_windows") == windows)
                 let other = try await installation.run(["history", "walk", "--since", "2020-01-31T00:00:00Z", "--app", "b"])
                 #expect(other.ending == .exit(1), "\(other.errors)")
                 for wrong in [

@@ -69,6 +69,7 @@ struct MaintenanceInterruptionTests {
             UNION ALL SELECT concat_ws(' ', 'partition', p.parent, p.partition, p.from_id, p.to_id, p.is_past) FROM appstore.inbox_partitions AS p
             UNION ALL
             SELECT concat_ws(' ', 'table', c.relname) FROM pg_class AS c WHERE c.relkind = 'r' AND c.relname ~ '^(aged|feed_from)_'
+            UNION ALL SELECT concat_ws(' ', 'items', count(*), min(i.line), (SELECT count(*) FROM appstore.imports)) FROM appstore.import_items AS i
             UNION ALL SELECT concat_ws(' ', 'attempts', count(*), min(a.attempt_id)) FROM appstore.delivery_attempts AS a
             UNION ALL SELECT concat_ws(' ', 'maintenance', m.task, m.event_id, m.kept) FROM appstore.maintenance_state AS m
             UNION ALL SELECT concat_ws(' ', 'audit', a.action, a.details) FROM appstore.audit_log AS a
@@ -129,6 +130,19 @@ struct MaintenanceInterruptionTests {
                 INSERT INTO appstore.history_records (environment, notification_uuid, bundle_id, class, is_open, mode, window_id, listed_at, attempts)
                 SELECT 'Production', gen_random_uuid(), 'b', 'confirmed', false, 'walk', 1, now() - interval '40 days', 1
                 FROM generate_series(1, 4000)
+                """,
+                in: database
+            )
+        case .ageImportedBodies:
+            try await MaintenanceBench.settled(700, result: "applied", age: "4 days", in: database)
+            try await MaintenanceBench.execute("UPDATE appstore.outcomes SET source = 'imported_status'", in: database)
+        case .ageImports:
+            try await MaintenanceBench.execute(
+                """
+                INSERT INTO appstore.imports (bundle_id, depth, file_name, made_by, touched_at)
+                VALUES ('b', 'statuses', 'f', 'by_test', now() - interval '2 hours');
+                INSERT INTO appstore.import_items (import_id, line, environment, is_given, id)
+                SELECT 1, n, 'Production', false, n::text FROM generate_series(1, 7000) AS n
                 """,
                 in: database
             )

@@ -122,6 +122,23 @@ struct AnswerConsumptionTests {
         }
     }
 
+    @Test func `a withdrawal also discards an answer whose consent only its evidence tells, and it cannot be repeated`() async throws {
+        try await TestLedger.withRequest { ledger in
+            try await ledger.answer(evidence: "a letter")
+            #expect(try await ledger.lines("SELECT appstore.withdraw_consent('anna')::text") == ["true"])
+            #expect(try await ledger.calls() == ["Production/1000 discarded consent_withdrawn"])
+            #expect(try await ledger.lines("SELECT appstore.withdraw_consent('anna')::text") == ["false"])
+            let error = await ledger.refusal { try await $0.run("SELECT appstore.repeat_call(call_id) FROM appstore.outbox") }
+            #expect(error?.message.contains("was discarded: consent_withdrawn") == true && error?.hint?.contains("Decide again") == true)
+            #expect(try await ledger.calls() == ["Production/1000 discarded consent_withdrawn"])
+            // One that Apple refused can be: the reason may be gone.
+            try await ledger.answer(evidence: "another letter")
+            try await ledger.settle(refusedWith: "apple_4040010")
+            try await ledger.run("SELECT appstore.repeat_call(max(call_id)) FROM appstore.outbox")
+            #expect(try await ledger.states() == ["1000 sending"])
+        }
+    }
+
     @Test func `a refused answer is corrected, and Apple's decision is shown beside ours`() async throws {
         try await TestLedger.withRequest { ledger in
             try await ledger.answer(preference: "DECLINE")

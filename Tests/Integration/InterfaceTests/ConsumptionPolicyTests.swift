@@ -18,7 +18,7 @@ struct ConsumptionPolicyTests {
         }
     }
 
-    @Test(arguments: [(9.9, "0 0"), (10.1, "1 0"), (11.9, "1 0"), (12.1, "0 0")])
+    @Test(arguments: [(9.9, "0 0"), (10.1, "1 0"), (11.9, "1 0")])
     func `the default is sent two hours before the request is due`(hoursAgo: Double, decided: String) async throws {
         try await TestLedger.withRequest(hoursAgo: hoursAgo, mode: "default") { ledger in
             try await ledger.run(Self.consent)
@@ -88,8 +88,7 @@ struct ConsumptionPolicyTests {
             #expect(try await statistics(ledger) == "1 0")
             try await ledger.settle(refusedWith: "apple_4000044")
             #expect(try await statistics(ledger) == "1 0.5 0")
-            try await ledger.run("UPDATE appstore.consumption_obligations SET due_at = now() - interval '71 minutes'")
-            try await ledger.run("UPDATE appstore.maintenance_state SET settled_at = now() - interval '2 hours' WHERE task = 'consumption'")
+            try await ledger.passDue()
             #expect(try await ledger.applyPolicies() == "0 1")
             #expect(try await ledger.applyPolicies() == "0 0")
             #expect(try await statistics(ledger) == "0 1")
@@ -105,9 +104,49 @@ struct ConsumptionPolicyTests {
             try await ledger.answer(consented: false)
             #expect(try await statistics(ledger) == "0 0")
             #expect(try await ledger.applyPolicies() == "0 0")
-            try await ledger.run("UPDATE appstore.consumption_obligations SET due_at = now() - interval '71 minutes'")
-            try await ledger.run("UPDATE appstore.maintenance_state SET settled_at = now() - interval '2 hours' WHERE task = 'consumption'")
+            try await ledger.passDue()
             #expect(try await ledger.applyPolicies() == "0 0")
+        }
+    }
+
+    @Test func `an answer that is on its way is missed only when it is given up`() async throws {
+        try await TestLedger.withRequest(hoursAgo: 11.5) { ledger in
+            try await ledger.answer()
+            try await ledger.passDue()
+            #expect(try await ledger.applyPolicies() == "0 0")
+            try await ledger.run("UPDATE appstore.outbox SET state = 'given_up', reason = 'deadline', settled_at = now()")
+            #expect(try await ledger.applyPolicies() == "0 1")
+            #expect(try await ledger.applyPolicies() == "0 0")
+        }
+    }
+
+    @Test(arguments: [(12.1, "0 1"), (40, "0 1"), (61, "0 0")])
+    func `a request that arrives late is counted, unless it was due two days ago`(hoursAgo: Double, counted: String) async throws {
+        try await TestLedger.withRequest(hoursAgo: hoursAgo) { ledger in
+            #expect(try await ledger.applyPolicies() == counted)
+            #expect(try await ledger.applyPolicies() == "0 0")
+            // The first notification of the same request comes last.
+            try await ledger.sayNow("asked", hoursAgo: hoursAgo + 0.5)
+            #expect(try await ledger.applyPolicies() == "0 0")
+        }
+    }
+
+    @Test func `what was due while the policy was off is never counted, and a second request is counted on its own`() async throws {
+        try await TestLedger.withRequest(hoursAgo: 30, mode: "off") { ledger in
+            #expect(try await ledger.applyPolicies() == "0 0")
+            try await ledger.setPolicy("backend")
+            #expect(try await ledger.applyPolicies() == "0 0")
+            try await ledger.sayNow("declined", hoursAgo: 14)
+            #expect(try await ledger.applyPolicies() == "0 0")
+            try await ledger.sayNow("asked", hoursAgo: 13)
+            #expect(try await ledger.applyPolicies() == "0 1")
+            // Apple decides before it is due.
+            try await ledger.sayNow("declined", hoursAgo: 12.5)
+            try await ledger.sayNow("asked", hoursAgo: 1)
+            #expect(try await ledger.applyPolicies() == "0 0")
+            try await ledger.sayNow("refunded")
+            #expect(try await ledger.applyPolicies() == "0 1")
+            #expect(try await statistics(ledger) == "0 2")
         }
     }
 

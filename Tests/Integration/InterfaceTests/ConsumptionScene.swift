@@ -107,6 +107,11 @@ extension TestLedger {
         )
     }
 
+    /// Lets the time for all answers end.
+    func passDue() async throws {
+        try await run("UPDATE appstore.consumption_obligations SET due_at = now() - interval '1 second'")
+    }
+
     func applyPolicies() async throws -> String {
         try await database.withConnection(user: "appstore_worker") { connection in
             try await connection.query("SELECT concat_ws(' ', decided, missed) FROM appstore.apply_consumption_policies()")[0].decode(0)

@@ -65,7 +65,7 @@ struct CalmOutboxTests {
 
     private func lease(_ pool: ConnectionPool) async throws -> [LeasedCall] {
         let calls = try await OutboxStore(pool: pool).lease(
-            "verify_receipt",
+            ["verify_receipt"],
             in: [CallLane("b", .production)],
             atMost: 4,
             for: .seconds(120)

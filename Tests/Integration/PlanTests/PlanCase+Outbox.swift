@@ -1,7 +1,9 @@
 import AppStore
+import Foundation
 import InboxQueue
 import LedgerStore
 import Postgres
+import SQL
 
 @testable import Outbox
 @testable import ServerAPI
@@ -14,6 +16,30 @@ extension PlanCase {
         settlement("postpone_call", by: .postpone(reason: "by_test", by: .seconds(3600))),
         .statement("take_api_budget", as: "appstore_worker") {
             SharedBudget.take(.consumption, CallLane("b \($0)", .production), .deadline, wanted: 1, share: 0.8)
+        },
+        .statement("ask_apple", as: "appstore_operator") { customer in
+            Statement(
+                .appleAsk,
+                [
+                    "kind": "subscription_statuses", "id": "\(customer)", "bundle_id": "b", "environment": "Production",
+                    "product_id": nil as String?,
+                ]
+            )
+        },
+        .statement("extend_renewal_date", as: "appstore_operator") { customer in
+            Statement(
+                .appleExtend,
+                [
+                    "id": "\(customer)", "days": Int32(1), "reason": Int32(0), "request_identifier": "r\(customer)", "bundle_id": "b",
+                    "environment": "Production",
+                ]
+            )
+        },
+        .statement("call_document", as: "appstore_operator") { Statement(.appleCall, ["call_id": Int64($0)]) },
+        // A command of a moment keeps no plan.
+        PlanCase("doctor_test_arrived", as: "appstore_viewer", warmUps: 0) { pool, _ in
+            let statement = Statement(.doctorTestArrived, ["notification_uuid": UUID(), "environment": "Production"])
+            _ = try await pool.withConnection { try await $0.query(statement) }
         },
         PlanCase("release_call", as: "appstore_worker", of: 10, pages: 200, before: longDue) { pool, keys in
             let store = OutboxStore(pool: pool)
@@ -53,7 +79,7 @@ extension PlanCase {
     static let lanes = ["a", "b"].map { CallLane($0, .production) }
 
     private static func lease(_ count: Int, from store: OutboxStore) async throws -> [LeasedCall] {
-        let calls = try await store.lease("verify_receipt", in: lanes, atMost: count, for: .seconds(120))
+        let calls = try await store.lease(["verify_receipt"], in: lanes, atMost: count, for: .seconds(120))
         guard calls.count == count else { throw WrongCount(found: calls.count) }
         return calls
     }

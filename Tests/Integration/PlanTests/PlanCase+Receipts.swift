@@ -17,7 +17,7 @@ extension PlanCase {
         },
         PlanCase("lease of calls", as: "appstore_worker", of: 10, before: due) { pool, keys in
             let leased = try await pool.withConnection { connection in
-                try await connection.query(OutboxStore.lease("verify_receipt", in: lanes, atMost: keys.count, for: .seconds(120)))
+                try await connection.query(OutboxStore.lease(["verify_receipt"], in: lanes, atMost: keys.count, for: .seconds(120)))
             }
             guard leased.count == keys.count else { throw WrongCount(found: leased.count) }
         },

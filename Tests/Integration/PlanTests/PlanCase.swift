@@ -61,7 +61,10 @@ struct PlanCase: Sendable {
     }
 
     static let all = Array(
-        [receiving, merging, legacy, calling, settling, selling, asking, queries, repairing, seeking, ageing, telling, delivering, reading]
-            .joined()
+        [
+            receiving, merging, legacy, calling, settling, selling, asking, queries, repairing, seeking, ageing, telling, delivering,
+            reading, reconciling, importing,
+        ]
+        .joined()
     )
 }

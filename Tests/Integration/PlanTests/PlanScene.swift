@@ -30,6 +30,8 @@ enum PlanScene {
                 INSERT INTO appstore.feed_generations VALUES (1, 1, now(), true);
                 INSERT INTO appstore.endpoints (name, url, format, with_wrong_bundle, keeps_order, max_in_flight, timeout_seconds, position)
                 SELECT 'e' || n, 'https://example.com', 'event', false, true, 8, 15, 0 FROM generate_series(1, 20) AS n;
+                INSERT INTO appstore.imports (bundle_id, depth, file_name, file_sha256, state, made_by, last_line, next_line)
+                VALUES ('b', 'history', 'f', sha256('f'), 'running', 'by_test', 1000000, 1000001);
                 INSERT INTO appstore.consumption_policies (bundle_id, mode) VALUES ('b', 'backend'), ('com.example.app', 'backend');
                 """
             )
@@ -96,6 +98,13 @@ enum PlanScene {
         SELECT 'b ' || n, 'Production', 'consumption', 40, 40 FROM customers(n);
         INSERT INTO appstore.history_records (environment, notification_uuid, bundle_id, class, is_open, mode, event_id, window_id, listed_at, attempts)
         SELECT 'Production', gen_random_uuid(), 'b', 'recovered', n % 2 = 0, 'walk', n, 1, now() - interval '1 day', 1 FROM customers(n);
+        INSERT INTO appstore.import_items (import_id, line, environment, is_given, id, user_id)
+        SELECT 1, n, 'Production', false, n::text, 'user ' || n FROM customers(n);
+        INSERT INTO appstore.customer_revisions (environment, original_transaction_id, revision) SELECT 'Production', n::text, 'r' FROM customers(n);
+        INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, since, next_at)
+        SELECT 'Production', n::text, 'in_retry', 'b', '2026-02-01', now() + interval '1 day' FROM customers(n);
+        INSERT INTO appstore.reconcile_questions (environment, original_transaction_id, bundle_id, rule, app_transaction_id, asked_at, call_id, result, settled_at)
+        SELECT 'Production', n::text, 'b', 'sample', 'app ' || n, now() - interval '2 days', n, 'same', now() - interval '2 days' FROM customers(n);
         INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, occurred_at, told_at, data)
         SELECT h.position + row_number() OVER (ORDER BY n), gen_random_uuid(), 'effect.granted', 'Production', 'b', n::text, now(), now(), '{}'
         FROM appstore.feed_head AS h, customers(n);
@@ -141,7 +150,7 @@ enum PlanScene {
         INSERT INTO appstore.api_keys (name, key_hash, environments, verbs)
         SELECT 'k', sha256(convert_to(n::text, 'UTF8')), '{Production}',
                '{orders:create,orders:read,transactions:submit,receipts:submit,events:read,entitlements:read,subscriptions:read,contracts:link,feed:read,feed:consume,'
-               'consumption:read,consumption:answer,consents:write}'
+               'consumption:read,consumption:answer,consents:write,inquiries:make,contracts:extend,contracts:set-token}'
         FROM customers(n);
         """.replacing(#/no\(n( \+ [0-9]+)?\)/#) { match in
             "('00000000-0000-4000-8000-' || lpad((n\(match.output.1 ?? ""))::text, 12, '0'))::uuid"

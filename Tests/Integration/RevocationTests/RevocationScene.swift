@@ -94,6 +94,7 @@ struct RevocationScene {
 /// A worker: its queue, and its questions.
 final class RevocationWorker: Sendable {
     let service: RevocationService
+    private let pool: ConnectionPool
     private let responder: MakeBelieveResponder
     private let queue: EventQueue<EventProcessor.Prepared>
     private let reader: Current
@@ -107,6 +108,7 @@ final class RevocationWorker: Sendable {
         )
         let reader = Current(EventReader(verifier: Verifier(policy: policy)))
         self.reader = reader
+        self.pool = pool
         responder = scene.responder
         queue = EventQueue(
             pool: pool,
@@ -125,9 +127,12 @@ final class RevocationWorker: Sendable {
         )
     }
 
-    /// Processes batches until no event is due.
+    /// Processes batches until no event is due. An event is not visible while a transaction of another database may still commit an earlier one.
     func work() async throws {
-        while try await queue.takeBatch().events > 0 {}
+        let due: Statement = "SELECT count(*) FROM appstore.inbox_queue WHERE run_at <= clock_timestamp()"
+        repeat {
+            while try await queue.takeBatch().events > 0 {}
+        } while try await pool.withConnection { try await $0.query(due)[0].decode(0, as: Int.self) } > 0
     }
 
     func takeUsedCertificates() -> Set<IssuedCertificate> { reader.value.verifier.takeUsedCertificates() }

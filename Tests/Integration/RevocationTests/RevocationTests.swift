@@ -58,6 +58,14 @@ struct RevocationTests {
             let signers = "SELECT count(*) || ' ' || count(DISTINCT fingerprint) FROM appstore.signers_of(\(body))" as Statement
             #expect(try await scene.database.lines(signers) == ["6 2"], "notification, transaction and renewal info; leaf and intermediate")
 
+            // An answer of the App Store Server API holds the same kinds of payloads.
+            let jws = try #require(String(decoding: body, as: UTF8.self).split(separator: "\"").last { $0.hasPrefix("ey") })
+            for member in ["signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo"] {
+                let answer = Array(#"{"asked":{},"answer":{"\#(member)":"\#(jws)"}}"#.utf8)
+                let signers = "SELECT count(DISTINCT fingerprint)::text FROM appstore.signers_of(\(answer))" as Statement
+                #expect(try await scene.database.lines(signers) == ["2"], "\(member)")
+            }
+
             // Requeued while nothing has changed, it is rejected again.
             try await requeue(event, in: scene)
             try await worker.work()

@@ -83,7 +83,16 @@ struct RoleTests {
         case readHistory = "SELECT FROM appstore.history_coverage, appstore.history_gaps, appstore.history_records, appstore.history_counts"
         case walkHistory = "SELECT FROM appstore.plan_history('{}', '{}'), appstore.lease_history_windows('{}', '{}', 1, 1, 1)"
         case setHistoryMode = "SELECT appstore.set_history_mode('b', 'Production', 'off') WHERE false"
+        case readImports = "SELECT FROM appstore.import_status, appstore.import_misses, appstore.live_since, appstore.import_items"
+        case askForImports = "SELECT FROM appstore.lease_import_chunks('{}', '{}', '{}', 1), appstore.link_import_owners()"
+        case makeImport = "SELECT appstore.begin_import('b', NULL, 'statuses', 'f'), appstore.change_import(1, 'paused') WHERE false"
+        case goLive = "SELECT appstore.set_live_since('b', now()) WHERE false"
+        case changeImport = "UPDATE appstore.import_items SET user_id = 'x'"
         case changeHistory = "UPDATE appstore.history_cursors SET covered = '{}'"
+        case readReconciliation = "SELECT FROM appstore.stale_contracts, appstore.reconcile_status, appstore.reconcile_questions"
+        case reconcile = "SELECT FROM appstore.reconcile('{}', '{}', 0), appstore.reconcile_statistics()"
+        case askNow = "SELECT appstore.reconcile_contract('1') WHERE false"
+        case recordFound = "SELECT appstore.record_found_statuses('Production', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
         case forget = "SELECT appstore.forget('nobody')"
         case makeTable = "CREATE TABLE appstore.mine ()"
         case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
@@ -98,7 +107,7 @@ struct RoleTests {
                 .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readLedger, .changeLedger, .readUnmatched, .readEffects,
                 .readEffectLog, .explain,
                 .age, .ageNotifications, .dropPartition, .preparePartitions, .sequenceFeed, .ageFeed, .serveEndpoint, .walkHistory,
-                .askAboutCertificates, .readCertificates, .applyPolicies,
+                .askAboutCertificates, .readCertificates, .applyPolicies, .reconcile, .recordFound, .askForImports,
             ]
         ),
         (
@@ -109,7 +118,7 @@ struct RoleTests {
                 .readMaintenance, .forget, .digest, .explain, .explainUser, .readSettled, .enableFeed, .readFeed, .readEndpoints,
                 .makeEndpoint,
                 .redeliver, .readCertificates, .listRevoked, .ignoreRevocation, .decideRequest, .recordConsent, .readConsents,
-                .changePolicies, .readHistory, .setHistoryMode,
+                .changePolicies, .readHistory, .setHistoryMode, .readReconciliation, .askNow, .readImports, .makeImport, .goLive,
             ]
         ),
         (
@@ -118,6 +127,7 @@ struct RoleTests {
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
                 .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
                 .readMaintenance, .readFeed, .readEndpoints, .readCertificates, .listRevoked, .readConsents, .readHistory,
+                .readReconciliation, .readImports,
             ]
         ),
         (

@@ -21,6 +21,7 @@ struct OpenAPITests {
         .tooManyBytes, .tooManyWaiting, .shuttingDown, .databaseUnavailable(retryAfter: 1), .noSuchEntry, .noSuchConsumer, .feedOff,
         .historyChanged(next: .begin), .cursorExpired(next: .begin), .noSuchConsumption, .noSuchConsent,
         .consumption(refusedFor: "past_due", ""), .consumption(refusedFor: "percentage", ""),
+        .noSuchInquiry, .inquiry(refusedFor: "in_use", ""), .inquiry(refusedFor: "invalid", ""),
     ]
 
     private let description = APIDescription.served

@@ -8,6 +8,7 @@ extension TestDatabase {
         let verbs = [
             "orders:create", "orders:read", "transactions:submit", "receipts:submit", "events:read", "entitlements:read",
             "subscriptions:read", "contracts:link", "feed:read", "feed:consume", "consumption:read", "consumption:answer", "consents:write",
+            "inquiries:make", "contracts:extend", "contracts:set-token",
         ]
         try await withConnection(user: "appstore_operator") { connection in
             _ = try await connection.query(

@@ -82,7 +82,7 @@ struct FileBodiesTests {
 
     @Test(arguments: ["/nowhere/at/all.ndjson", "/"])
     func `a file that cannot be read is named`(path: String) async throws {
-        let error = await #expect(throws: FileLines.Unreadable.self) {
+        let error = await #expect(throws: InputFile.Unreadable.self) {
             var bodies = try FileBodies(path: path, startLine: 1)
             _ = try await bodies.next()
         }

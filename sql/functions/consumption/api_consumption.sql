@@ -90,4 +90,4 @@ BEGIN
     RETURN appstore.end_consent(user_id, 'key ' || v_key.key_id);
 END
 $$;
-COMMENT ON FUNCTION appstore.api_withdraw_consent IS 'Withdraws a consent as withdraw_consent does; false where none is in force. Verb consents:write.';
+COMMENT ON FUNCTION appstore.api_withdraw_consent IS 'Withdraws a consent as withdraw_consent does; false where none is in force and no answer waits. Verb consents:write.';

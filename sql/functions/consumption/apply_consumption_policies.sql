@@ -3,9 +3,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
 DECLARE
-    -- Once it is over, appstore.expire_calls has given up the calls that no worker took.
-    c_delay   CONSTANT interval := '70 minutes';
-    v_from    timestamptz;
+    c_period  CONSTANT interval := '2 days';
     v_request record;
 BEGIN
     IF NOT appstore.maintenance_lock() THEN
@@ -28,19 +26,28 @@ BEGIN
                 'policy', session_user) AS d);
     END LOOP;
 
-    -- 2. Count each missed request once, some time after it was due.
-    INSERT INTO appstore.maintenance_state (task, settled_at) VALUES ('consumption', statement_timestamp() - c_delay)
-    ON CONFLICT (task) DO NOTHING;
-    v_from := (SELECT s.settled_at FROM appstore.maintenance_state AS s WHERE s.task = 'consumption');
-    missed := (SELECT count(*) FROM appstore.consumption_requests AS r
-               WHERE r.due_at > v_from AND r.due_at <= statement_timestamp() - c_delay AND r.state = 'missed' AND r.is_expected);
-    UPDATE appstore.maintenance_state AS s SET settled_at = greatest(v_from, statement_timestamp() - c_delay), event_id = s.event_id + missed
-    WHERE s.task = 'consumption';
+    -- 2. Count each missed request once, when no answer is on its way any more. What the history brings later could never be answered here.
+    DELETE FROM appstore.consumption_counted AS n WHERE n.due_at <= statement_timestamp() - c_period;
+    WITH over AS (
+        INSERT INTO appstore.consumption_counted AS n (environment, transaction_id, due_at, is_missed)
+        SELECT r.environment, r.transaction_id, r.due_at, r.state = 'missed' AND r.is_expected
+        FROM appstore.consumption_requests AS r
+        WHERE r.due_at > statement_timestamp() - c_period AND (r.due_at <= statement_timestamp() OR r.outcome IS NOT NULL)
+          AND r.state IN ('missed', 'answered', 'not_consented')
+          AND NOT EXISTS (SELECT FROM appstore.consumption_counted AS known
+                          WHERE known.transaction_id = r.transaction_id AND known.environment = r.environment AND known.due_at >= r.due_at
+                          OFFSET 0)
+        ON CONFLICT (transaction_id, environment) DO UPDATE SET due_at = excluded.due_at, is_missed = excluded.is_missed
+        RETURNING n.is_missed
+    )
+    SELECT count(*) FILTER (WHERE over.is_missed) INTO missed FROM over;
+    INSERT INTO appstore.maintenance_state AS s (task, event_id) SELECT 'consumption', missed WHERE missed > 0
+    ON CONFLICT (task) DO UPDATE SET event_id = s.event_id + excluded.event_id;
 END
 $$;
 COMMENT ON FUNCTION appstore.apply_consumption_policies IS
     'Decides the requests of mode default that are due within two hours, of which nothing was decided and the user''s consent is known, at most 500; '
-    'and counts those that were missed. Returns how many; nulls while another worker does it.';
+    'and counts those of the last two days that were missed. Returns how many; nulls while another worker does it.';
 
 CREATE FUNCTION appstore.consumption_statistics(OUT open bigint, OUT due interval, OUT missed bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER

@@ -34,24 +34,25 @@ CREATE FUNCTION appstore.end_consent(user_id text, actor text) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
+DECLARE
+    v_ended boolean;
 BEGIN
     -- A decision that relies on the consent holds a lock on its row, or finds it withdrawn.
     PERFORM appstore.demand_read_committed();
     UPDATE appstore.consents AS k SET withdrawn_at = greatest(clock_timestamp(), k.given_at), withdrawn_by = actor
     WHERE k.user_id = end_consent.user_id AND k.withdrawn_at IS NULL;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
+    v_ended := FOUND;
+    -- Also those whose consent only the evidence of a decision tells.
     UPDATE appstore.outbox AS o SET state = 'discarded', reason = 'consent_withdrawn', settled_at = clock_timestamp(), is_leased = false
     WHERE o.call_id = ANY (ARRAY( -- OFFSET 0: for the order, the planner would read the calls of all users
         SELECT d.call_id
         FROM (SELECT d.call_id, d.result FROM appstore.consumption_decisions AS d WHERE d.user_id = end_consent.user_id OFFSET 0) AS d
         WHERE d.call_id IS NOT NULL AND d.result IS NULL ORDER BY d.call_id))
       AND (o.state = 'open') IS TRUE;
-    RETURN true;
+    RETURN v_ended OR FOUND;
 END
 $$;
-COMMENT ON FUNCTION appstore.end_consent IS 'Ends the consent of a user and discards the answers that wait to be sent; false where none is in force.';
+COMMENT ON FUNCTION appstore.end_consent IS 'Ends the consent of a user and discards the answers that wait to be sent; false where there is neither.';
 
 CREATE FUNCTION appstore.withdraw_consent(user_id text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -61,4 +62,4 @@ END
 $$;
 COMMENT ON FUNCTION appstore.withdraw_consent IS
     'Withdraws the consent of a user: nothing is sent about the user''s purchases until appstore.give_consent is called again. Answers that wait are '
-    'discarded; one that a worker is sending at that moment may still reach Apple. Returns false where no consent is in force.';
+    'discarded; one that a worker is sending at that moment may still reach Apple. Returns false where no consent is in force and no answer waits.';

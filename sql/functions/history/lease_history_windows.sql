@@ -59,33 +59,30 @@ COMMENT ON FUNCTION appstore.postpone_history_window IS
     'Ends a lease without a page. The window keeps its token. With p_counts it is a failure of the window, not of the budget or the key. False when '
     'another lease has begun.';
 
-CREATE FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) RETURNS text
+CREATE FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     c_restarts CONSTANT integer := 5;
-    v_window appstore.history_windows;
-    v_middle timestamptz;
+    v_window   appstore.history_windows;
+    v_halves   boolean;
+    v_middle   timestamptz;
 BEGIN
     SELECT w.* INTO v_window FROM appstore.history_windows AS w
     WHERE w.window_id = p_window_id AND w.epoch = p_epoch AND w.state = 'open' FOR UPDATE;
-    IF NOT FOUND THEN
-        RETURN NULL;
-    END IF;
+    v_halves := v_window.restarts + 1 >= c_restarts AND v_window.ends_at - v_window.starts_at >= interval '1 minute';
     v_middle := date_trunc('milliseconds', v_window.starts_at + (v_window.ends_at - v_window.starts_at) / 2);
-    IF v_window.restarts + 1 < c_restarts OR v_window.ends_at - v_window.starts_at < interval '1 minute' THEN
-        UPDATE appstore.history_windows AS w SET token = NULL, pages = 0, listed = 0, restarts = w.restarts + 1 WHERE w.window_id = p_window_id;
-        RETURN 'restarted';
-    END IF;
     INSERT INTO appstore.history_windows (bundle_id, environment, kind, starts_at, ends_at)
-    VALUES (v_window.bundle_id, v_window.environment, v_window.kind, v_middle, v_window.ends_at);
-    UPDATE appstore.history_windows AS w SET ends_at = v_middle, token = NULL, pages = 0, listed = 0, restarts = 0
-    WHERE w.window_id = p_window_id;
-    RETURN 'halved';
+    SELECT v_window.bundle_id, v_window.environment, v_window.kind, v_middle, v_window.ends_at WHERE v_halves;
+    UPDATE appstore.history_windows AS w
+    SET token = NULL, pages = 0, listed = 0, restarts = CASE WHEN v_halves THEN 0 ELSE w.restarts + 1 END,
+        ends_at = CASE WHEN v_halves THEN v_middle ELSE w.ends_at END
+    WHERE w.window_id = v_window.window_id;
+    RETURN FOUND;
 END
 $$;
 COMMENT ON FUNCTION appstore.restart_history_window IS
-    'Lets a leased window begin again with its first page, after its token was refused; after the fifth time its second half becomes a window of its '
-    'own. Returns restarted or halved, null when another lease has begun.';
+    'Lets a leased window begin again with its first page, after its token was refused; the fifth time, its second half becomes a window of its own. '
+    'False when another lease has begun.';
 
 CREATE FUNCTION appstore.advance_history_window(p_window_id bigint, p_epoch bigint) RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

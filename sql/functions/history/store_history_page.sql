@@ -25,6 +25,10 @@ BEGIN
     END IF;
     SELECT c.* INTO v_cursor FROM appstore.history_cursors AS c
     WHERE c.bundle_id = v_window.bundle_id AND c.environment = v_window.environment;
+    IF v_cursor.mode = 'off' THEN -- otherwise a day of the past would be read to its end
+        PERFORM appstore.postpone_history_window(p_window_id, p_epoch, NULL, interval '0', false);
+        RETURN NULL;
+    END IF;
 
     -- 1. Records that were not listed before, by another window or an earlier reading. The order avoids deadlocks of windows that overlap.
     WITH new AS (
@@ -87,8 +91,8 @@ END
 $$;
 COMMENT ON FUNCTION appstore.store_history_page IS
     'Stores a page of a leased window: its records, an event for each that is neither recorded nor among the seen notifications, and the token of the '
-    'next page, null after the last one. Renews the lease for p_seconds. Returns how many events, null when another lease has begun. The arrays have '
-    'an element for each record; p_uuids and p_signed_at were not verified.';
+    'next page, null after the last one. Renews the lease for p_seconds. Returns how many events; null, without effect, when another lease has '
+    'begun, or when the mode has become off. The arrays have an element for each record; p_uuids and p_signed_at were not verified.';
 
 CREATE FUNCTION appstore.close_history_window(p_window_id bigint) RETURNS void
 LANGUAGE plpgsql AS $$

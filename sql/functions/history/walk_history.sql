@@ -54,8 +54,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.set_history_mode IS
-    'Sets how the history of an app is read: walk; beside, a trial while another service owns the URL; off. It fails with no_data_found when no worker '
-    'has had the app''s key.';
+    'Sets how the history of an app is read: walk; beside, a trial while another service owns the URL; off, after the pages in flight. It fails with '
+    'no_data_found when no worker has had the app''s key.';
 
 CREATE FUNCTION appstore.history_cursor(p_bundle_id text, p_environment appstore.environment) RETURNS appstore.history_cursors
 LANGUAGE plpgsql AS $$

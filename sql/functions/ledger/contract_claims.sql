@@ -1,7 +1,7 @@
 CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text)
 RETURNS TABLE (kind appstore.claim_kind, source_id text, user_id text, effective_at timestamptz)
 LANGUAGE sql STABLE ROWS 1 AS $$
-    WITH stated AS (
+    WITH paid AS (
         -- 1. order: a user's order was paid by one of the contract's periods.
         SELECT 'order'::appstore.claim_kind AS kind, paid.order_no::text AS source_id, paid.user_id, paid.paid_at AS effective_at
         FROM (
@@ -21,14 +21,18 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         ) AS ordered
         WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.app_account_token <> t.first_token
           AND t.is_purchased
+    ), stated AS (
+        SELECT paid.* FROM paid
         UNION ALL
-        -- 3. link: a command of an operator or the shop that was not taken back; of several at one instant the last.
+        -- 3. link: a command of an operator or the shop that was not taken back; of several at one instant the last. That of an import never
+        --    overrides what was paid with a token before.
         (SELECT DISTINCT ON (l.linked_at) 'link'::appstore.claim_kind, lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'),
                 l.user_id, l.linked_at
          FROM appstore.owner_links AS l
          WHERE l.environment = p_environment AND l.original_transaction_id = p_contract AND l.user_id IS NOT NULL
            AND l.linked_at > ALL (SELECT back.linked_at FROM appstore.owner_links AS back
                                   WHERE back.environment = p_environment AND back.original_transaction_id = p_contract AND back.user_id IS NULL)
+           AND (l.import_id IS NULL OR NOT EXISTS (SELECT FROM paid WHERE paid.effective_at <= l.linked_at))
          ORDER BY l.linked_at, l.link_id DESC)
         UNION ALL
         -- 4. receipt: an app posted a receipt soon after a purchase and named it as just made, before any other post did. The claim moves the

@@ -6,6 +6,7 @@ SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
 DECLARE
     c_batch     CONSTANT integer := 500;
     v_rejected  boolean := expire.walk LIKE 'rejected\_%';
+    v_imported  boolean := expire.walk = 'imported_bodies';
     v_of_bodies boolean := expire.walk LIKE '%\_bodies';
     v_cutoff    timestamptz;
     v_state     appstore.maintenance_state;
@@ -13,14 +14,15 @@ DECLARE
     v_is_over   boolean := false;
     v_ids       bigint[];
 BEGIN
-    IF walk IS NULL OR walk NOT IN ('rejected_bodies', 'rejected_outcomes', 'default_bodies', 'default_outcomes') THEN
+    IF walk IS NULL OR walk NOT IN ('rejected_bodies', 'rejected_outcomes', 'default_bodies', 'default_outcomes', 'imported_bodies') THEN
         RAISE EXCEPTION 'there is no walk %', quote_nullable(walk) USING ERRCODE = 'invalid_parameter_value', HINT =
-            'Walks are rejected_bodies, rejected_outcomes, default_bodies and default_outcomes.';
+            'Walks are rejected_bodies, rejected_outcomes, default_bodies, default_outcomes and imported_bodies.';
     ELSIF NOT appstore.maintenance_lock() THEN
         RETURN;
     END IF;
     SELECT clock_timestamp() - CASE expire.walk WHEN 'rejected_bodies' THEN r.rejected_bodies WHEN 'rejected_outcomes' THEN r.rejected_outcomes
-                                                WHEN 'default_bodies' THEN r.bodies ELSE r.outcomes END
+                                                WHEN 'default_bodies' THEN r.bodies WHEN 'imported_bodies' THEN r.import_bodies
+                                                ELSE r.outcomes END
     INTO v_cutoff FROM appstore.retention AS r;
     IF v_cutoff IS NULL THEN
         RETURN;
@@ -28,9 +30,17 @@ BEGIN
     INSERT INTO appstore.maintenance_state (task) VALUES (expire.walk) ON CONFLICT (task) DO NOTHING;
     SELECT s.* INTO v_state FROM appstore.maintenance_state AS s WHERE s.task = expire.walk;
 
-    -- 1. The next rows. Rejected ones in the order of their outcomes: a requeued event gets a new outcome, so the walk never goes back. The
-    --    walks over default partitions start over when they reach recent events.
-    IF v_rejected THEN
+    -- 1. The next rows. Rejected and imported ones in the order of their outcomes: a requeued event gets a new outcome, so the walk never goes
+    --    back. The walks over default partitions start over when they reach recent events.
+    IF v_imported THEN
+        SELECT count(*), coalesce(array_agg(next.event_id), '{}'), coalesce(max(next.settled_at), v_state.settled_at),
+               coalesce((array_agg(next.event_id ORDER BY next.settled_at DESC, next.event_id DESC))[1], v_state.event_id)
+        INTO v_checked, v_ids, v_state.settled_at, v_state.event_id
+        FROM (SELECT o.event_id, o.settled_at FROM appstore.outcomes AS o
+              WHERE o.source IN ('imported_status', 'imported_transaction') AND o.settled_at < v_cutoff
+                AND o.settled_at >= v_state.settled_at AND (o.settled_at, o.event_id) > (v_state.settled_at, v_state.event_id)
+              ORDER BY o.settled_at, o.event_id LIMIT c_batch) AS next;
+    ELSIF v_rejected THEN
         SELECT count(*), coalesce(array_agg(next.event_id), '{}'), coalesce(max(next.settled_at), v_state.settled_at),
                coalesce((array_agg(next.event_id ORDER BY next.settled_at DESC, next.event_id DESC))[1], v_state.event_id)
         INTO v_checked, v_ids, v_state.settled_at, v_state.event_id
@@ -72,7 +82,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.expire IS
     'Deletes the next aged rows of a walk: rejected_bodies and rejected_outcomes of events in which nothing could be verified; default_bodies and '
-    'default_outcomes of the default partitions, which are never dropped. Checks at most 500, returns how many it checked and deleted; no row '
+    'default_outcomes of the default partitions, which are never dropped; imported_bodies of imports. Checks at most 500, returns how many it checked and deleted; no row '
     'when nothing of the kind ages.';
 
 -- Walks the table by blocks, 128 in each call: an index by age would cost every new notification an entry, and a BRIN index would lose its

@@ -9,6 +9,9 @@ DECLARE
     v_table     text;
     v_rows      bigint;
 BEGIN
+    -- Before all others, as appstore.link_import_owners locks them: what it links meanwhile is found below.
+    UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.user_id = v_user;
+    GET DIAGNOSTICS others = ROW_COUNT;
     -- 1. Lock in the order of every writer: contracts, posts, orders by token. The orders of periods are written under their contract's lock;
     --    Sandbox twins of orders are made under an advisory lock.
     v_contracts := ARRAY(
@@ -48,7 +51,8 @@ BEGIN
             SELECT e.ctid FROM appstore.effect_log AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment AND e.user_id = v_user OFFSET 0
         ) AS e));
-    GET DIAGNOSTICS others = ROW_COUNT;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     WITH renamed AS (
         UPDATE appstore.owner_links AS l SET user_id = v_alias, note = NULL WHERE l.user_id = v_user
         RETURNING l.environment, l.original_transaction_id, l.linked_at

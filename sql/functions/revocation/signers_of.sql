@@ -7,7 +7,8 @@ DECLARE
     v_json jsonb[];
 BEGIN
     v_body := convert_from(p_body, 'UTF8')::jsonb;
-    v_open := ARRAY[v_body ->> 'signedPayload', v_body ->> 'signedTransaction'];
+    v_open := ARRAY[v_body ->> 'signedPayload', v_body ->> 'signedTransaction', v_body #>> '{answer,signedTransactionInfo}',
+                    v_body #>> '{answer,signedRenewalInfo}', v_body #>> '{answer,signedAppTransactionInfo}'];
     FOR n IN 1 .. cardinality(v_open) + 3 LOOP
         CONTINUE WHEN v_open[n] IS NULL;
         v_json := '{}';
@@ -30,5 +31,5 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 COMMENT ON FUNCTION appstore.signers_of IS
-    'SHA-256 of the leaf and the intermediate of each JWS in a body, also of those inside a notification, and its signing date. Verifies nothing: '
+    'SHA-256 of the leaf and the intermediate of each JWS in a body, also of those inside a notification or in an answer of the App Store Server API, and its signing date. Verifies nothing: '
     'for bodies that a worker has verified. Stops at what it cannot read, such as a receipt.';

@@ -33,19 +33,19 @@ COMMENT ON FUNCTION appstore.lock_for_link IS
     'Locks a contract and its transactions, in the order in which a merge locks. A link is dated and the links before it are read under these locks.';
 
 CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamptz,
-                                           actor text, note text) RETURNS void
+                                           actor text, note text, import_id integer DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
-    INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor, note)
+    INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor, note, import_id)
     VALUES (record_owner_link.environment, record_owner_link.original_transaction_id, record_owner_link.linked_at,
-            record_owner_link.user_id, record_owner_link.actor, record_owner_link.note);
+            record_owner_link.user_id, record_owner_link.actor, record_owner_link.note, record_owner_link.import_id);
     PERFORM appstore.derive_ledger(record_owner_link.environment, '{}', ARRAY[record_owner_link.original_transaction_id]);
 END
 $$;
 COMMENT ON FUNCTION appstore.record_owner_link IS
-    'Inserts a link and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner and '
-    'appstore.unlink_owner, which lock first, and tests.';
+    'Inserts a link and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner, '
+    'appstore.unlink_owner and appstore.link_import_owners, which lock first, and tests.';
 
 CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL)
 RETURNS void

@@ -1,10 +1,7 @@
 import AppStore
 import ArgumentParser
-import Commands
-import Foundation
 import Randomness
 import StoreSimulator
-import StoreSimulatorServer
 
 /// `appstore-inbox-lab api`: a simulated App Store Server API.
 struct APICommand: AsyncParsableCommand {
@@ -28,48 +25,12 @@ struct APICommand: AsyncParsableCommand {
     @Option(help: "The port of Sandbox; 0 takes a free one.") var sandboxPort = 0
 
     func run() async throws {
-        let now = Self.now()
-        let signer = NotificationSigner(authority: try AuthorityFolder(folder).open(now: now))
-        let key = try ServerAPIKey.generate(seed: seed)
-        try key.write(to: "\(folder)/api-keys")
-        var app = SimulatedServerAPI.App(bundleID: bundle, appAppleID: appAppleID, issuer: key.issuer)
-        app.addresses = url.map { [.production: .url($0), .sandbox: .url($0)] } ?? [:]
-        var api = SimulatedServerAPI(apps: [app], keys: [key], signer: signer, seed: seed)
-        try populate(&api, signer, until: now)
-        var configuration = StoreServerAPI.Configuration(now: Self.now)
-        configuration.identity = try SimulatedHostIdentity.generate(around: now)
-        configuration.ports = [.production: productionPort, .sandbox: sandboxPort]
-        try Data((configuration.identity?.rootPEM ?? "").utf8).write(to: URL(filePath: "\(folder)/host.pem"))
-        let server = try await StoreServerAPI.start(api, configuration)
-        StandardOutput.write("Production \(server.address(of: .production) ?? "")\nSandbox    \(server.address(of: .sandbox) ?? "")\n")
-        for await event in server.events {
-            if case .answered(let call) = event {
-                StandardOutput.write("\(call.status)  \(call.endpoint?.rawValue ?? "-")  \(call.environment.rawValue)\n")
-            }
-        }
-    }
-
-    /// Customers that buy and change their minds during the last month, and the notifications about them.
-    private func populate(_ api: inout SimulatedServerAPI, _ signer: NotificationSigner, until now: Timestamp) throws {
         let app = SimulatedApp(bundleID: bundle, appAppleID: appAppleID)
-        var store = SimulatedStore(app: app, seed: seed, now: now.advanced(by: .seconds(-29 * 86_400)))
+        var store = try LabServerAPI(app, folder: folder, url: url, seed: seed)
+        let now = LabServerAPI.now()
+        var customers = SimulatedStore(app: app, seed: seed, now: now.advanced(by: .seconds(-29 * 86_400)))
         var generator = SeededGenerator(seed: seed)
-        for _ in 0..<customers {
-            var life = store.makeCustomer()
-            while true {
-                let before = life
-                for notification in try life.live(notifications: 1) where life.now <= now {
-                    api.push(try signer.sign(notification), fate: .random(using: &generator))
-                }
-                guard life.now <= now else {
-                    api.hold(before, at: now)
-                    break
-                }
-            }
-        }
-    }
-
-    @Sendable private static func now() -> Timestamp {
-        Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
+        _ = try store.api.populate(self.customers, in: &customers, until: now, using: &generator)
+        try await store.serve(productionPort: productionPort, sandboxPort: sandboxPort)
     }
 }

@@ -5,7 +5,7 @@ struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "Writes the notifications and receipts of simulated customers.",
-        subcommands: [DemoNotifications.self, DemoLegacy.self],
+        subcommands: [DemoNotifications.self, DemoLegacy.self, DemoHistory.self],
         defaultSubcommand: DemoNotifications.self
     )
 }

@@ -1,5 +1,5 @@
 import AppStore
-import StrictJSON
+package import StrictJSON
 
 /// An HTTP response of a simulated host.
 package struct SimulatedReply: Hashable, Sendable {
@@ -32,13 +32,13 @@ package struct SimulatedReply: Hashable, Sendable {
     package var body: [UInt8]
     package var manner = Manner.atOnce
 
-    init(status: Int = 200, _ json: JSONObject) {
+    package init(status: Int = 200, _ json: JSONObject) {
         self.status = status
         body = JSONSerializer.serialize(json)
     }
 
     /// A response without a body.
-    init(status: Int) {
+    package init(status: Int) {
         self.status = status
         headers = []
         body = []

@@ -1,5 +1,5 @@
 import AppStore
-import FoundationEssentials
+import Foundation
 import InboxTesting
 import Logging
 import Metrics
@@ -10,6 +10,7 @@ import PostgresTesting
 import ServerAPI
 import ServiceLifecycle
 import Synchronization
+import Systemd
 
 @testable import History
 
@@ -26,6 +27,10 @@ struct HistoryScene: Sendable {
 
     static func with(_ body: (HistoryScene) async throws -> Void) async throws {
         let database = try await InboxDatabase.make()
+        // SQL that breaks a promise, to see tests fail.
+        if let sabotage = ProcessInfo.processInfo.environment["HISTORY_SABOTAGE"] {
+            try await database.withConnection { try await $0.runScript(sabotage) }
+        }
         let pool = try database.pool(user: "appstore_worker", connections: 8)
         let keys = APIKeys([APIKey(id: .init(issuer: "issuer", keyID: "key"), privateKey: try PrivateKey.generate(.p256))], lanes: [lane])
         let milliseconds = try await database.withConnection { connection in
@@ -39,11 +44,18 @@ struct HistoryScene: Sendable {
 
     var store: HistoryStore { HistoryStore(pool: pool, leaseSeconds: 120) }
 
-    func service() -> HistoryService {
+    func service(beat: @escaping @Sendable () -> Void = {}) -> HistoryService {
         var configuration = HistoryService.Configuration()
         configuration.pollPause = .milliseconds(5)
         configuration.planPause = .milliseconds(20)
-        return HistoryService(pool: pool, client: client, configuration: configuration, logger: .silent, exchange: apple.exchange)
+        return HistoryService(
+            pool: pool,
+            client: client,
+            configuration: configuration,
+            logger: .silent,
+            heartbeat: { LoopHeartbeat(beat: beat, finish: {}) },
+            exchange: apple.exchange
+        )
     }
 
     /// - Parameter beat: called before each step.

@@ -115,6 +115,87 @@ import Testing
         }
     }
 
+    @Test func `an attempt of an unknown form keeps no notification from the inbox`() async throws {
+        try await HistoryScene.with { scene in
+            let records = (0..<3).map { scene.record(84 + Double($0) / 10) }
+            let odd: [JSONValue] = [
+                "later", [["attemptDate": "soon", "sendAttemptResult": "SUCCESS"], ["sendAttemptResult": 7]],
+                [["attemptDate": 1_700_000_000_000, "sendAttemptResult": "NEW\u{0} RESULT é"]],
+            ]
+            scene.apple.change { state in
+                state.records = records
+                state.edit = { answer in
+                    guard case .array(let listed)? = answer["notificationHistory"] else { return }
+                    answer["notificationHistory"] = .array(
+                        zip(listed, odd).map { element, attempts in
+                            guard case .object(var record) = element else { return element }
+                            record["sendAttempts"] = attempts
+                            return .object(record)
+                        }
+                    )
+                }
+            }
+            try await scene.keepOneDay()
+            _ = try await scene.walk(try #require(try await scene.lease()))
+            #expect(try await scene.events().count == 3)
+            #expect(
+                try await scene.lines("SELECT concat_ws(' ', class, attempts, last_result) FROM appstore.history_records ORDER BY 1")
+                    == ["recovered 0", "recovered 0", "recovered 1 NEWRESULT"]
+            )
+        }
+    }
+
+    @Test func `a page that the database does not take is a failure of its window, and is asked for again`() async throws {
+        try await HistoryScene.with { scene in
+            scene.apple.change { $0.records = [scene.record(84)] }
+            try await scene.keepOneDay()
+            try await scene.execute("ALTER TABLE appstore.history_records ADD CONSTRAINT refuse CHECK (attempts = 0)")
+            _ = try await scene.walk(try #require(try await scene.lease()))
+            let gap: Statement = "SELECT concat_ws(' ', why, failures, failing_since IS NOT NULL) FROM appstore.history_gaps"
+            #expect(try await scene.lines(gap) == ["page_not_taken 1 t"])
+            try await scene.execute("ALTER TABLE appstore.history_records DROP CONSTRAINT refuse")
+            try await scene.makeDue()
+            _ = try await scene.walk(try #require(try await scene.lease()))
+            #expect(try await scene.lines("SELECT state FROM appstore.history_windows") == ["done"])
+        }
+    }
+
+    @Test func `mode off ends a walk after its page, and walk goes on there`() async throws {
+        try await HistoryScene.with { scene in
+            scene.apple.change { $0.records = (0..<7).map { scene.record(84 + Double($0) / 10) } }
+            try await scene.keepOneDay()
+            let window = try #require(try await scene.lease())
+            let off: Statement = "SELECT appstore.set_history_mode('com.example.app', 'Production', 'off')"
+            try await scene.execute(off)
+            _ = try await scene.walk(window)
+            #expect(scene.apple.requests.count == 1)
+            #expect(try await scene.events() == [])
+            #expect(try await scene.lines("SELECT concat_ws(' ', why, failures) FROM appstore.history_gaps") == ["off 0"])
+            #expect(try await scene.lease() == nil)
+            try await scene.execute("SELECT appstore.set_history_mode('com.example.app', 'Production', 'walk')")
+            _ = try await scene.walk(try #require(try await scene.lease()))
+            #expect(try await scene.events().count == 7)
+        }
+    }
+
+    @Test func `a worker whose key Apple refuses leaves the windows to others`() async throws {
+        try await HistoryScene.with { scene in
+            try await scene.keepOneDay()
+            scene.apple.change { $0.script = [.answer(HTTPAnswer(status: 401))] }
+            _ = try await scene.walk(try #require(try await scene.lease()))
+            try await scene.makeDue()
+            // A new service: the walk's end rests in no dispatcher of it.
+            let beats = AsyncStream.makeStream(of: Void.self)
+            let service = scene.service(beat: { beats.continuation.yield() })
+            let run = Task { try await service.run() }
+            for await _ in beats.stream.dropFirst(20) { break }
+            run.cancel()
+            _ = try await run.value
+            #expect(try await scene.lines("SELECT max(epoch)::text FROM appstore.history_windows") == ["1"])
+            #expect(scene.apple.requests.count == 1)
+        }
+    }
+
     @Test func `a token that expires restarts its window, and halves it after five times`() async throws {
         try await HistoryScene.with { scene in
             scene.apple.change { state in
@@ -122,10 +203,17 @@ import Testing
                 state.longest = .seconds(6 * 3600)
             }
             try await scene.keepOneDay()
-            for _ in 0..<10 {
+            // Each time after a pause: the same pages are not read in a circle.
+            for _ in 0..<40 {
                 try await scene.makeDue()
                 guard let window = try await scene.lease() else { break }
+                let requests = scene.apple.requests.count
                 _ = try await scene.walk(window)
+                guard window.end.millisecondsSince1970 - window.start.millisecondsSince1970 == 86_400_000 else { continue }
+                #expect(scene.apple.requests.count == requests + 2)
+                let paused: Statement =
+                    "SELECT count(*)::text FROM appstore.history_gaps WHERE why = 'apple_4000017' AND next_run_at > now()"
+                #expect(try await scene.lines(paused) == ["1"])
             }
             let windows = try await scene.lines(
                 """

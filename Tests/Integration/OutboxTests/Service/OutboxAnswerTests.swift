@@ -154,13 +154,13 @@ struct OutboxAnswerTests {
             let error = await #expect(throws: PostgresError.self) { try await store.settle(call, .answer(bodies)) }
             #expect(error?.code == .sql && error?.isRetryable == false)
         }
-        let other = try #require(try await store.lease("webhook", in: [lane], atMost: 1, for: .seconds(60)).first)
+        let other = try #require(try await store.lease(["webhook"], in: [lane], atMost: 1, for: .seconds(60)).first)
         await refused(other, [body])
         await refused(other, [])
-        let leased = try #require(try await store.lease("verify_receipt", in: [lane], atMost: 1, for: .seconds(60)).first)
+        let leased = try #require(try await store.lease(["verify_receipt"], in: [lane], atMost: 1, for: .seconds(60)).first)
         await refused(leased, [])
         await refused(leased, [body, tooLarge])
-        let silent = try #require(try await store.lease("consumption", in: [lane], atMost: 1, for: .seconds(60)).first)
+        let silent = try #require(try await store.lease(["consumption"], in: [lane], atMost: 1, for: .seconds(60)).first)
         await refused(silent, [body])
         #expect(other.callID == webhook && leased.callID == call && silent.callID == consumption)
         #expect(try await scene.calls() == ["open 0 t", "open 0 t", "open 0 t"])
@@ -178,9 +178,9 @@ struct OutboxAnswerTests {
         let consumption = try await scene.open("consumption", key: "2", payload: [1])
         let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
         let store = OutboxStore(pool: pool)
-        let pages = try #require(try await store.lease("verify_receipt", in: [lane], atMost: 1, for: .seconds(60)).first)
+        let pages = try #require(try await store.lease(["verify_receipt"], in: [lane], atMost: 1, for: .seconds(60)).first)
         #expect(try await store.settle(pages, .answer([Array("one".utf8), Array("two".utf8), Array("three".utf8)])))
-        let silent = try #require(try await store.lease("consumption", in: [lane], atMost: 1, for: .seconds(60)).first)
+        let silent = try #require(try await store.lease(["consumption"], in: [lane], atMost: 1, for: .seconds(60)).first)
         #expect(try await store.settle(silent, .answer([])))
         #expect(pages.callID == call && silent.callID == consumption)
         #expect(try await scene.calls() == ["answered 1 f", "answered 1 f"])
@@ -193,6 +193,35 @@ struct OutboxAnswerTests {
         await scene.server.stop()
     }
 
+    @Test func `a page leaves the call open and due, with the payload of the next, and a lost lease stores none`() async throws {
+        let scene = try await OutboxScene(Simulated.store())
+        try await scene.open("transaction_history", key: "1", payload: [1])
+        let pool = try scene.database.pool(user: "appstore_worker", connections: 1)
+        let store = OutboxStore(pool: pool)
+        func lease() async throws -> LeasedCall {
+            try #require(try await store.lease(["consumption", "transaction_history"], in: [lane], atMost: 1, for: .seconds(60)).first)
+        }
+        let first = try await lease()
+        #expect(try await store.settle(first, .postpone(reason: "http_503", by: .zero)))
+        let second = try await lease()
+        let page = CallRules.Verdict.page([Array("one".utf8)], answer: Array(#"{"pages":1}"#.utf8), next: [2])
+        #expect(try await store.settle(second, page))
+        #expect(try await scene.calls() == ["open 0 f"])
+        #expect(try await store.settle(second, page) == false)
+        let third = try await lease()
+        #expect(third.payload == [2] && third.attempts == 0 && third.repeats == 0)
+        #expect(try await store.settle(third, .page([Array("two".utf8)], answer: Array(#"{"pages":2}"#.utf8), next: nil)))
+        let calls: Statement =
+            "SELECT concat_ws(' ', state, answer, cardinality(answer_event_ids), answer_event_id = answer_event_ids[1]) FROM appstore.outbox_status"
+        #expect(try await scene.database.lines(calls) == [#"answered {"pages": 2} 2 t"#])
+        let tooMuch = CallRules.Verdict.page([], answer: Array(#"{"a":"\#(String(repeating: "x", count: 65_536))"}"#.utf8), next: nil)
+        try await scene.open("extend_status", key: "2", payload: [1])
+        let small = try #require(try await store.lease(["extend_status"], in: [lane], atMost: 1, for: .seconds(60)).first)
+        await #expect(throws: PostgresError.self) { try await store.settle(small, tooMuch) }
+        await pool.close()
+        await scene.server.stop()
+    }
+
     @Test func `a postponement that counts no attempt leaves the number of attempts and what they failed for`() async throws {
         let scene = try await OutboxScene(Simulated.store())
         try await scene.call()
@@ -201,12 +230,12 @@ struct OutboxAnswerTests {
         for (countsAttempt, reason, shown) in [
             (false, "budget", "open 0 f"), (true, "http_400", "open http_400 1 f"), (false, "budget", "open http_400 1 f"),
         ] {
-            let call = try #require(try await store.lease("verify_receipt", in: [lane], atMost: 1, for: .seconds(60)).first)
+            let call = try #require(try await store.lease(["verify_receipt"], in: [lane], atMost: 1, for: .seconds(60)).first)
             #expect(try await store.settle(call, .postpone(reason: reason, by: .zero, countsAttempt: countsAttempt)))
             #expect(try await scene.calls() == [shown])
             #expect(try await scene.database.lines("SELECT waits_for FROM appstore.outbox_status") == [reason])
         }
-        let call = try #require(try await store.lease("verify_receipt", in: [lane], atMost: 1, for: .seconds(60)).first)
+        let call = try #require(try await store.lease(["verify_receipt"], in: [lane], atMost: 1, for: .seconds(60)).first)
         #expect(call.attempts == 1 && call.repeats == 1 && call.environment == .production && call.priority == 1)
         await pool.close()
         await scene.server.stop()

@@ -18,7 +18,7 @@ struct OutboxLeaseTests {
         in pool: ConnectionPool
     ) async throws -> [LeasedCall] {
         let lanes = bundleIDs.map { CallLane($0, .production) }
-        return try await OutboxStore(pool: pool).lease(kind, in: lanes, atMost: count, for: .seconds(3600))
+        return try await OutboxStore(pool: pool).lease([kind], in: lanes, atMost: count, for: .seconds(3600))
     }
 
     @Test func `of two answers to one call, the one of the expired lease is dropped`() async throws {
@@ -140,7 +140,7 @@ struct OutboxLeaseTests {
         #expect(try await lease(atMost: 2, in: pool).map(\.callID) == [calls[2], calls[3]])
         #expect(try await lease(atMost: 9, in: pool).map(\.priority) == [4, 2])
         let lane = CallLane(Simulated.bundleID, .sandbox)
-        let sandbox = try await OutboxStore(pool: pool).lease("verify_receipt", in: [lane], atMost: 9, for: .seconds(60))
+        let sandbox = try await OutboxStore(pool: pool).lease(["verify_receipt"], in: [lane], atMost: 9, for: .seconds(60))
         #expect(sandbox.map(\.callID) == [calls[5]] && sandbox.map(\.environment) == [.sandbox])
         let status = "SELECT concat_ws(' ', environment, priority) FROM appstore.outbox_status WHERE call_id = \(calls[5])"
         #expect(try await scene.database.lines("\(unsafeRaw: status)") == ["Sandbox 0"])

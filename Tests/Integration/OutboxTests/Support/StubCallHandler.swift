@@ -6,6 +6,7 @@ import Synchronization
 /// Handles calls of any kind with one request each, to an address with the name of the kind.
 struct StubCallHandler: PlainCallHandler {
     let kind: String
+    var kinds: [String] { [kind] }
     var slots = 2
     var lanes: Set<CallLane> = [CallLane(Simulated.bundleID, .production)]
 

@@ -27,9 +27,20 @@ struct RetryAfterTests {
         #expect(delay("\(sent.millisecondsSince1970 + 5000)", date: "yesterday") == .seconds(5))
     }
 
-    @Test(arguments: [("0", 0), ("7", 7), ("3600", 3600), ("86400", 3600), ("99999999999", 3600)])
+    @Test(arguments: [("0", 0), ("7", 7), ("3600", 3600), ("86400", 3600), ("999999999", 3600)])
     func `small numbers are seconds, an hour at most`(text: String, seconds: Int) {
         #expect(delay(text) == .seconds(seconds))
+    }
+
+    @Test func `numbers of ten and eleven digits are an instant in seconds since 1970`() {
+        let now = now.millisecondsSince1970 / 1000
+        #expect(delay("\(now + 42)") == .seconds(42) && delay("\(now - 42)") == .zero && delay("1000000000") == .zero)
+        #expect(delay("\(now + 42)", date: "Mon, 21 Sep 2026 14:13:18 GMT") == .seconds(44))
+        #expect(delay("99999999999") == .seconds(3600) && delay("100000000000") == .zero)
+    }
+
+    @Test func `the greatest number is no overflow, whatever the answer's Date`() {
+        #expect(delay("\(Int64.max)", date: "Sun, 06 Nov 1003 08:49:37 GMT") == .seconds(3600))
     }
 
     @Test func `a date is an instant`() {

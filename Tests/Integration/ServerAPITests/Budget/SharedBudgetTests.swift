@@ -53,6 +53,18 @@ struct SharedBudgetTests {
         try await database.withConnection(user: "appstore_worker", body)
     }
 
+    @Test func `a shutdown in the middle of a statement is not reported as an outage`() async throws {
+        let pool = try database.pool(user: "appstore_worker", connections: 1)
+        let log = CollectedLog()
+        let budget = SharedBudget(pool: pool, logger: log.logger)
+        let decision = await Task { [endpoint, lane] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await budget.take(endpoint, lane, .history)
+        }.value
+        await pool.close()
+        #expect(decision == .unavailable && log.lines == [])
+    }
+
     @Test func `each class takes until what it must leave to the more urgent ones is left`() async throws {
         // No refill during the test: a tenth of a request a second, five at most.
         try await asWorker { connection in

@@ -30,7 +30,7 @@ struct ServerAPICallHandlerTests {
         func result(_ decisions: [BudgetDecision]) async throws -> (CallResult?, looks: Int) {
             let api = ScriptedAPI([.status(202)])
             for decision in decisions { api.budget.decide(decision) }
-            let handler = ServerAPICallHandler("consumption", client: api.client([try ScriptedAPI.key("KEY")])) { Attempt(call: $0) }
+            let handler = ServerAPICallHandler(["consumption"], client: api.client([try ScriptedAPI.key("KEY")])) { Attempt(call: $0) }
             return (await handler.result(of: call, through: api.exchange), api.budget.classes.count)
         }
         let short = BudgetDecision.wait(.milliseconds(25), isBlocked: false)
@@ -55,7 +55,7 @@ struct ServerAPICallHandlerTests {
         let now = ScriptedAPI.start.millisecondsSince1970
         let api = ScriptedAPI([.status(401), .json(429, "", retryAfter: "\(now)"), .json(503, ""), .status(202)])
         let client = api.client([try ScriptedAPI.key("NEW"), try ScriptedAPI.key("OLD")])
-        let handler = ServerAPICallHandler("consumption", client: client) { Attempt(call: $0) }
+        let handler = ServerAPICallHandler(["consumption"], client: client) { Attempt(call: $0) }
         #expect(handler.lanes == [ScriptedAPI.production, ScriptedAPI.sandbox])
         let pool = try database.pool(user: "appstore_worker", connections: 2)
         var configuration = OutboxService.Configuration()

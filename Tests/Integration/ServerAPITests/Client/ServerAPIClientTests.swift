@@ -3,6 +3,7 @@ import Outbox
 import Prometheus
 import PrometheusTesting
 import StrictJSON
+import Synchronization
 import Testing
 
 @testable import ServerAPI
@@ -155,12 +156,33 @@ struct ServerAPIClientTests {
         #expect(api.log.lines.contains { $0.hasPrefix("info:") && $0.contains("server_api.request_id=req-1") })
     }
 
+    @Test func `a key that was corrected under its name is used at once, with a token of its own`() async throws {
+        let api = ScriptedAPI([.status(401), .notFound])
+        let keys = Mutex(try ScriptedAPI.key("ONE"))
+        let client = ServerAPIClient(
+            keys: { APIKeys([keys.withLock { $0 }], lanes: [ScriptedAPI.production]) },
+            budget: api.budget,
+            logger: api.log.logger,
+            metrics: api.registry,
+            now: { api.now }
+        )
+        func send() async -> String {
+            await client.send(ScriptedAPI.request(), class: .interactive, through: api.exchange).summary
+        }
+        #expect(await send() == "later api_key uncounted 60s" && client.openLanes.isEmpty)
+        let corrected = try ScriptedAPI.key("ONE")
+        keys.withLock { $0 = corrected }
+        #expect(client.openLanes == [ScriptedAPI.production] && client.refusal(of: ScriptedAPI.production) == nil)
+        #expect(await send() == "refused apple_4040010")
+        #expect(Set(api.tokens).count == 2)
+    }
+
     @Test(arguments: [[], [""], ["."], [".."], ["1", "2"]])
     func `a path that would be another one is not sent`(path: [String]) async throws {
         let api = ScriptedAPI([])
         let request = ServerAPIRequest(.transactionInfo, of: "com.example.app", in: .production, path: path)
         let result = await api.client([try ScriptedAPI.key("ONE")]).send(request, class: .interactive, through: api.exchange)
-        #expect(result.summary == "refused apple_4000000" && api.requests.isEmpty)
+        #expect(result.summary == "refused path_incomplete" && api.requests.isEmpty)
     }
 
     @Test func `no log line holds a token`() async throws {

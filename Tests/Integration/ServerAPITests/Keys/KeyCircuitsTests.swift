@@ -34,7 +34,7 @@ struct KeyCircuitsTests {
         skew: Int = 0
     ) -> Bool {
         let now = start.advanced(by: .seconds(seconds))
-        return circuits.record(key.id, lane ?? self.lane, isRefused: refused, date: now.advanced(by: .seconds(-skew)), now: now)
+        return circuits.record(key, lane ?? self.lane, isRefused: refused, date: now.advanced(by: .seconds(-skew)), now: now)
     }
 
     @Test func `the first key is used, after a 401 the other one, and a key that works stays in use`() {
@@ -128,6 +128,15 @@ struct KeyCircuitsTests {
         #expect(circuits.diagnosis(new.id, lane) == .revoked)
         record(&circuits, new, ScriptedAPI.sandbox, refused: false, after: 61)
         #expect(circuits.diagnosis(new.id, lane) == .notReleased)
+    }
+
+    @Test func `nothing is known of a key that a reload puts in the place of another one`() throws {
+        var circuits = KeyCircuits()
+        record(&circuits, new, refused: true)
+        let corrected = try ScriptedAPI.key("NEW")
+        #expect(circuits.choose(of: [corrected], for: lane, tried: [], now: start).keyID == "NEW")
+        #expect(record(&circuits, corrected, refused: false) == false)
+        #expect(circuits.choose(of: [new], for: lane, tried: [], now: start).keyID == "NEW")
     }
 
     @Test func `a refusal of before the clock was set back does not last`() {

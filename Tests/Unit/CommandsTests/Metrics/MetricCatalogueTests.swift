@@ -2,6 +2,7 @@ import Foundation
 import GroupCommit
 import HTTPServing
 import History
+import Import
 import InboxQueue
 import Ingest
 import Logging
@@ -48,7 +49,7 @@ import Testing
         "appstore_inbox_endpoint_attempts_total", "appstore_inbox_endpoint_seconds", "appstore_inbox_server_api_requests_total",
         "appstore_inbox_server_api_key_refused_total", "appstore_inbox_server_api_blocked_seconds",
         "appstore_inbox_server_api_budget_used_ratio", "appstore_inbox_history_errors_total", "appstore_inbox_history_covered_age_seconds",
-        "appstore_inbox_history_failing_seconds", "appstore_inbox_history_records_total",
+        "appstore_inbox_history_failing_seconds", "appstore_inbox_history_records_total", "appstore_inbox_import_eta_seconds",
     ]
 
     @Test func `the receiver counts exactly the described metrics`() throws {
@@ -94,6 +95,8 @@ import Testing
         MetricCatalogue.expose(StatisticsCollector<BudgetStatistics>(pool: pool, logger: .quiet), in: registry)
         _ = WorkerCommand.history(settings, client: client, pool: pool, registry: registry, logger: .quiet)
         MetricCatalogue.expose(StatisticsCollector<HistoryStatistics>(pool: pool, logger: .quiet), in: registry)
+        MetricCatalogue.expose(StatisticsCollector<ImportStatistics>(pool: pool, logger: .quiet), in: registry)
+        _ = WorkerCommand.reconcileCollector(pool: pool, registry: registry, logger: .quiet)
         MetricCatalogue.expose(StatisticsCollector<EndpointStatistics>(pool: pool, logger: .quiet), in: registry)
         #expect(WorkerCommand.revocationCollector(settings, pool: pool, registry: registry, logger: .quiet).count == 1)
         MetricCatalogue.expose(StatisticsCollector<ConsumptionStatistics>(pool: pool, logger: .quiet), in: registry)
@@ -104,12 +107,12 @@ import Testing
         let metrics = try ExposedMetrics(registry.render())
         #expect(metrics.value("appstore_inbox_statistics_up") == 0)
         // Statistics of the database that were never read.
-        let unread = Set((MetricCatalogue.inbox + MetricCatalogue.endpoints + MetricCatalogue.revocation).map(\.name)).subtracting([
-            "appstore_inbox_statistics_up"
-        ])
-        .subtracting(lazy)
-        .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])
-        .union(["open", "due_seconds", "missed_total"].map { "appstore_inbox_consumption_" + $0 })
+        let collected = MetricCatalogue.inbox + MetricCatalogue.endpoints + MetricCatalogue.revocation + MetricCatalogue.reconcile
+        let unread = Set(collected.map(\.name)).subtracting(["appstore_inbox_statistics_up"])
+            .subtracting(lazy)
+            .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])
+            .union(["appstore_inbox_import_remaining"])
+            .union(["open", "due_seconds", "missed_total"].map { "appstore_inbox_consumption_" + $0 })
         #expect(metrics.silent.subtracting(lazy) == unread)
         #expect(metrics.value("appstore_inbox_maintenance_rows_total", ["task": "prepare_partitions"]) == 0)
         let late = ["kind": "verify_receipt", "result": "late"]

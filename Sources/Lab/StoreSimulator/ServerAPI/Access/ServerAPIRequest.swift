@@ -1,6 +1,6 @@
 package import AppStore
 import FoundationEssentials
-import StrictJSON
+package import StrictJSON
 
 /// A request to the App Store Server API.
 package struct ServerAPIRequest: Sendable {
@@ -34,10 +34,10 @@ package struct ServerAPIRequest: Sendable {
     package var endpoint: ServerAPIEndpoint? { ServerAPIEndpoint.route(method, path)?.endpoint }
 
     /// The values of a parameter.
-    func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
+    package func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
     /// The body's members; throws `badRequest` if it is no JSON object.
-    func members() throws(ServerAPIError) -> JSONObject {
+    package func members() throws(ServerAPIError) -> JSONObject {
         do {
             return try JSONParser().parseObject(body)
         } catch {

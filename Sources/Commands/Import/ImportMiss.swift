@@ -1,0 +1,42 @@
+import AppStore
+import Postgres
+import StrictJSON
+
+/// An item of an import that brought nothing, or no owner.
+struct ImportMiss: Sendable {
+    let line: Int32
+    let id: String
+    let userID: String?
+    let environment: String?
+    let why: String
+    let asked: Int32
+
+    init(_ row: Row) throws {
+        line = try row.decode("line")
+        id = try row.decode("id")
+        userID = try row.decode("user_id")
+        environment = try row.decode("environment")
+        why = try row.decode("why")
+        asked = try row.decode("asked")
+    }
+
+    var json: JSONObject {
+        [
+            "line": .integer(line), "id": .string(id), "userId": userID.map { .string($0) } ?? .null,
+            "environment": environment.map { .string($0) } ?? .null, "why": .string(why), "asked": .integer(asked),
+        ]
+    }
+
+    /// Names that `import new` reads.
+    static let head = ["line", "transaction_id", "user_id", "environment", "why", "asked"]
+
+    var fields: [String] { ["\(line)", id, userID ?? "", environment ?? "", why, "\(asked)"] }
+
+    /// A line of CSV, without its end.
+    static func csv(_ fields: [String]) -> String {
+        fields.map { field in
+            let isPlain = !field.utf8.contains { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }
+            return isPlain ? field : "\"" + field.replacing("\"", with: "\"\"") + "\""
+        }.joined(separator: ",")
+    }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+
+/// `appstore-inbox import misses`: lists the ids that brought nothing.
+struct ImportMisses: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "misses",
+        abstract: "Lists the ids that Apple did not know or refused, and those whose user could not become the owner.",
+        discussion: "What --csv prints can be imported again."
+    )
+
+    @Argument(help: "The number of the import.") var id: Int32
+    @Flag(help: "Print CSV with a header.") var csv = false
+    @OptionGroup var options: ImportOptions
+
+    func validate() throws {
+        if csv, options.json { throw ValidationError("--csv and --json exclude each other") }
+    }
+
+    func run() async throws {
+        try await options.withRegister { register in
+            _ = try await register.progress(of: id)
+            if csv { StandardOutput.write(ImportMiss.csv(ImportMiss.head) + "\r\n") }
+            var last: Int32 = 0
+            while true {
+                let misses = try await register.misses(of: id, after: last)
+                guard let end = misses.last else { break }
+                if csv {
+                    StandardOutput.write(misses.map { ImportMiss.csv($0.fields) + "\r\n" }.joined())
+                } else if options.json {
+                    StandardOutput.write(misses.map { $0.json.onOneLine + "\n" }.joined())
+                } else {
+                    let head = last == 0 ? [ImportMiss.head.map { $0.uppercased() }] : []
+                    let lines = Columns.lines(head + misses.map { $0.fields.map(\.onOneLineSafely) })
+                    StandardOutput.write(lines.map { $0 + "\n" }.joined())
+                }
+                last = end.line
+            }
+            if last == 0, !csv, !options.json { StandardOutput.write("There are none.\n") }
+        }
+    }
+}

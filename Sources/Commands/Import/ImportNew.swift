@@ -1,0 +1,87 @@
+import AppStore
+import ArgumentParser
+import FoundationEssentials
+import Postgres
+
+/// `appstore-inbox import new`: loads a file.
+struct ImportNew: AsyncParsableCommand {
+    enum Depth: String, CaseIterable, ExpressibleByArgument {
+        case statuses, history
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "new",
+        abstract: "Loads a file with ids of customers, about whom workers then ask Apple.",
+        discussion: """
+            The file is CSV with a first line that names the columns, in any order: original_transaction_id (or transaction_id, of any of the \
+            customer's transactions), and, where you have them, user_id, environment, bundle_id, revision. Lines of other apps are left out. \
+            The same file again goes on where it was. Without --environment, an id that Production does not know is asked in Sandbox. An id \
+            takes one request; with --depth history one for 20 transactions. Apple allows about 50 a second for an app.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The file; - for standard input.", valueName: "FILE"), completion: .file(extensions: ["csv"]))
+    var file: String
+    @Option(help: "The app, by its bundle id.") var app: String
+    @Option(help: "Production or Sandbox, for lines that name none.", completion: .environments) var environment: String?
+    @Option(help: "statuses: what customers may use today. history: all their transactions.") var depth = Depth.statuses
+    @Flag(help: "Ask once more about a file whose import is done.") var again = false
+    @OptionGroup var options: ImportOptions
+
+    func validate() throws {
+        if app.isEmpty { throw ValidationError("--app must not be empty") }
+        if let environment { try KnownWords(option: "--environment", words: ["Production", "Sandbox"]).check(environment) }
+    }
+
+    func run() async throws {
+        // What is wrong with the file is said before the database is needed.
+        let sha256 = file == "-" ? nil : try await ImportFile.sha256(of: file)
+        let source = try await ImportFile(path: file, bundleID: app)
+        let (report, found) = try await load(source, sha256: sha256)
+        for (line, why) in report.samples { LogOutput.standardError.write("line \(line): not imported: \(why)\n") }
+        if report.badLines > report.samples.count {
+            LogOutput.standardError.write("\(report.badLines - report.samples.count) more lines were not imported\n")
+        }
+        guard let progress = found else { throw NothingToImport() }
+        let counts =
+            "\(report.items) ids, \(report.repeated) repeated lines, \(report.otherApps) lines of other apps, "
+            + "\(report.badLines) lines not imported"
+        let known = "this file was loaded before; it is \(progress.state)"
+        options.print(progress.json, "import \(progress.id): \(report.isKnown ? known : counts)")
+    }
+
+    private func load(
+        _ source: ImportFile,
+        sha256: [UInt8]?
+    ) async throws -> (report: ImportLoader.Report, found: ImportProgress?) {
+        let name = file == "-" ? "standard input" : URL(filePath: file).lastPathComponent
+        let isShown = StandardOutput.isTerminal && !options.json
+        let reader = try await options.open()
+        let loader = ImportLoader(
+            connection: reader.connection,
+            fileName: String(decoding: name.utf8.prefix(255), as: UTF8.self),
+            bundleID: app,
+            environment: environment,
+            depth: depth.rawValue,
+            again: again
+        )
+        do {
+            let report = try await loader.load(source, sha256: sha256) { lines in
+                if isShown { StandardOutput.write("\r\u{1B}[K\(lines) lines") }
+            }
+            if isShown { StandardOutput.write("\r\u{1B}[K") }
+            var found: ImportProgress?
+            if let id = report.importID { found = try await reader.progress(of: id).first }
+            await reader.connection.close()
+            return (report, found)
+        } catch {
+            await reader.connection.close()
+            throw error
+        }
+    }
+}
+
+/// No line of a file could be imported.
+struct NothingToImport: Error, CustomStringConvertible {
+    let description = "the file has no line that can be imported"
+}

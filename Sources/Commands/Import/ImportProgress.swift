@@ -1,0 +1,110 @@
+import AppStore
+import Postgres
+import StrictJSON
+
+/// How far an import is.
+struct ImportProgress: Sendable {
+    let id: Int32
+    let bundleID: String
+    let environment: String?
+    let depth: String
+    let fileName: String
+    let state: String
+    let madeBy: String
+    let madeAt: Timestamp
+    let endedAt: Timestamp?
+    let items: Int64
+    let repeated: Int32
+    let badLines: Int32
+    let found: Int32
+    let covered: Int32
+    let unknown: Int32
+    let failed: Int32
+    /// Asked once more a day later.
+    let waiting: Int32
+    let remaining: Int64
+    let failingWith: String?
+    /// Items a second.
+    let rate: Double?
+    /// Requests a second.
+    let allowance: Double?
+    let blockedUntil: Timestamp?
+    /// In seconds.
+    let timeLeft: Int64?
+    let leastTime: Int64?
+
+    init(_ row: Row) throws {
+        id = try row.decode("import_id")
+        bundleID = try row.decode("bundle_id")
+        environment = try row.decode("environment")
+        depth = try row.decode("depth")
+        fileName = try row.decode("file_name")
+        state = try row.decode("state")
+        madeBy = try row.decode("made_by")
+        madeAt = Timestamp(try row.decode("made_at", as: PostgresTimestamp.self))
+        endedAt = try row.decode("ended_at", as: PostgresTimestamp?.self).map { Timestamp($0) }
+        items = Int64(try row.decode("items", as: Int32.self))
+        repeated = try row.decode("repeated")
+        badLines = try row.decode("bad_lines")
+        found = try row.decode("found")
+        covered = try row.decode("covered")
+        unknown = try row.decode("unknown")
+        failed = try row.decode("failed")
+        waiting = try row.decode("waiting")
+        remaining = Int64(try row.decode("remaining", as: Int32.self))
+        failingWith = try row.decode("failing_with")
+        rate = try row.decode("rate")
+        allowance = try row.decode("allowance")
+        blockedUntil = try row.decode("blocked_until", as: PostgresTimestamp?.self).map { Timestamp($0) }
+        timeLeft = try row.decode("time_left")
+        leastTime = try row.decode("least_time")
+    }
+
+    var isRunning: Bool { state == "running" }
+
+    /// Whole per cents, rounded down: 100 only at the end.
+    var percent: Int { items > 0 ? Int((items - remaining) * 100 / items) : 100 }
+
+    var json: JSONObject {
+        [
+            "import": .integer(id), "bundleId": .string(bundleID), "environment": environment.map { .string($0) } ?? .null,
+            "depth": .string(depth), "file": .string(fileName), "state": .string(state), "madeBy": .string(madeBy),
+            "madeAt": .string(madeAt.description), "endedAt": endedAt.map { .string($0.description) } ?? .null,
+            "items": .integer(items), "repeated": .integer(repeated), "badLines": .integer(badLines), "found": .integer(found),
+            "covered": .integer(covered), "unknown": .integer(unknown), "failed": .integer(failed), "waiting": .integer(waiting),
+            "remaining": .integer(remaining), "failingWith": failingWith.map { .string($0) } ?? .null,
+            "rate": rate.map { .string($0.shown) } ?? .null, "allowance": allowance.map { .string($0.shown) } ?? .null,
+            "blockedUntil": blockedUntil.map { .string($0.description) } ?? .null,
+            "secondsLeft": timeLeft.map { .integer($0) } ?? .null, "leastSeconds": leastTime.map { .integer($0) } ?? .null,
+        ]
+    }
+
+    /// A bar with the rate and the time left, on one line.
+    var bar: String {
+        let filled = 30 * percent / 100
+        let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: 30 - filled)
+        var parts = ["\(items - remaining) of \(items)"]
+        if isRunning, let rate { parts.append("\(rate.shown)/s") }
+        if let timeLeft { parts.append("about \(Int(timeLeft).asDuration) left") }
+        return "[\(bar)] \(percent) % \(parts.joined(separator: ", "))"
+    }
+
+    var lines: [String] {
+        let scope = [bundleID.onOneLineSafely, environment, depth, fileName.onOneLineSafely, state].compactMap(\.self)
+        var lines = ["import \(id)  \(scope.joined(separator: "  "))", "    \(bar)"]
+        lines.append("    found \(found), covered \(covered), unknown \(unknown), failed \(failed)")
+        if waiting > 0 { lines.append("    \(waiting) that Apple does not know are asked once more a day later") }
+        if isRunning, let blockedUntil { lines.append("    blocked until \(blockedUntil)") }
+        if isRunning, let failingWith { lines.append("    waits: \(failingWith.onOneLineSafely)") }
+        if isRunning, let allowance, let leastTime {
+            lines.append("    Apple's limit allows \(allowance.shown)/s: \(Int(leastTime).asDuration)")
+        }
+        if badLines > 0 { lines.append("    \(badLines) lines of the file were not imported") }
+        return lines
+    }
+}
+
+extension Double {
+    /// With one digit after the point where it is small.
+    fileprivate var shown: String { self < 10 ? "\((self * 10).rounded() / 10)" : "\(Int64(self.rounded()))" }
+}

@@ -1,0 +1,33 @@
+import Postgres
+import SQL
+
+/// The imports in the database.
+struct ImportRegister: Sendable {
+    /// There is no such import.
+    struct Unknown: Error, CustomStringConvertible {
+        let id: Int32
+
+        var description: String { "there is no import \(id): appstore-inbox import status lists them" }
+    }
+
+    let connection: Connection
+
+    /// One of them, or the last hundred, the newest first.
+    ///
+    /// - Throws: ``Unknown``.
+    func progress(of id: Int32?) async throws -> [ImportProgress] {
+        let found = try await connection.query(Statement(.importReadStatus, ["import_id": id])).map(ImportProgress.init)
+        if let id, found.isEmpty { throw Unknown(id: id) }
+        return found
+    }
+
+    /// Lets it become running, paused or stopped.
+    func change(_ id: Int32, to state: String) async throws {
+        _ = try await connection.query(Statement(.importChange, ["import_id": id, "state": state]))
+    }
+
+    /// Those of an import that brought nothing, some thousand after a line.
+    func misses(of id: Int32, after line: Int32) async throws -> [ImportMiss] {
+        try await connection.query(Statement(.importReadMisses, ["import_id": id, "after": line])).map(ImportMiss.init)
+    }
+}

@@ -1,0 +1,39 @@
+import Logging
+import Postgres
+import Prometheus
+import Reconcile
+import ServerAPI
+import Systemd
+
+extension WorkerCommand {
+    /// The service that asks about contracts that look stale, of the apps that have a key.
+    static func reconcile(
+        _ settings: WorkerSettings,
+        client: ServerAPIClient,
+        pool: ConnectionPool,
+        logger: Logger,
+        monitor: LoopMonitor? = nil
+    ) -> ReconcileService {
+        var configuration = ReconcileService.Configuration()
+        configuration.environments = settings.reconcile.mode.environments
+        configuration.sample = settings.reconcile.sample
+        return ReconcileService(
+            pool: pool,
+            configuration: configuration,
+            lanes: { client.lanes },
+            logger: logger,
+            heartbeat: { monitor?.loop() ?? .none }
+        )
+    }
+
+    /// Reads the numbers of all workers for this one's metrics.
+    static func reconcileCollector(
+        pool: ConnectionPool,
+        registry: MetricRegistry,
+        logger: Logger
+    ) -> StatisticsCollector<ReconcileStatistics> {
+        let collector = StatisticsCollector<ReconcileStatistics>(pool: pool, logger: logger)
+        MetricCatalogue.expose(collector, in: registry)
+        return collector
+    }
+}

@@ -1,0 +1,106 @@
+import AppStore
+import Outbox
+import Postgres
+import SQL
+import ServerAPI
+
+/// Runs the statements of imports. Those that name a chunk name its lease, and change nothing when another one has begun.
+struct ImportStore: Sendable {
+    /// What follows an item.
+    enum Did: String, Sendable {
+        /// Its next page.
+        case more
+        /// The next item.
+        case settled
+        /// Nothing: the import was paused or stopped.
+        case stop
+    }
+
+    let pool: ConnectionPool
+    let leaseSeconds: Int
+
+    /// - Parameter slots: how many chunks of each lane at most.
+    func lease(_ slots: [(lane: CallLane, count: Int)]) async throws -> [ImportChunk] {
+        let statement = Statement(
+            .importLease,
+            [
+                "bundle_ids": slots.map(\.lane.bundleID), "environments": slots.map(\.lane.environment.rawValue),
+                "slots": slots.map { Int32($0.count) }, "seconds": Int32(leaseSeconds),
+            ]
+        )
+        return try await query(statement).map(ImportChunk.init)
+    }
+
+    /// Stores an answer and renews the lease. Returns nil when another lease has begun.
+    func settle(_ item: ImportChunk.Item, with elements: ServerAPIElements, in chunk: ImportChunk) async throws -> Did? {
+        let statement = Statement(
+            .importSettle,
+            [
+                "import_id": chunk.importID, "first_line": chunk.firstLine, "epoch": chunk.epoch, "line": item.line,
+                "bodies": elements.events, "contracts": elements.contracts, "revision": elements.revision,
+                "has_more": elements.hasMore, "seconds": Int32(leaseSeconds),
+            ]
+        )
+        return try await did(statement)
+    }
+
+    /// Records that a request brought no answer. Returns nil when another lease has begun.
+    ///
+    /// - Parameters:
+    ///   - reason: nil where Apple knows no such id.
+    ///   - atMost: the item fails when it has failed so often.
+    func miss(_ item: ImportChunk.Item, reason: String?, atMost: Int = 1, in chunk: ImportChunk) async throws -> Did? {
+        let statement = Statement(
+            .importMiss,
+            [
+                "import_id": chunk.importID, "first_line": chunk.firstLine, "epoch": chunk.epoch, "line": item.line, "reason": reason,
+                "at_most": Int32(atMost), "seconds": Int32(leaseSeconds),
+            ]
+        )
+        return try await did(statement)
+    }
+
+    /// Ends a lease.
+    ///
+    /// - Parameter counts: whether it failed.
+    func end(_ chunk: ImportChunk, reason: String?, after delay: Duration, counts: Bool) async throws {
+        _ = try await query(
+            Statement(
+                .importEndLease,
+                [
+                    "import_id": chunk.importID, "first_line": chunk.firstLine, "epoch": chunk.epoch, "reason": reason,
+                    "delay_milliseconds": delay.milliseconds, "counts": counts,
+                ]
+            )
+        )
+    }
+
+    /// Makes users owners, of one chunk. Returns whether one was due.
+    func link() async throws -> Bool { try await query(Statement(.importLinkOwners))[0].decode(0) }
+
+    private func did(_ statement: Statement) async throws -> Did? {
+        try await query(statement)[0].decode(0, as: String?.self).flatMap(Did.init)
+    }
+
+    private func query(_ statement: Statement) async throws -> Rows {
+        try await pool.withConnection { try await $0.query(statement) }
+    }
+}
+
+extension ImportChunk {
+    fileprivate init(_ row: Row) throws {
+        let lines: [Int32] = try row.decode("lines")
+        let ids: [String] = try row.decode("ids")
+        let revisions: [String?] = try row.decode("revisions")
+        let given: [Bool] = try row.decode("is_given")
+        self.init(
+            importID: try row.decode("import_id"),
+            firstLine: try row.decode("first_line"),
+            epoch: try row.decode("epoch"),
+            lane: CallLane(try row.decode("bundle_id"), AppStoreEnvironment(rawValue: try row.decode("environment"))),
+            depth: try row.decode("depth", as: String.self) == Depth.history.rawValue ? .history : .statuses,
+            failures: Int(try row.decode("failures", as: Int32.self)),
+            items: lines.indices.map { Item(line: lines[$0], id: ids[$0], revision: revisions[$0], isGiven: given[$0]) }
+        )
+    }
+}

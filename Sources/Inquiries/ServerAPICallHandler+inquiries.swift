@@ -1,0 +1,16 @@
+package import ServerAPI
+
+extension ServerAPICallHandler {
+    /// Make the calls that ask the App Store Server API, other than consumption. What reconciliation asks in large numbers has slots of its own,
+    /// so that it delays no person.
+    package static func inquiries(_ client: ServerAPIClient) -> [ServerAPICallHandler] {
+        let reconciled: [ServerAPIEndpoint] = [.subscriptionStatuses, .transactionHistory]
+        let others: [ServerAPIEndpoint] = [
+            .transactionInfo, .refundHistory, .orderLookup, .appTransaction, .setAppAccountToken, .finishTransaction, .extendRenewalDate,
+            .extendForAll, .extendStatus, .testNotification, .testStatus,
+        ]
+        return [reconciled, others].map { endpoints in
+            ServerAPICallHandler(endpoints.map(\.rawValue), client: client) { InquiryAttempt($0) }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import AppStore
+import AppStoreVerification
+import Ledger
+
+/// Turns one signed thing of an answer of the App Store Server API into facts. Pure.
+///
+/// The JWS prove transaction and renewal info. The status is as good as the TLS connection to Apple over which it came.
+enum AnswerElementInterpreter: EventInterpreter {
+    static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
+        let event = reading.event
+        let element = try reading.decoded { () throws(AnswerElement.Malformed) in
+            try AnswerElement(body: event.body, source: event.source)
+        }
+        reading.document = element.document
+        var facts = EventFacts(eventID: event.id, environment: element.environment, notificationUUID: nil)
+        switch element.content {
+        case .appTransaction(let jws):
+            let app = try reading.accepted(
+                reading.reader.verifier.verifyAppTransaction(
+                    jws.bytes,
+                    at: "answer.signedAppTransactionInfo",
+                    receivedAt: event.readAt,
+                    diagnostics: reading.diagnostics
+                )
+            )
+            try reading.check([
+                (.environment, element.refusal(of: app.value.receiptType)), (.app, element.refusal(of: app.value.bundleId)),
+            ])
+            // The purchase of the customer, by which appstore.forget finds the body.
+            reading.labels.originalTransactionID = element.askedID?.storable
+        case .transaction(let jws):
+            facts.add(try reading.transaction(jws, of: element))
+        case .status(let entry):
+            let transaction = try reading.transaction(entry.signedTransactionInfo, of: element)
+            let renewalInfo = try reading.renewalInfo(of: entry, transaction, element)
+            facts.add(transaction)
+            facts.add(entry, renewalInfo)
+        }
+        return facts
+    }
+
+    static func meaning(type: String?, subtype: String?) -> String? {
+        "a part of Apple's answer to a question: a purchase, a subscription's status or a download of the app, as it was then"
+    }
+}
+
+extension EventReading {
+    /// The genuine transaction of the app and environment that were asked about.
+    fileprivate mutating func transaction(_ jws: String, of element: AnswerElement) throws(EventRefusal) -> SignedValue<
+        JWSTransactionDecodedPayload
+    > {
+        let transaction = try accepted(
+            reader.verifier.verifyTransaction(
+                jws.bytes,
+                at: "answer.signedTransactionInfo",
+                receivedAt: event.readAt,
+                diagnostics: diagnostics
+            )
+        )
+        try check([
+            (.environment, element.refusal(of: transaction.value.environment)), (.app, element.refusal(of: transaction.value.bundleId)),
+        ])
+        return transaction
+    }
+
+    /// The genuine renewal info of the contract that the entry and the transaction name; nil when there is none.
+    fileprivate func renewalInfo(
+        of entry: AnswerElement.StatusEntry,
+        _ transaction: SignedValue<JWSTransactionDecodedPayload>,
+        _ element: AnswerElement
+    ) throws(EventRefusal) -> SignedValue<JWSRenewalInfoDecodedPayload>? {
+        var contracts = [transaction.value.originalTransactionId, entry.originalTransactionID]
+        var signed: SignedValue<JWSRenewalInfoDecodedPayload>?
+        var environment: VerificationReason?
+        if let jws = entry.signedRenewalInfo {
+            let verdict = reader.verifier.verifyRenewalInfo(
+                jws.bytes,
+                at: "answer.signedRenewalInfo",
+                receivedAt: event.readAt,
+                diagnostics: diagnostics
+            )
+            switch verdict {
+            case .valid(let genuine):
+                try refuseNUL(in: genuine)
+                contracts.append(genuine.value.originalTransactionId)
+                // The renewal infos of before 2022 name no environment; their transaction does.
+                environment = genuine.value.environment.flatMap(element.refusal)
+                signed = genuine
+            case .invalid(let rejection): throw EventRefusal(rejection)
+            }
+        }
+        let agree = Set(contracts.compactMap(\.self)).count <= 1
+        try check([(.environment, environment), (.contract, agree ? nil : .originalTransactionIDDisagreement)])
+        return signed
+    }
+
+    /// Checks that genuine content is what was asked for.
+    fileprivate func check(_ steps: [(VerificationStep, VerificationReason?)]) throws(EventRefusal) {
+        diagnostics?.begin("asked", requiring: steps.map(\.0))
+        for (step, refusal) in steps {
+            diagnostics?.record(step, refusal)
+            if let refusal { throw EventRefusal(refusal.rawValue) }
+        }
+    }
+}
+
+extension AnswerElement {
+    fileprivate func refusal(of environment: AppStoreEnvironment?) -> VerificationReason? {
+        guard let environment else { return .environmentMissing }
+        return environment == self.environment ? nil : .wrongEnvironment
+    }
+
+    fileprivate func refusal(of bundleID: String?) -> VerificationReason? {
+        guard let bundleID else { return .bundleMissing }
+        return bundleID == self.bundleID ? nil : .wrongBundle
+    }
+}
+
+extension EventFacts {
+    /// Adds what an answer says of the contract's renewal, or the member that it lacks: without one, it would take from the register what a
+    /// notification knew.
+    fileprivate mutating func add(_ entry: AnswerElement.StatusEntry, _ renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>?) {
+        guard let transaction else { return }
+        guard let renewalInfo, let status = entry.status else {
+            unhandledReason = "incomplete_status:\(renewalInfo == nil ? "signedRenewalInfo" : "status")"
+            return
+        }
+        subscription = SubscriptionFact(
+            key: LedgerKey(environment: environment, id: transaction.originalTransactionID),
+            signedDate: renewalInfo.signedDate,
+            hash: renewalInfo.payloadHash,
+            status: status,
+            renewalInfo: renewalInfo.value
+        )
+        if let effect = transaction.statusFound(status, renewalInfo) { effects.append(effect) }
+    }
+}
+
+extension TransactionFact {
+    /// That Apple's answer said that access has ended, or that a charge failed; nil for other statuses. Its key is its content: an answer has
+    /// no notificationUUID.
+    fileprivate func statusFound(_ status: Status, _ renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>) -> Effect? {
+        guard let end = payload.expiresDate else { return nil }
+        let date: Timestamp?
+        switch status {
+        case .expired, .billingGracePeriod: date = end
+        case .billingRetry: date = max(end, renewalInfo.value.gracePeriodExpiresDate ?? end)
+        case .revoked: date = payload.revocationDate
+        default: return nil
+        }
+        let signedDate = renewalInfo.signedDate
+        return Effect(
+            key: EffectKey(
+                environment: key.environment,
+                kind: .statusFound,
+                subject: "\(originalTransactionID)/\(status.rawValue)/\(end.millisecondsSince1970)"
+            ),
+            occurredAt: date.map { min($0, signedDate) } ?? signedDate,
+            originalTransactionID: originalTransactionID,
+            transactionID: key.id,
+            productID: productID
+        )
+    }
+}
+
+extension String {
+    fileprivate var bytes: ArraySlice<UInt8> { Array(utf8)[...] }
+}

@@ -1,0 +1,113 @@
+package import AppStore
+package import Logging
+package import Outbox
+package import Postgres
+import Reporting
+import SQL
+import ServiceLifecycle
+package import Systemd
+
+/// Asks Apple about contracts that look stale, of the apps that have a key here: finds them in the database and writes calls for the outbox.
+///
+/// Any number of processes may run it; the database lets one at a time take a step.
+package struct ReconcileService: Service {
+    package struct Configuration: Sendable {
+        /// The environments that are reconciled.
+        package var environments: Set<AppStoreEnvironment> = [.production]
+        /// How many active contracts of each app are asked about a day, at random.
+        package var sample = 100
+        /// The pause between two steps.
+        package var pause: Duration = .seconds(300)
+        /// The pause when there may be more contracts to look at.
+        package var shortPause: Duration = .seconds(1)
+        /// The pauses while the database is unavailable.
+        package var outage = Backoff(base: .milliseconds(200), cap: .seconds(5))
+
+        package init() {}
+    }
+
+    private let pool: ConnectionPool
+    private let configuration: Configuration
+    private let lanes: @Sendable () -> Set<CallLane>
+    private let logger: Logger
+    private let heartbeat: @Sendable () -> LoopHeartbeat
+    private let outage = EdgeTrigger()
+
+    /// - Parameters:
+    ///   - lanes: the apps and environments that have a key here, asked for before each step.
+    ///   - heartbeat: begins the heartbeat of the loop.
+    package init(
+        pool: ConnectionPool,
+        configuration: Configuration = Configuration(),
+        lanes: @escaping @Sendable () -> Set<CallLane>,
+        logger: Logger,
+        heartbeat: @escaping @Sendable () -> LoopHeartbeat = { .none }
+    ) {
+        self.pool = pool
+        self.configuration = configuration
+        self.lanes = lanes
+        self.logger = logger
+        self.heartbeat = heartbeat
+    }
+
+    /// Runs until graceful shutdown.
+    package func run() async {
+        let heartbeat = heartbeat()
+        defer { heartbeat.finish() }
+        var wait = configuration.outage
+        var generator = SystemRandomNumberGenerator()
+        var nextStepAt = ContinuousClock.now
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            heartbeat.beat()
+            if .now >= nextStepAt {
+                do {
+                    let hasMore = try await step()
+                    if outage.ended() { logger.notice("the reconciliation can use the database again") }
+                    wait.reset()
+                    nextStepAt = .now + (hasMore ? configuration.shortPause : configuration.pause)
+                } catch {
+                    databaseFailed(error)
+                    nextStepAt = .now + wait.next(using: &generator)
+                }
+            }
+            // Short rests, so that the heartbeat goes on.
+            await Task.rest(for: max(.zero, min(nextStepAt - .now, .seconds(30))))
+        }
+    }
+
+    /// Takes one step. Returns whether there may be more contracts to look at.
+    func step() async throws -> Bool {
+        let lanes = lanes().filter { configuration.environments.contains($0.environment) }.sorted()
+        guard !lanes.isEmpty else { return false }
+        let statement = Statement(
+            .reconcileTakeStep,
+            [
+                "bundle_ids": lanes.map(\.bundleID), "environments": lanes.map(\.environment.rawValue),
+                "sample": Int32(clamping: configuration.sample),
+            ]
+        )
+        let row = try await pool.withConnection { try await $0.query(statement)[0] }
+        let (asked, settled) = (try row.decode("asked", as: Int32?.self) ?? 0, try row.decode("settled", as: Int32?.self) ?? 0)
+        if asked + settled > 0 {
+            logger.info(
+                "asked about contracts that look stale",
+                metadata: [LogKey.asked: "\(asked)", LogKey.settled: "\(settled)"]
+            )
+        }
+        return try row.decode("has_more", as: Bool?.self) ?? false
+    }
+
+    /// Logs the first failure as a warning.
+    private func databaseFailed(_ error: any Error) {
+        if error is CancellationError, Task.isCancelled { return }
+        let level: Logger.Level = !error.isDatabaseOutage && outage.began() ? .warning : .debug
+        logger.log(level: level, "the reconciliation cannot use the database", metadata: [LogKey.error: "\(error)"])
+    }
+}
+
+/// The keys of what this module logs.
+private enum LogKey {
+    static let asked = "reconcile.asked"
+    static let settled = "reconcile.settled"
+    static let error = "error"
+}

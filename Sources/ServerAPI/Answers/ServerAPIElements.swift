@@ -1,0 +1,136 @@
+package import AppStore
+import Outbox
+import StrictJSON
+
+/// An answer, taken apart: an event for each signed thing in it, and what paging and imports need.
+package struct ServerAPIElements: Sendable {
+    /// The bodies of events, in Apple's order; see ``AnswerElement``. Empty for an answer without anything signed.
+    package let events: [[UInt8]]
+    /// Whether a further page follows.
+    package let hasMore: Bool
+    /// The revision to ask for the next page, or later for changes.
+    package let revision: String?
+    package let bundleID: String
+    package let environment: AppStoreEnvironment
+    /// The originalTransactionIds that the answer names, each once, in its order. Only TLS vouches for them here.
+    package let contracts: [String]
+    /// Of an order look-up: 0 for a valid order, 1 for an invalid one.
+    package let status: Int?
+}
+
+/// Why an answer cannot be taken apart; the raw value is a code for logs and reasons.
+package enum ServerAPIAnswerFault: String, Error, CaseIterable, Sendable {
+    /// No JSON object, or a member has the wrong type.
+    case malformed = "malformed_answer"
+    /// It names another app than the one that was asked about.
+    case wrongBundle = "wrong_bundle"
+    /// It names another environment than the one that was asked about.
+    case wrongEnvironment = "wrong_environment"
+}
+
+extension ServerAPIAnswer {
+    /// What is in the answer. An element that cannot be verified is no fault: the worker refuses its event alone.
+    package func elements() throws(ServerAPIAnswerFault) -> ServerAPIElements {
+        let content: AnswerContent
+        do {
+            content = try AnswerContent(try JSONParser().parseObject(body))
+        } catch {
+            throw .malformed
+        }
+        let lane = request.lane
+        guard content.bundleID.map({ $0 == lane.bundleID }) ?? true else { throw .wrongBundle }
+        guard content.environment.map({ $0 == lane.environment }) ?? true else { throw .wrongEnvironment }
+        var seen: Set<String> = []
+        return ServerAPIElements(
+            events: content.elements.map { AnswerElement.body(asked: asked, answer: $0.json) },
+            hasMore: content.hasMore ?? false,
+            revision: content.revision,
+            bundleID: lane.bundleID,
+            environment: lane.environment,
+            contracts: content.elements.compactMap(\.originalTransactionID).filter { seen.insert($0).inserted },
+            status: content.status.map(Int.init)
+        )
+    }
+
+    /// The question, as each event repeats it: a replay needs nothing else.
+    private var asked: JSONObject {
+        var asked: JSONObject = [
+            "endpoint": .string(request.endpoint.rawValue), "environment": .string(request.lane.environment.rawValue),
+            "bundleId": .string(request.lane.bundleID), "path": .array(request.path.map { .string($0) }),
+            "at": .integer(askedAt.millisecondsSince1970),
+        ]
+        if !request.query.isEmpty { asked["query"] = .array(request.query.map { .array([.string($0.name), .string($0.value)]) }) }
+        return asked
+    }
+}
+
+/// The members of all answers with signed content; each endpoint has some of them.
+private struct AnswerContent: PayloadObject {
+    let bundleID: String?
+    let environment: AppStoreEnvironment?
+    let hasMore: Bool?
+    let revision: String?
+    let status: Int32?
+    let elements: [SignedElement]
+
+    enum Member: String, CaseIterable {
+        case bundleId, environment, hasMore, revision, status, data, signedTransactions, signedTransactionInfo, signedAppTransactionInfo
+    }
+
+    init(_ json: JSONObject) throws(MalformedPayload) {
+        let members = MemberReader<Member>(json)
+        bundleID = try members.string(.bundleId)
+        environment = try members.value(.environment)
+        hasMore = try members.bool(.hasMore)
+        revision = try members.string(.revision)
+        status = try members.integer32(.status)
+        let groups: [SubscriptionGroup] = try members.objects(.data) ?? []
+        var elements = groups.flatMap(\.lastTransactions)
+        let transactions = try members.strings(.signedTransactions) ?? []
+        for jws in transactions + [try members.string(.signedTransactionInfo)].compactMap(\.self) {
+            elements.append(SignedElement(signedTransactionInfo: jws))
+        }
+        if let jws = try members.string(.signedAppTransactionInfo) {
+            elements.append(try SignedElement(["signedAppTransactionInfo": .string(jws)]))
+        }
+        self.elements = elements
+    }
+}
+
+/// An entry of `data`.
+private struct SubscriptionGroup: PayloadObject {
+    let lastTransactions: [SignedElement]
+
+    enum Member: String, CaseIterable { case lastTransactions }
+
+    init(_ json: JSONObject) throws(MalformedPayload) {
+        lastTransactions = try MemberReader<Member>(json).objects(.lastTransactions) ?? []
+    }
+}
+
+/// One signed thing, with all its members.
+private struct SignedElement: PayloadObject {
+    let json: JSONObject
+    let originalTransactionID: String?
+
+    enum Member: String, CaseIterable { case originalTransactionId }
+
+    init(_ json: JSONObject) throws(MalformedPayload) {
+        self.json = json
+        originalTransactionID = try MemberReader<Member>(json).identifier(.originalTransactionId)
+    }
+
+    init(signedTransactionInfo jws: String) {
+        json = ["signedTransactionInfo": .string(jws)]
+        originalTransactionID = Self.originalTransactionID(in: jws)
+    }
+
+    /// The contract that a transaction names; nil for what is no transaction.
+    private static func originalTransactionID(in jws: String) -> String? {
+        do {
+            return try Self(try JSONParser().parseObject(try CompactJWS(Array(jws.utf8)[...]).payload)).originalTransactionID
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import AppStore
+import Outbox
+import Postgres
+import ServerAPI
+import Testing
+
+@testable import Import
+
+@Suite struct ImportErrorTests {
+    struct Fault: Sendable, CustomTestStringConvertible {
+        let reason: String
+        let outcome: ExchangeOutcome
+        var testDescription: String { reason }
+    }
+
+    private static func page(_ body: String) -> ExchangeOutcome { .answer(HTTPAnswer(status: 200, body: Array(body.utf8))) }
+
+    static let faults = [
+        Fault(reason: "http_503", outcome: .answer(HTTPAnswer(status: 503))),
+        Fault(reason: "apple_4040006", outcome: MadeUpCustomers.error(4_040_006)),
+        Fault(reason: "apple_5000000", outcome: MadeUpCustomers.error(5_000_000, status: 500)),
+        Fault(reason: "timed_out", outcome: .failure(.timedOut)),
+        Fault(reason: "answer_malformed", outcome: page("[]")),
+        Fault(reason: "answer_of_another_app", outcome: page(#"{"bundleId":"com.example.other","data":[]}"#)),
+        Fault(reason: "malformed_answer", outcome: page(#"{"data":[1]}"#)),
+    ]
+
+    @Test(arguments: faults) func `a request that fails leaves its id open, and the others are asked`(_ fault: Fault) async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { state in
+                state.customers = [.init(["10"]), .init(["20"])]
+                state.fault = { $0.id == "10" ? fault.outcome : nil }
+            }
+            try await scene.load("transaction_id\n10\n20\n")
+            try await scene.drain()
+            #expect(try await scene.items() == ["2 10 Production open \(fault.reason)", "3 20 Production found"])
+            #expect(try await scene.lines("SELECT failing_with FROM appstore.import_status") == [fault.reason])
+            scene.apple.change { $0.fault = nil }
+            try await scene.makeDue()
+            try await scene.drain()
+            #expect(try await scene.items() == ["2 10 Production found", "3 20 Production found"])
+            #expect(try await scene.imports() == ["1 done 2 0 0 0 0 0"])
+        }
+    }
+
+    static let limits: [(ExchangeOutcome, String)] = [
+        (MadeUpCustomers.error(4_290_000, status: 429), "rate_limited"), (.answer(HTTPAnswer(status: 401)), "api_key"),
+    ]
+
+    @Test(arguments: limits)
+    func `a limit or a key that is refused counts against no id, and the app rests`(outcome: ExchangeOutcome, reason: String) async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { state in
+                state.customers = [.init(["10"])]
+                state.fault = { _ in outcome }
+            }
+            try await scene.load("transaction_id\n10\n")
+            let chunk = try #require(try await scene.lease().first)
+            guard case .rests = try await scene.walk(chunk) else {
+                Issue.record("the app does not rest")
+                return
+            }
+            #expect(try await scene.items() == ["2 10 Production open"])
+            #expect(try await scene.lines("SELECT concat_ws(' ', last_error, failures) FROM appstore.import_chunks") == ["\(reason) 0"])
+        }
+    }
+
+    @Test func `an id that Apple refuses fails alone`() async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { state in
+                state.customers = [.init(["20"])]
+                state.fault = { $0.id == "10" ? MadeUpCustomers.error(4_000_006, status: 400) : nil }
+            }
+            try await scene.load("transaction_id\n10\n20\n")
+            try await scene.drain()
+            #expect(try await scene.items() == ["2 10 Production failed apple_4000006", "3 20 Production found"])
+            #expect(try await scene.imports() == ["1 done 1 0 0 1 0 0"])
+        }
+    }
+
+    @Test func `while Apple fails, three requests end a lease, and it comes back later and later`() async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { $0.fault = { _ in .answer(HTTPAnswer(status: 500)) } }
+            try await scene.load("transaction_id\n" + (1...4).map { "\($0)0\n" }.joined())
+            for lease in 1...2 {
+                let chunk = try #require(try await scene.lease().first)
+                #expect(chunk.failures == lease - 1)
+                _ = try await scene.walk(chunk)
+                #expect(scene.apple.asked.count == 3 * lease)
+                try await scene.makeDue()
+            }
+        }
+    }
+
+    @Test func `an id that fails twenty times is given up`() async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { $0.fault = { _ in .answer(HTTPAnswer(status: 500)) } }
+            try await scene.load("transaction_id\n10\n")
+            for _ in 1...20 {
+                try await scene.drain()
+                try await scene.makeDue()
+            }
+            #expect(try await scene.items() == ["2 10 Production failed http_500"])
+            #expect(try await scene.imports() == ["1 done 0 0 0 1 0 0"])
+        }
+    }
+
+    @Test func `a revision that Apple refuses is left out, and one that stands still is an error`() async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { state in
+                state.customers = [.init(["10"])]
+                state.fault = { $0.revision == "old" ? MadeUpCustomers.error(4_000_005, status: 400) : nil }
+            }
+            try await scene.load("transaction_id,revision\n10,old\n", depth: "history")
+            try await scene.drain()
+            #expect(scene.apple.requests.map(\.revision) == ["old", nil])
+            #expect(try await scene.imports() == ["1 done 1 0 0 0 0 0"])
+            scene.apple.change { $0.fault = { _ in Self.page(#"{"hasMore":true,"revision":"r","signedTransactions":[]}"#) } }
+            try await scene.load("transaction_id,revision\n20,r\n", depth: "history")
+            try await scene.drain()
+            #expect(try await scene.lines("SELECT reason FROM appstore.import_items WHERE id = '20'") == ["revision_repeated"])
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import InboxTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// Each rule asks by its schedule. Steps pass the time to the database; the contracts' period ends at hour 0.
+struct ReconcileRuleTests {
+    @Test func `a contract that was to renew and is silent is asked about after an hour, a day, three, seven and thirty days`() async throws
+    {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1")
+            try await scene.contract("2", #""will_renew": false"#)
+            try await scene.contract("3", #""status": 2"#)
+            try await scene.contract("4", #""access_until": "2027-01-01T00:00:00Z""#)
+            #expect(
+                try await scene.askedHours([0.9, 1, 2, 24.5, 25, 71, 72, 100, 168, 200, 720, 721, 2000]) == [1, 25, 72, 168, 720]
+            )
+            let asked: Statement = "SELECT DISTINCT rule || ' ' || original_transaction_id FROM appstore.reconcile_questions"
+            #expect(try await scene.database.lines(asked) == ["expired_silent 1"])
+            #expect(try await scene.database.lines("SELECT rule FROM appstore.reconcile_watches") == [])
+        }
+    }
+
+    @Test func `the call is one for the subscription's statuses, with a day of time`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1")
+            try await scene.step(1)
+            let call: Statement = """
+                SELECT concat_ws(' ', kind, call_key, bundle_id, environment, priority, convert_from(payload, 'UTF8'), deadline_at - asked_at)
+                FROM appstore.outbox
+                """
+            #expect(
+                try await scene.database.lines(call) == [
+                    #"subscription_statuses production:1 com.example.app Production 2 {"path": ["1"]} 1 day"#
+                ]
+            )
+        }
+    }
+
+    @Test func `a contract that renews meanwhile, or that a notification ends, is asked about no more`() async throws {
+        try await ReconcileScene.with { scene in
+            for id in ["1", "2"] { try await scene.contract(id) }
+            #expect(try await scene.step(1) == ["expired_silent 1", "expired_silent 2"])
+            try await scene.refuseCalls()
+            try await scene.run(
+                """
+                UPDATE appstore.contracts SET status = 2 WHERE original_transaction_id = '1';
+                UPDATE appstore.contracts SET current_period_end = '2026-02-01', access_until = '2026-02-01' WHERE original_transaction_id = '2'
+                """
+            )
+            #expect(try await scene.step(25) == [])
+            #expect(try await scene.database.lines("SELECT rule FROM appstore.reconcile_watches") == [])
+        }
+    }
+
+    @Test func `a contract of which only a purchase is known is asked about once, fifteen minutes after it came`() async throws {
+        try await ReconcileScene.with { scene in
+            let bare = #""status": null, "will_renew": null, "renewal_signed_date": null, "renewal_hash": null"#
+            try await scene.contract("1", bare)
+            try await scene.contract("2")
+            try await scene.run(
+                """
+                SELECT public.event(1, '1', 'client_transaction', '2025-12-31T12:00:00Z');
+                SELECT public.event(2, '2', 'client_transaction', '2025-12-31T12:00:00Z')
+                """
+            )
+            #expect(try await scene.step(-11.8) == [])
+            #expect(try await scene.step(-11.75) == ["no_renewal_info 1"])
+            try await scene.refuseCalls()
+            try await scene.run("SELECT public.event(3, '1', 'client_transaction', '2026-01-03T00:00:00Z')")
+            #expect(try await scene.step(60) == ["expired_silent 2"])
+        }
+    }
+
+    @Test func `a purchase of a receipt about several contracts is found by its contracts`() async throws {
+        try await ReconcileScene.with { scene in
+            let bare = #""status": null, "will_renew": null, "renewal_signed_date": null, "renewal_hash": null"#
+            for id in ["1", "2"] { try await scene.contract(id, bare) }
+            try await scene.run(
+                """
+                SELECT public.event(1, NULL, 'client_receipt', '2025-12-31T12:00:00Z');
+                INSERT INTO appstore.event_contracts VALUES ('Production', '1', 1), ('Production', '2', 1)
+                """
+            )
+            #expect(try await scene.step(-11) == ["no_renewal_info 1", "no_renewal_info 2"])
+        }
+    }
+
+    @Test func `a contract in billing retry is asked about each day until day 60`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1", #""status": 3"#)
+            let asked = try await scene.askedHours(stride(from: 6.0, through: 62 * 24, by: 6))
+            #expect(asked == (1...60).map { Double($0 * 24) })
+        }
+    }
+
+    @Test func `a contract in its grace period is asked about an hour after the end, and never twice in twelve hours`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1", #""status": 4, "grace_period_expires_date": "2026-01-04T16:00:00Z""#)
+            let asked = try await scene.askedHours(stride(from: 1.0, through: 140, by: 1))
+            // The end is hour 88.
+            #expect(asked == [24, 48, 72, 89, 101, 120])
+        }
+    }
+
+    @Test func `a refund without a decision is doubted after 48 hours, once, and the customer's history is asked for`() async throws {
+        try await ReconcileScene.with { scene in
+            for id in ["1", "2"] { try await scene.contract(id, #""will_renew": false"#) }
+            try await scene.run(
+                """
+                INSERT INTO appstore.consumption_obligations (environment, transaction_id, original_transaction_id, asked_at, due_at, outcome, outcome_at)
+                SELECT 'Production', id || '.1', id, '2026-01-01T00:00:00Z', '2026-01-01T12:00:00Z', decided, decided_at
+                FROM (VALUES ('1', NULL, NULL), ('2', 'declined', '2026-01-02'::timestamptz)) AS c (id, decided, decided_at)
+                """
+            )
+            #expect(try await scene.askedHours([47, 48, 72, 96, 200]) == [48])
+            #expect(
+                try await scene.database.lines("SELECT kind || ' ' || call_key || convert_from(payload, 'UTF8') FROM appstore.outbox") == [
+                    #"transaction_history production:1.1{"path": ["1.1"]}"#
+                ]
+            )
+        }
+    }
+
+    @Test func `a missing consent to a higher price is asked about once, three days before the renewal`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1", #""price_increase_status": 0"#)
+            try await scene.contract("2", #""price_increase_status": 1"#)
+            #expect(try await scene.askedHours([-100, -73, -72, -48, -24, 0]) == [-72])
+            #expect(try await scene.database.lines("SELECT DISTINCT original_transaction_id FROM appstore.reconcile_questions") == ["1"])
+        }
+    }
+
+    @Test func `a day's sample is spread over the day, of active contracts, each once`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.run(
+                """
+                SELECT public.contract('a' || n, '{"current_period_end": "2027-01-01T00:00:00Z", "access_until": "2027-01-01T00:00:00Z"}'),
+                       public.contract('b' || n, '{"will_renew": false}')
+                FROM generate_series(1, 60) AS n
+                """
+            )
+            let asked = try await scene.askedHours(stride(from: 100.0, through: 124, by: 0.5), sample: 12)
+            #expect(asked == (1...12).map { 100 + Double($0 * 2) })
+            let sampled = try await scene.database.lines(
+                "SELECT original_transaction_id FROM appstore.reconcile_questions WHERE rule = 'sample'"
+            )
+            #expect(sampled.count == 12 && Set(sampled).count == 12 && sampled.allSatisfy { $0.hasPrefix("a") })
+            #expect(try await scene.step(300, sample: 0).isEmpty)
+        }
+    }
+
+    @Test func `a fact that came late is found by a later look`() async throws {
+        try await ReconcileScene.with { scene in
+            #expect(try await scene.askedHours([1, 30]) == [])
+            try await scene.contract("1", #""status": 3"#)
+            #expect(try await scene.askedHours([71, 72, 73, 96]) == [72, 96])
+        }
+    }
+
+    @Test func `what ended before the first step, up to 60 days ago, is found by it`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1")
+            try await scene.contract("2", #""status": 3"#)
+            #expect(try await scene.step(40 * 24) == ["expired_silent 1", "in_retry 2"])
+        }
+    }
+}

@@ -1,0 +1,150 @@
+-- What appstore-inbox import sends while it reads a file. A file that breaks off leaves an import that is loading, which appstore.expire_imports
+-- removes.
+
+CREATE FUNCTION appstore.begin_import(
+    bundle_id text, environment appstore.environment, depth text, file_name text, file_sha256 bytea DEFAULT NULL, again boolean DEFAULT false,
+    OUT import_id integer, OUT is_new boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore.check_argument(char_length(begin_import.bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 characters',
+                                    'Give the app''s bundle id.'),
+            appstore.check_argument(begin_import.depth IN ('statuses', 'history'), format('there is no depth %L', begin_import.depth),
+                                    'Depths are statuses and history.'),
+            appstore.check_argument(octet_length(begin_import.file_name) BETWEEN 1 AND 255, 'file_name must have 1 to 255 bytes',
+                                    'Give the last part of the path.');
+    import_id := appstore.import_of_file(begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_sha256, again);
+    is_new := import_id IS NULL;
+    IF is_new THEN
+        INSERT INTO appstore.imports AS r (bundle_id, environment, depth, file_name, made_by)
+        VALUES (begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_name, session_user)
+        RETURNING r.import_id INTO import_id;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION appstore.begin_import IS
+    'Begins to load a file, or returns the import that it belongs to already, and lets that go on: the one of the same SHA-256, app, environment and '
+    'depth. With again it is a new import, except where another one is not done. Without a SHA-256, as of a pipe, only the end of the file tells.';
+
+CREATE FUNCTION appstore.import_of_file(
+    p_bundle_id text, p_environment appstore.environment, p_depth text, p_file_sha256 bytea, p_again boolean) RETURNS integer
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_import appstore.imports;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('appstore.imports', 0));
+    SELECT r.* INTO v_import FROM appstore.imports AS r
+    WHERE r.file_sha256 = p_file_sha256 AND r.bundle_id = p_bundle_id AND r.environment IS NOT DISTINCT FROM p_environment
+      AND r.depth = p_depth AND r.state <> 'loading' AND NOT (r.state = 'done' AND coalesce(p_again, false))
+    ORDER BY r.state = 'done', r.import_id DESC LIMIT 1;
+    IF v_import.state IN ('paused', 'stopped') THEN
+        PERFORM appstore.change_import(v_import.import_id, 'running');
+    END IF;
+    RETURN v_import.import_id;
+END
+$$;
+COMMENT ON FUNCTION appstore.import_of_file IS
+    'The import of a file, which goes on from now on; null where there is none. The transaction keeps others from looking until it ends.';
+
+CREATE FUNCTION appstore.add_import_items(
+    import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[],
+    OUT added integer, OUT contradicting integer[])
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    v_import appstore.imports;
+BEGIN
+    SELECT r.* INTO v_import FROM appstore.imports AS r
+    WHERE r.import_id = add_import_items.import_id AND r.state = 'loading' FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'import % is not loading', quote_nullable(add_import_items.import_id) USING ERRCODE = 'no_data_found',
+            HINT = 'It was not touched for an hour: begin again.';
+    END IF;
+    WITH new AS (
+        INSERT INTO appstore.import_items AS i (import_id, line, environment, is_given, id, user_id, revision)
+        SELECT v_import.import_id, l.line, coalesce(l.environment, v_import.environment, 'Production'),
+               coalesce(l.environment, v_import.environment) IS NOT NULL, l.id, l.user_id, l.revision
+        FROM unnest(lines, ids, user_ids, environments, revisions) AS l (line, id, user_id, environment, revision)
+        ORDER BY l.line
+        ON CONFLICT DO NOTHING
+        RETURNING i.line
+    )
+    SELECT count(*) INTO added FROM new;
+    contradicting := ARRAY(
+        SELECT l.line
+        FROM unnest(lines, ids, user_ids) AS l (line, id, user_id)
+        CROSS JOIN LATERAL (
+            SELECT i.line, i.user_id FROM appstore.import_items AS i
+            WHERE i.id = l.id AND (i.import_id = v_import.import_id) IS TRUE OFFSET 0
+        ) AS i
+        WHERE added < cardinality(lines) AND i.line <> l.line AND i.user_id <> l.user_id ORDER BY l.line);
+    UPDATE appstore.imports AS r
+    SET items = r.items + added, repeated = r.repeated + cardinality(lines) - added - cardinality(contradicting), touched_at = clock_timestamp(),
+        last_line = greatest(r.last_line, (SELECT max(l) FROM unnest(lines) AS l))
+    WHERE r.import_id = v_import.import_id;
+END
+$$;
+COMMENT ON FUNCTION appstore.add_import_items IS
+    'Loads lines of a file, each id once: its first line counts. Returns how many became items, and the lines that name another user than an earlier '
+    'line with the same id.';
+
+CREATE FUNCTION appstore.finish_import(import_id integer, file_sha256 bytea, bad_lines integer, again boolean DEFAULT false, OUT result integer)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_import appstore.imports;
+BEGIN
+    SELECT r.* INTO v_import FROM appstore.imports AS r
+    WHERE r.import_id = finish_import.import_id AND r.state = 'loading' FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'import % is not loading', quote_nullable(finish_import.import_id) USING ERRCODE = 'no_data_found';
+    END IF;
+    result := appstore.import_of_file(v_import.bundle_id, v_import.environment, v_import.depth, finish_import.file_sha256, again);
+    IF result IS NOT NULL OR v_import.items = 0 THEN
+        -- It was known, which only its end could tell.
+        UPDATE appstore.imports AS r SET touched_at = '-infinity' WHERE r.import_id = v_import.import_id;
+        RETURN;
+    END IF;
+    result := v_import.import_id;
+    UPDATE appstore.imports AS r
+    SET state = 'running', file_sha256 = finish_import.file_sha256, bad_lines = finish_import.bad_lines, touched_at = clock_timestamp()
+    WHERE r.import_id = v_import.import_id;
+    PERFORM appstore.begin_live(v_import.bundle_id);
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (clock_timestamp(), session_user, 'import', '{}',
+            jsonb_build_object('import', v_import.import_id, 'bundle_id', v_import.bundle_id, 'environment', v_import.environment,
+                               'depth', v_import.depth, 'file', v_import.file_name, 'sha256', encode(finish_import.file_sha256, 'hex'),
+                               'items', v_import.items));
+END
+$$;
+COMMENT ON FUNCTION appstore.finish_import IS
+    'Lets the workers begin with a file that is loaded, and returns its import: another one where the file was imported before, null where it had no '
+    'items.';
+
+CREATE FUNCTION appstore.change_import(import_id integer, state text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_was text;
+BEGIN
+    PERFORM appstore.check_argument(change_import.state IN ('running', 'paused', 'stopped'),
+                                    format('an import cannot become %s', quote_nullable(change_import.state)),
+                                    'It can become running, paused or stopped.');
+    SELECT r.state INTO v_was FROM appstore.imports AS r WHERE r.import_id = change_import.import_id AND r.state <> 'loading' FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no import %', quote_nullable(change_import.import_id) USING ERRCODE = 'no_data_found';
+    ELSIF v_was = 'done' OR (v_was = 'stopped' AND change_import.state = 'paused') THEN
+        RAISE EXCEPTION 'import % is %', change_import.import_id, v_was USING ERRCODE = 'object_not_in_prerequisite_state';
+    ELSIF v_was = change_import.state THEN
+        RETURN;
+    END IF;
+    UPDATE appstore.imports AS r
+    SET state = change_import.state, ended_at = CASE change_import.state WHEN 'stopped' THEN clock_timestamp() END
+    WHERE r.import_id = change_import.import_id;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (clock_timestamp(), session_user, 'change_import', '{}',
+            jsonb_build_object('import', change_import.import_id, 'state', change_import.state, 'was', v_was));
+END
+$$;
+COMMENT ON FUNCTION appstore.change_import IS
+    'Lets an import become running, paused or stopped. A worker ends after the request in flight. A stopped one can run again.';
