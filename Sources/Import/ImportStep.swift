@@ -20,7 +20,7 @@ enum ImportStep: Sendable {
         switch result {
         case .shuttingDown: self = .shutDown
         case .later(let delay) where !delay.countsAttempt: self = .rest(reason: delay.reason, delay.notBefore ?? .seconds(5))
-        case .later(let delay): self = .failed(reason: delay.reason, atMost: delay.atMost ?? Self.attempts)
+        case .later(let delay): self = .failed(reason: delay.reason, atMost: Self.attempts)
         case .refused(let refusal):
             switch refusal.code.advice {
             case .otherEnvironment, .askOnceMore: self = .unknown

@@ -28,8 +28,7 @@ enum ServerAPIReaction: Hashable, Sendable {
         case 400...499:
             guard let error else {
                 // A gateway, or a proxy: Apple's own refusals have a code.
-                let atMost = [404, 408, 425].contains(answer.status) ? nil : 5
-                self = .later(ServerAPIDelay("http_\(answer.status)", notBefore: delay, atMost: atMost))
+                self = .later(ServerAPIDelay("http_\(answer.status)", notBefore: delay))
                 return
             }
             switch error.code.advice {
@@ -38,7 +37,7 @@ enum ServerAPIReaction: Hashable, Sendable {
             }
         default:
             let reason = error.map { "apple_\($0.code.rawValue)" } ?? "http_\(answer.status)"
-            self = .later(ServerAPIDelay(reason, notBefore: delay, atMost: answer.status < 500 ? 5 : nil))
+            self = .later(ServerAPIDelay(reason, notBefore: delay))
         }
     }
 
@@ -47,11 +46,11 @@ enum ServerAPIReaction: Hashable, Sendable {
         // Apple has done what was asked, whatever the body says.
         if request.endpoint.hasEmptyAnswer { return nil }
         let object: JSONObject
-        do { object = try JSONParser().parseObject(answer.body) } catch { return ServerAPIDelay("answer_malformed", atMost: 5) }
+        do { object = try JSONParser().parseObject(answer.body) } catch { return ServerAPIDelay("answer_malformed") }
         let expected = [("bundleId", request.lane.bundleID), ("environment", request.lane.environment.rawValue)]
         for (name, value) in expected {
             guard let found = object[name], found != .null else { continue }
-            if found != .string(value) { return ServerAPIDelay("answer_of_another_app", atMost: 5) }
+            if found != .string(value) { return ServerAPIDelay("answer_of_another_app") }
         }
         return nil
     }

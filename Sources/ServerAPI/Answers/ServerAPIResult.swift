@@ -19,13 +19,13 @@ package enum ServerAPIResult: Sendable {
         case .answered(let answer): .answered(bodies(answer))
         case .refused(let refusal): .refused(reason: refusal.reason)
         case .later(let delay):
-            .later(reason: delay.reason, atMost: delay.atMost, notBefore: delay.notBefore, countsAttempt: delay.countsAttempt)
+            .later(reason: delay.reason, notBefore: delay.notBefore, countsAttempt: delay.countsAttempt)
         case .shuttingDown: nil
         }
     }
 }
 
-/// Why a request has to wait.
+/// Why a request has to wait. Only Apple's own words refuse a request: what a proxy or an outage answers in its place ends at some time.
 package struct ServerAPIDelay: Hashable, Sendable {
     /// A code, such as `rate_limited`, `budget`, `api_key`, `no_api_key`, `http_503`, `apple_4040008` or `timed_out`.
     package var reason: String
@@ -33,21 +33,18 @@ package struct ServerAPIDelay: Hashable, Sendable {
     package var notBefore: Duration?
     /// False where the request is not the cause: the budget, a 429, a refused key.
     package var countsAttempt = true
-    /// The attempts in a row with this reason after which it should be refused; nil for as many as fit before a deadline.
-    package var atMost: Int?
 
-    package init(_ reason: String, notBefore: Duration? = nil, countsAttempt: Bool = true, atMost: Int? = nil) {
+    package init(_ reason: String, notBefore: Duration? = nil, countsAttempt: Bool = true) {
         self.reason = reason
         self.notBefore = notBefore
         self.countsAttempt = countsAttempt
-        self.atMost = atMost
     }
 
     /// Whether the budget is empty for a moment; it is not, where Apple has blocked the endpoint.
     var isOfBudget: Bool { reason == "budget" }
 
     init(_ failure: ExchangeFailure) {
-        self.init(failure.rawValue, atMost: failure == .answerTooLarge ? 3 : nil)
+        self.init(failure.rawValue)
     }
 }
 
