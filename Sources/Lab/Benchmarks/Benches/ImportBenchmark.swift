@@ -115,14 +115,21 @@ package struct ImportBenchmark: Sendable {
         configuration.slots = slots
         let service = ImportService(pool: pool, client: client, configuration: configuration, logger: .silent)
         let start = SteadyClock.now()
-        let task = Task { try await service.run() }
-        try await cluster.withConnection(to: Self.imported) { connection in
-            let isDone: Statement = "SELECT state = 'done' AS is_done FROM appstore.imports"
-            while try await !connection.query(isDone)[0].decode("is_done", as: Bool.self) { try await Task.sleep(for: .milliseconds(100)) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await service.run() }
+            group.addTask {
+                try await cluster.withConnection(to: Self.imported) { connection in
+                    let isDone: Statement = "SELECT state = 'done' AS is_done FROM appstore.imports"
+                    while try await !connection.query(isDone)[0].decode("is_done", as: Bool.self) {
+                        try await Task.sleep(for: .milliseconds(100))
+                    }
+                }
+            }
+            // The service ends first only if it fails.
+            _ = try await group.next()
+            group.cancelAll()
         }
         let elapsed = SteadyClock.now() - start
-        task.cancel()
-        _ = try await task.value
         await pool.close()
         let found = try await cluster.withConnection(to: Self.imported) { connection in
             try await connection.query("SELECT found + covered AS found FROM appstore.imports")[0].decode("found", as: Int32.self)
