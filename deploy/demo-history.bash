@@ -14,7 +14,7 @@ access_of() { sql "SELECT concat_ws(' ', access_until > now(), will_renew) FROM 
 classes() { sql "SELECT string_agg(class || ' ' || n, ', ' ORDER BY class) FROM (SELECT class, count(*) AS n FROM appstore.history_records GROUP BY class) AS c"; }
 
 run_history_demo() {
-    local buyer orders=() before operator key_lines file
+    local buyer orders=() before events operator key_lines file
 
     heading "Four orders, and a simulated App Store whose notifications of the last day failed"
     for buyer in anna ben clara dora; do
@@ -72,11 +72,13 @@ run_history_demo() {
 
     heading "The whole history again, and two months more"
     before=$(sql "SELECT appstore.state_digest('$environment')")
+    # Not only duplicates: the first walk may list a notification whose push still waits in the queue.
+    events=$(sql "SELECT count(*) FROM appstore.outcomes")
     APPSTORE_INBOX_DATABASE_URL=$operator "$program" history walk --app "$bundle" --since "$(date -u -d '-90 days' +%FT%TZ)" | sed 's/^/  /'
     sql "UPDATE appstore.history_cursors SET near_until = near_until - interval '40 days', second_until = second_until - interval '40 days'"
     wait_for 20 "windows to be made" windows_are_open
     wait_for 120 "the history to be read" history_is_read
-    must_be "nothing was stored twice" 0 "$(sql "SELECT count(*) FROM appstore.outcomes WHERE result = 'duplicate'")"
+    must_be "nothing was stored again" "$events" "$(sql "SELECT (SELECT count(*) FROM appstore.outcomes) + (SELECT count(*) FROM appstore.inbox_queue)")"
     must_be "the ledger is unchanged" "$before" "$(sql "SELECT appstore.state_digest('$environment')")"
 }
 
