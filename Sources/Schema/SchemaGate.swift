@@ -20,6 +20,8 @@ package final class SchemaGate: Sendable {
         var latest: String?
         /// Texts that are logged already since the database could be used.
         var reported: Set<String> = []
+        /// How many attempts have failed.
+        var failures = 0
     }
 
     private enum Trouble {
@@ -53,7 +55,13 @@ package final class SchemaGate: Sendable {
     /// - Throws: ``SchemaError`` with the reason when it does not.
     package func check(_ connection: Connection) async throws {
         do {
-            admitted(try await SchemaFinding(expected, connection))
+            var finding: SchemaFinding
+            var failures: Int
+            // Another connection may have failed while this answer was on its way: then the answer is from before an outage, if it is one.
+            repeat {
+                failures = state.withLock(\.failures)
+                finding = try await SchemaFinding(expected, connection)
+            } while !admit(finding, unlessFailedSince: failures)
         } catch let refusal as SchemaError {
             report(.refused(refusal), "the database cannot be used", ["reason": "\(refusal)"])
             throw refusal
@@ -65,12 +73,14 @@ package final class SchemaGate: Sendable {
         report(.unreachable("\(error)"), "the database cannot be reached", ["error": "\(error)"])
     }
 
-    private func admitted(_ finding: SchemaFinding) {
-        let wasUsable = state.withLock { state in
-            defer { state = State(isUsable: true) }
+    private func admit(_ finding: SchemaFinding, unlessFailedSince failures: Int) -> Bool {
+        let wasUsable: Bool? = state.withLock { state in
+            guard state.failures == failures else { return nil }
+            defer { state = State(isUsable: true, failures: failures) }
             return state.isUsable
         }
-        guard !wasUsable else { return }
+        guard let wasUsable else { return false }
+        guard !wasUsable else { return true }
         logger.notice(
             "the database can be used",
             metadata: [
@@ -79,6 +89,7 @@ package final class SchemaGate: Sendable {
         )
         if let warning = finding.warning(expected) { logger.warning("\(warning)") }
         onChange(nil)
+        return true
     }
 
     private func report(_ trouble: Trouble, _ message: Logger.Message, _ metadata: Logger.Metadata) {
@@ -87,6 +98,7 @@ package final class SchemaGate: Sendable {
             defer { state.latest = text }
             state.trouble = trouble
             state.isUsable = false
+            state.failures += 1
             return (state.reported.insert(text).inserted, state.latest != text)
         }
         if isNew { logger.warning(message, metadata: metadata) }
