@@ -50,12 +50,18 @@ let package = Package(
         // How the daemons log what happens often.
         .target(name: "Reporting", dependencies: [logging]),
 
+        .executableTarget(name: "embed-files", path: "Sources/EmbeddedFiles/Tool"),
+        .plugin(name: "EmbeddedFiles", capability: .buildTool(), dependencies: ["embed-files"], path: "Sources/EmbeddedFiles/Plugin"),
+
         // The schema, compiled into the program.
         .target(
             name: "SQL",
             dependencies: ["Postgres"],
             path: "sql",
-            exclude: ["README.md", "schema.sql", "queries", "steps"],
+            exclude: [
+                "README.md", "schema.sql", "queries", "steps", "roles.sql", "grants.sql", "fingerprint.txt", "tables", "functions", "views",
+                "statements",
+            ],
             sources: [
                 "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
                 "Statements+History.swift", "Statements+Import.swift", "Statements+Reconcile.swift", "Statements+ServerAPI.swift",
@@ -63,10 +69,7 @@ let package = Package(
                 "Statements+Consumption.swift",
                 "Statements+Endpoints.swift", "Statements+Webhooks.swift", "Statements+Certificates.swift",
             ],
-            resources: [
-                .embedInCode("roles.sql"), .embedInCode("grants.sql"), .embedInCode("fingerprint.txt"), .embedInCode("tables"),
-                .embedInCode("functions"), .embedInCode("views"), .embedInCode("statements"),
-            ]
+            plugins: ["EmbeddedFiles"]
         ),
         .target(name: "Schema", dependencies: ["SQL", "Postgres", logging]),
 
@@ -172,7 +175,8 @@ let package = Package(
                 nioHTTP1,
                 nioPosix, serviceLifecycle,
             ],
-            resources: [.embedInCode("openapi.json")]
+            exclude: ["openapi.json"],
+            plugins: ["EmbeddedFiles"]
         ),
         .target(
             name: "Worker",
@@ -586,7 +590,7 @@ let package = Package(
     ]
 )
 
-for target in package.targets where target.type != .system {
+for target in package.targets where target.type != .system && target.type != .plugin {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

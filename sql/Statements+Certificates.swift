@@ -2,16 +2,16 @@ package import Postgres
 
 /// The statements about the certificates that signed; each file documents its statement.
 extension StatementFile {
-    package static let certificateSee = StatementFile(name: "certificate_see", bytes: PackageResources.certificate_see_sql)
-    package static let certificateLease = StatementFile(name: "certificate_lease", bytes: PackageResources.certificate_lease_sql)
-    package static let certificateSettle = StatementFile(name: "certificate_settle", bytes: PackageResources.certificate_settle_sql)
+    package static let certificateSee = StatementFile(name: "certificate_see", bytes: EmbeddedFiles.certificate_see_sql)
+    package static let certificateLease = StatementFile(name: "certificate_lease", bytes: EmbeddedFiles.certificate_lease_sql)
+    package static let certificateSettle = StatementFile(name: "certificate_settle", bytes: EmbeddedFiles.certificate_settle_sql)
     package static let certificateRevocations = StatementFile(
         name: "certificate_revocations",
-        bytes: PackageResources.certificate_revocations_sql
+        bytes: EmbeddedFiles.certificate_revocations_sql
     )
     package static let certificateReadStatistics = StatementFile(
         name: "certificate_read_statistics",
-        bytes: PackageResources.certificate_read_statistics_sql
+        bytes: EmbeddedFiles.certificate_read_statistics_sql
     )
 
     /// All of this file.

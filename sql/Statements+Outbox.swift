@@ -2,14 +2,14 @@ package import Postgres
 
 /// The statements of the outbox; each file documents its statement.
 extension StatementFile {
-    package static let outboxLeaseCalls = StatementFile(name: "outbox_lease_calls", bytes: PackageResources.outbox_lease_calls_sql)
-    package static let outboxReleaseCall = StatementFile(name: "outbox_release_call", bytes: PackageResources.outbox_release_call_sql)
-    package static let outboxAnswerCall = StatementFile(name: "outbox_answer_call", bytes: PackageResources.outbox_answer_call_sql)
-    package static let outboxEndCall = StatementFile(name: "outbox_end_call", bytes: PackageResources.outbox_end_call_sql)
-    package static let outboxPostponeCall = StatementFile(name: "outbox_postpone_call", bytes: PackageResources.outbox_postpone_call_sql)
+    package static let outboxLeaseCalls = StatementFile(name: "outbox_lease_calls", bytes: EmbeddedFiles.outbox_lease_calls_sql)
+    package static let outboxReleaseCall = StatementFile(name: "outbox_release_call", bytes: EmbeddedFiles.outbox_release_call_sql)
+    package static let outboxAnswerCall = StatementFile(name: "outbox_answer_call", bytes: EmbeddedFiles.outbox_answer_call_sql)
+    package static let outboxEndCall = StatementFile(name: "outbox_end_call", bytes: EmbeddedFiles.outbox_end_call_sql)
+    package static let outboxPostponeCall = StatementFile(name: "outbox_postpone_call", bytes: EmbeddedFiles.outbox_postpone_call_sql)
     package static let outboxReadStatistics = StatementFile(
         name: "outbox_read_statistics",
-        bytes: PackageResources.outbox_read_statistics_sql
+        bytes: EmbeddedFiles.outbox_read_statistics_sql
     )
 
     /// All of this file.
