@@ -56,17 +56,37 @@ extension IngestCommand {
             logger: logger
         )
         registry.observe(feedPool, as: "feed")
+        let standby = try api.standby.map { try standbyServices($0, registry: registry, logger: logger) }
         let configuration = APIServer.Configuration(api, settings)
         let server = try APIServer(
             configuration: configuration,
             pool: pool,
             feedPool: feedPool,
+            standbyPool: standby?.pool,
             logger: logger,
             metrics: registry,
             refusalLog: refusalLog,
             onBound: onBound
         )
-        return [pool, feedPool, DatabaseWatch(pool: pool, gate: gate, logger: logger), server]
+        return (standby.map { [$0.pool, $0.watch] } ?? []) + [
+            pool, feedPool, DatabaseWatch(pool: pool, gate: gate, logger: logger), server,
+        ]
+    }
+
+    /// While the standby is away, the primary answers: it concerns the log alone.
+    private static func standbyServices(
+        _ standby: DatabaseSettings,
+        registry: MetricRegistry,
+        logger: Logger
+    ) throws -> (pool: ConnectionPool, watch: DatabaseWatch) {
+        let gate = SchemaGate(.api, logger: logger.naming(pool: "standby"))
+        let pool = ConnectionPool(
+            options: try ConnectionOptions(standby, command: "api", role: "appstore_api"),
+            configuration: ConnectionPool.Configuration(maxConnections: 8, acquireTimeout: .seconds(1)).checked(by: gate),
+            logger: logger
+        )
+        registry.observe(pool, as: "standby")
+        return (pool, DatabaseWatch(pool: pool, gate: gate, logger: logger))
     }
 }
 

@@ -32,7 +32,12 @@ struct IngestSettings: Sendable {
         listen = if let socket = sockets[.notifications] { socket } else { try reader.required(Settings.listen) }
         adminListen = if let socket = sockets[.admin] { socket } else { try reader.required(Settings.adminListen) }
         if let listen = if let socket = sockets[.api] { socket } else { try reader.optional(Settings.apiListen) } {
-            api = API(listen: listen, database: DatabaseSettings(url: try reader.required(Settings.apiDatabaseURL), like: database))
+            let standby = try reader.optional(Settings.apiStandbyURL)
+            api = API(
+                listen: listen,
+                database: DatabaseSettings(url: try reader.required(Settings.apiDatabaseURL), like: database),
+                standby: standby.map { [database] in DatabaseSettings(url: $0, like: database) }
+            )
         } else {
             api = nil
         }
@@ -57,6 +62,8 @@ struct IngestSettings: Sendable {
     struct API: Sendable {
         let listen: ListenAddress
         let database: DatabaseSettings
+        /// A standby that answers reads; nil for none.
+        let standby: DatabaseSettings?
     }
 }
 

@@ -66,6 +66,21 @@ enum Settings {
         summary: "a file that holds the api-database-url",
         parse: SettingValue.nonEmpty
     )
+    static let apiStandbyURL = Setting(
+        "api-standby-url",
+        value: "CONNINFO",
+        default: nil,
+        isSecret: true,
+        summary: "the database-url of a standby that answers the API's reads of entitlements and contracts, for the role appstore_api",
+        parse: SettingValue.connectionString
+    )
+    static let apiStandbyURLFile = Setting(
+        "api-standby-url-file",
+        value: "PATH",
+        default: nil,
+        summary: "a file that holds the api-standby-url",
+        parse: SettingValue.nonEmpty
+    )
     static let bodyLimit = Setting(
         "body-limit",
         value: "bytes",
@@ -185,7 +200,10 @@ enum Settings {
     static let log = [logLevel.description, logFormat.description]
     private static let common = [shutdownTimeout.description] + log
     static let database = [databaseURL.description, databaseURLFile.description, prepared.description]
-    static let api = [apiListen.description, apiDatabaseURL.description, apiDatabaseURLFile.description]
+    static let api = [
+        apiListen.description, apiDatabaseURL.description, apiDatabaseURLFile.description, apiStandbyURL.description,
+        apiStandbyURLFile.description,
+    ]
     static let ingest =
         database + api + secrets + [
             listen.description, adminListen.description, bodyLimit.description, memoryLimit.description, connectionLimit.description,

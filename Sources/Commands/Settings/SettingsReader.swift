@@ -111,6 +111,7 @@ struct SettingsReader: Sendable {
     private static let secretFiles = [
         Settings.databaseURL.description.name: Settings.databaseURLFile.description,
         Settings.apiDatabaseURL.description.name: Settings.apiDatabaseURLFile.description,
+        Settings.apiStandbyURL.description.name: Settings.apiStandbyURLFile.description,
         Settings.sharedSecrets.description.name: Settings.sharedSecretsFile.description,
         Settings.webhookSecret.description.name: Settings.webhookSecretFile.description,
         Settings.outboundProxy.description.name: Settings.outboundProxyFile.description,

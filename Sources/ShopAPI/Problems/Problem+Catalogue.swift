@@ -184,6 +184,14 @@ extension Problem {
         return problem
     }
 
+    /// Status 409 for a position of the feed that the primary does not know.
+    static let positionUnknown = Problem(
+        409,
+        "position-unknown",
+        "Position unknown",
+        "The feed does not reach at_least, or is off. Name a cursor that the feed, a webhook or an earlier answer has given."
+    )
+
     /// Status 410 for a cursor whose next entries have aged.
     ///
     /// - Parameter next: the oldest cursor.

@@ -8,6 +8,7 @@ struct ShopRoutes: Sendable {
 
     let store: ShopStore
     let feedStore: ShopStore
+    let standbyStore: ShopStore?
     let watch: FeedWatch
     let admission: Admission
     let maximumBytes: Int
@@ -19,7 +20,7 @@ struct ShopRoutes: Sendable {
         let orders = OrdersEndpoint(store: store)
         let transactions = TransactionsEndpoint(store: store, admission: admission, maximumBytes: maximumBytes)
         let receipts = ReceiptsEndpoint(store: store, admission: admission, maximumBytes: maximumReceiptBytes)
-        let reading = ReadingEndpoints(store: store)
+        let reading = ReadingEndpoints(store: store, ledger: LedgerReads(primary: store, standby: standbyStore))
         let owner = OwnerEndpoint(store: store)
         var routes = Routes(hidesUnknownPaths: true)
         add(.POST, "/v1/orders", .createOrders, orders.make, to: &routes)

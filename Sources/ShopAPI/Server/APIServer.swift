@@ -42,6 +42,7 @@ package struct APIServer: Service {
     private let metrics: APIMetrics
     private let store: ShopStore
     private let feedStore: ShopStore
+    private let standbyStore: ShopStore?
 
     /// Creates a server that listens while `run()` runs.
     ///
@@ -49,12 +50,14 @@ package struct APIServer: Service {
     ///   - pool: connections of role `appstore_api`; it must still run when this service shuts down.
     ///   - refusalLog: where refused requests are summarised.
     ///   - feedPool: connections for reading the feed, where these are not to delay other requests; nil for `pool`.
+    ///   - standbyPool: connections to a standby, for reading entitlements and contracts; nil where the primary answers these.
     ///   - onBound: called with the port, nil for a Unix socket, when the address is bound.
     /// - Throws: `ServerError` when the configuration is invalid.
     package init(
         configuration: Configuration,
         pool: ConnectionPool,
         feedPool: ConnectionPool? = nil,
+        standbyPool: ConnectionPool? = nil,
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory,
@@ -71,6 +74,7 @@ package struct APIServer: Service {
         admission = Admission(configuration.pathLimits)
         store = ShopStore(pool: pool, logger: logger)
         feedStore = ShopStore(pool: feedPool ?? pool, logger: logger)
+        standbyStore = standbyPool.map { ShopStore(pool: $0, logger: logger) }
     }
 
     /// Serves until graceful shutdown, then until the last request is answered or the grace period ends. At shutdown, requests that wait for
@@ -82,6 +86,7 @@ package struct APIServer: Service {
         let routes = ShopRoutes(
             store: store,
             feedStore: feedStore,
+            standbyStore: standbyStore,
             watch: watch,
             admission: admission,
             maximumBytes: configuration.limits.maximumBodyBytes,

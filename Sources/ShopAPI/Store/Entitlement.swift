@@ -1,10 +1,16 @@
 import AppStore
 import Postgres
+import SQL
 import StrictJSON
 
 /// An entitlement of a user, active or not.
 struct Entitlement: Sendable {
     let json: JSONObject
+
+    /// Reads the entitlements of a user, active or not, in the apps of the key.
+    static func statement(of user: String, in environment: AppStoreEnvironment, key: KeyScope) -> Statement {
+        Statement(.shopReadEntitlements, ["key_hash": key.hash, "environment": environment.rawValue, "user_id": user])
+    }
 
     init(_ row: Row) throws {
         json = [

@@ -29,10 +29,7 @@ extension ShopStore {
 
     /// Where the feed ends.
     func feedEnd() async throws(Problem) -> FeedEnd {
-        try await rows(Statement(.shopReadFeedEnd)) { rows in
-            let row = rows[rows.startIndex]
-            return FeedEnd(generation: try row.decode("generation"), position: try row.decode("position"))
-        }
+        try await rows(Statement(.shopReadFeedEnd)) { try FeedEnd($0) }
     }
 
     /// A named consumer; nil when there is none.
@@ -61,5 +58,13 @@ extension ShopStore {
     func removeConsumer(_ name: String, key: KeyScope) async throws(Problem) -> Bool {
         let statement = Statement(.shopRemoveConsumer, ["key_hash": key.hash, "name": name])
         return try await rows(statement, for: .consumeFeed) { try $0[$0.startIndex].decode("removed") }
+    }
+}
+
+extension FeedEnd {
+    /// - Parameter rows: of the statement `shop_read_feed_end`.
+    init(_ rows: Rows) throws {
+        let row = rows[rows.startIndex]
+        self.init(generation: try row.decode("generation"), position: try row.decode("position"))
     }
 }

@@ -115,20 +115,7 @@ struct ShopStore: Sendable {
 
     /// The entitlements of a user, active or not, in the apps of the key.
     func entitlements(of user: String, in environment: AppStoreEnvironment, key: KeyScope) async throws(Problem) -> [Entitlement] {
-        let statement = Statement(
-            .shopReadEntitlements,
-            ["key_hash": key.hash, "environment": environment.rawValue, "user_id": user]
-        )
-        return try await rows(statement, for: .readEntitlements) { try $0.map(Entitlement.init) }
-    }
-
-    /// A contract; nil when no known contract is covered by the key.
-    func subscription(_ contract: String, in environment: AppStoreEnvironment, key: KeyScope) async throws(Problem) -> Subscription? {
-        let statement = Statement(
-            .shopReadSubscription,
-            ["key_hash": key.hash, "environment": environment.rawValue, "original_transaction_id": contract]
-        )
-        return try await rows(statement, for: .readSubscriptions) { try $0.first.map(Subscription.init) }
+        try await rows(Entitlement.statement(of: user, in: environment, key: key), for: .readEntitlements) { try $0.map(Entitlement.init) }
     }
 
     /// Sets the owner of a contract; false when no known purchase of it is covered by the key.
@@ -148,12 +135,21 @@ struct ShopStore: Sendable {
         for verb: Verb? = nil,
         read: (Rows) throws -> Value
     ) async throws(Problem) -> Value {
+        try await perform(statement, for: verb) { try read(try await $0.query(statement)) }
+    }
+
+    /// Does work on a connection, of which `statement` is the part that an error is about.
+    func perform<Value: Sendable>(
+        _ statement: Statement,
+        for verb: Verb?,
+        _ work: (Connection) async throws -> Value
+    ) async throws(Problem) -> Value {
         var backoff = Backoff(base: .milliseconds(10), cap: .milliseconds(100))
         var generator = SystemRandomNumberGenerator()
         var tries = 1
         while true {
             do {
-                return try read(try await pool.withConnection { try await $0.query(statement) })
+                return try await pool.withConnection { try await work($0) }
             } catch let error as PostgresError where error.isSerializationConflict && tries < Self.maximumTries {
                 tries += 1
             } catch let problem as Problem {

@@ -1,11 +1,20 @@
 import AppStore
 import Postgres
+import SQL
 import StrictJSON
 
 /// A contract in the ledger.
 struct Subscription: Sendable {
     /// All members except originalTransactionId and environment.
     let json: JSONObject
+
+    /// Reads a contract; no row when none is covered by the key.
+    static func statement(of contract: String, in environment: AppStoreEnvironment, key: KeyScope) -> Statement {
+        Statement(
+            .shopReadSubscription,
+            ["key_hash": key.hash, "environment": environment.rawValue, "original_transaction_id": contract]
+        )
+    }
 
     init(_ row: Row) throws {
         json = [

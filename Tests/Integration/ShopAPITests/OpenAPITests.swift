@@ -98,6 +98,7 @@ extension ShopRoutes {
             return ShopRoutes(
                 store: store,
                 feedStore: store,
+                standbyStore: nil,
                 watch: FeedWatch { FeedEnd(generation: 0, position: 0) },
                 admission: Admission(memoryLimit: 1, hourlyLimit: 1),
                 maximumBytes: 1,

@@ -24,6 +24,7 @@ struct RunningAPI {
         connections: Int = 8,
         limits: (inout ListenerLimits) -> Void = { _ in },
         receiptBytes: Int? = nil,
+        standby: String? = nil,
         _ body: (RunningAPI) async throws -> Void
     ) async throws {
         let database = if let database { database } else { try await InboxDatabase.make() }
@@ -37,8 +38,13 @@ struct RunningAPI {
         limits(&configuration.limits)
         if let receiptBytes { configuration.receiptBytes = receiptBytes }
         let (ready, bound) = AsyncStream.makeStream(of: Int?.self)
-        let server = try APIServer(configuration: configuration, pool: pool, logger: log.logger) { bound.yield($0) }
-        let group = ServiceGroup(configuration: .init(services: [pool, server], logger: log.logger))
+        let standbyPool = try standby.map { url in
+            ConnectionPool(options: try ConnectionOptions(url), configuration: .init(maxConnections: 2), logger: log.logger)
+        }
+        let server = try APIServer(configuration: configuration, pool: pool, standbyPool: standbyPool, logger: log.logger) {
+            bound.yield($0)
+        }
+        let group = ServiceGroup(configuration: .init(services: [pool] + (standbyPool.map { [$0] } ?? []) + [server], logger: log.logger))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
                 defer { bound.finish() }
