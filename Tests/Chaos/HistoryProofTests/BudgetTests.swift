@@ -20,9 +20,11 @@ extension HistoryProof {
                 api.options.pageSize = 1
                 api.limits.hour = .seconds(Self.hour)
                 api.limits.allowances[.notificationHistory] = Self.allowance
+                api.limits.allowances[.subscriptionStatuses] = Self.allowance
             }
             try await AppleScene.with(change: change) { scene in
                 try Self.fill(scene, 1500)
+                try await Self.importCustomers(scene, 20_000)
                 for _ in 0..<4 { _ = try await scene.startWorker() }
                 try await eventually("two hours are over", within: .seconds(60)) { Self.uses(scene).count >= 3 }
                 let alone = Self.uses(scene)
@@ -34,6 +36,13 @@ extension HistoryProof {
                 scene.store.access { $0.limits.shareOfOthers = 0.5 }
                 let answered = try await Self.answerConsumption(scene)
                 #expect(answered < .seconds(60))
+                let imported = scene.store.access { $0.limits.uses(of: .subscriptionStatuses, at: AppleScene.place) }
+                #expect(
+                    imported.allSatisfy { $0.granted <= Self.allowance } && imported.contains { $0.granted > Self.allowance / 10 },
+                    "\(imported)"
+                )
+                let isRunning = "SELECT state = 'running' AND remaining > 0 FROM appstore.import_status" as Statement
+                #expect(try await scene.sql.value(Bool.self, isRunning), "the import was over before the answer was sent")
                 try await eventually("the history is read", within: .seconds(240)) { try await scene.isRead() }
                 let shared = Self.uses(scene).dropFirst(began)
                 print("budget: alone \(alone.map(\.granted)), beside another client \(shared.map { "\($0.granted)+\($0.refused)" })")
@@ -73,6 +82,15 @@ extension HistoryProof {
                 let signed = try scene.shop.signer.sign(life.buy(coins))
                 scene.store.access { _ = $0.push(signed, fate: .givenUp) }
             }
+        }
+
+        /// Begins an import of customers whom Apple does not know, which asks about each for longer than the test lasts.
+        private static func importCustomers(_ scene: AppleScene, _ count: Int) async throws {
+            let file = scene.installation.folder.appending(path: "customers.csv")
+            let lines = ["original_transaction_id"] + (0..<count).map { "\(1_000_000_000_000_000 + $0)" }
+            try Data(lines.joined(separator: "\n").utf8).write(to: file)
+            let made = try await scene.installation.run(["import", "new", file.path, "--app", scene.shop.app.bundleID])
+            #expect(made.ending == .exit(0), "\(made.errors)")
         }
 
         /// Lets Apple ask while the history is read, and returns how long the answer took from its decision on.
