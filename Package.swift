@@ -564,6 +564,13 @@ let package = Package(
             ],
             path: "Tests/Integration/ReconcileTests"
         ),
+        .testTarget(
+            name: "ReportTests",
+            dependencies: [
+                "AppStore", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting", "Randomness",
+            ],
+            path: "Tests/Integration/ReportTests"
+        ),
         .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),
         .testTarget(

@@ -6,11 +6,11 @@ DECLARE
     who text;
 BEGIN
     FOREACH who IN ARRAY ARRAY['PUBLIC', 'appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer', 'appstore_backend',
-                               'appstore_api'] LOOP
-        EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA appstore FROM %s', who);
-        EXECUTE format('REVOKE ALL ON ALL SEQUENCES IN SCHEMA appstore FROM %s', who);
-        EXECUTE format('REVOKE ALL ON ALL ROUTINES IN SCHEMA appstore FROM %s', who);
-        EXECUTE format('REVOKE ALL ON SCHEMA appstore FROM %s', who);
+                               'appstore_reporter', 'appstore_api'] LOOP
+        EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA appstore, appstore_reports FROM %s', who);
+        EXECUTE format('REVOKE ALL ON ALL SEQUENCES IN SCHEMA appstore, appstore_reports FROM %s', who);
+        EXECUTE format('REVOKE ALL ON ALL ROUTINES IN SCHEMA appstore, appstore_reports FROM %s', who);
+        EXECUTE format('REVOKE ALL ON SCHEMA appstore, appstore_reports FROM %s', who);
     END LOOP;
 END
 $revoke$;
@@ -140,6 +140,17 @@ GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.
     appstore.feed_end, appstore.api_consumer, appstore.api_set_consumer, appstore.api_remove_consumer, appstore.api_consumption,
     appstore.api_answer_consumption, appstore.api_give_consent, appstore.api_withdraw_consent, appstore.api_request_apple,
     appstore.api_call TO appstore_api;
+
+-- reporter: the reports, of which viewer and operator see more anyway.
+GRANT USAGE ON SCHEMA appstore_reports TO appstore_reporter, appstore_viewer, appstore_operator;
+GRANT SELECT ON appstore_reports.transactions TO appstore_reporter, appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore_reports.active_subscriptions, appstore_reports.subscriptions_daily, appstore_reports.mrr,
+    appstore_reports.mrr_by_month, appstore_reports.movement, appstore_reports.churn, appstore_reports.trials, appstore_reports.retention,
+    appstore_reports.refunds, appstore_reports.renewal_status_at,
+    -- What the view calls.
+    appstore_reports.corrections TO appstore_reporter, appstore_viewer, appstore_operator;
+GRANT SELECT ON appstore.fx_rates TO appstore_viewer, appstore_operator;
+GRANT INSERT, UPDATE, DELETE ON appstore.fx_rates TO appstore_operator;
 
 -- PostgreSQL lets PUBLIC execute a new function. Without IN SCHEMA: a default of one schema can only add to the general one.
 ALTER DEFAULT PRIVILEGES FOR ROLE appstore_owner REVOKE EXECUTE ON ROUTINES FROM PUBLIC;

@@ -6,6 +6,7 @@
 --   appstore_operator  reads everything but bodies, repairs through functions
 --   appstore_viewer    reads everything but bodies
 --   appstore_backend   the shop's own backend by SQL: makes orders, links and unlinks owners, says that it answered Apple; reads views
+--   appstore_reporter  reads the reports, schema appstore_reports, and nothing else
 --   appstore_api       the HTTP API for the shop's own backend: EXECUTE the functions that its routes need
 --
 -- All but the owner may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).
@@ -14,7 +15,7 @@ DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY['appstore_owner', 'appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer',
-                                  'appstore_backend', 'appstore_api'] LOOP
+                                  'appstore_backend', 'appstore_reporter', 'appstore_api'] LOOP
         CONTINUE WHEN EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted);
         BEGIN
             EXECUTE format('CREATE ROLE %I %s', wanted, CASE WHEN wanted = 'appstore_owner' THEN 'NOLOGIN' ELSE 'LOGIN' END);
@@ -25,12 +26,13 @@ BEGIN
 
     EXECUTE format('GRANT CONNECT, CREATE ON DATABASE %I TO appstore_owner', current_database());
     EXECUTE format('GRANT CONNECT ON DATABASE %I TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, '
-                   'appstore_api',
+                   'appstore_reporter, appstore_api',
                    current_database());
 
     -- PUBLIC may make temporary tables, and so the login roles, which need none. In a database with other tables that is theirs to decide.
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-                   WHERE c.relkind IN ('r', 'p', 'f', 'm', 'v') AND n.nspname NOT IN ('appstore', 'pg_catalog', 'information_schema')
+                   WHERE c.relkind IN ('r', 'p', 'f', 'm', 'v') AND n.nspname NOT IN ('appstore', 'appstore_reports', 'pg_catalog',
+                                                                                   'information_schema')
                      AND n.nspname !~ '^pg_(toast|temp)'
                      AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend AS d WHERE d.objid = c.oid AND d.deptype = 'e')) THEN
         EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
@@ -93,6 +95,9 @@ BEGIN
             -- These queries join a few tables: a plan cached in the first minute would read whole tables later.
             ('appstore_backend',  'plan_cache_mode',                     'force_custom_plan'),
             ('appstore_backend',  'jit',                                 'off'),
+            ('appstore_reporter', 'statement_timeout',                   '5min'),
+            ('appstore_reporter', 'idle_in_transaction_session_timeout', '60s'),
+            ('appstore_reporter', 'default_transaction_read_only',       'on'),
             ('appstore_api',      'statement_timeout',                   '5s'),
             ('appstore_api',      'lock_timeout',                        '2s'),
             ('appstore_api',      'idle_in_transaction_session_timeout', '5s'),
@@ -117,7 +122,7 @@ DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY['appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer', 'appstore_backend',
-                                  'appstore_api'] LOOP
+                                  'appstore_reporter', 'appstore_api'] LOOP
         IF NOT has_parameter_privilege(wanted, 'log_error_verbosity', 'SET') THEN
             EXECUTE format('GRANT SET ON PARAMETER log_error_verbosity TO %I', wanted);
         END IF;

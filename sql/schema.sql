@@ -4,6 +4,10 @@ CREATE SCHEMA appstore;
 
 COMMENT ON SCHEMA appstore IS 'appstore-inbox: created and owned by appstore-inbox migrate. Put other objects into a schema of their own.';
 
+CREATE SCHEMA appstore_reports;
+
+COMMENT ON SCHEMA appstore_reports IS 'Reports of appstore-inbox: subscriptions, MRR, churn, trials, retention and refunds, in UTC. Created and owned by appstore-inbox migrate. A login as appstore_reporter may read it and nothing else.';
+
 CREATE TYPE appstore.claim_kind AS ENUM (
     'client',
     'link',
@@ -1371,7 +1375,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) IS 'Decides the requests of mode default that are due within two hours, of which nothing was decided and the user''s consent is known, at most 500; and counts those of the last two days that were missed. Returns how many; nulls while another worker does it.';
 
-CREATE FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) RETURNS SETOF uuid
+CREATE FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[], p_grace_period_expires_dates timestamp with time zone[]) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1493,14 +1497,15 @@ BEGIN
                c.access_until)
     ), effect AS (
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                      product_id, order_no, user_id)
+                                      product_id, order_no, user_id, grace_period_expires_date)
         SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-               e.product_id, p.order_no, p.user_id
+               e.product_id, p.order_no, p.user_id, e.grace_period_expires_date
         FROM (
             SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
                    unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
                    unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
-                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id,
+                   unnest(p_grace_period_expires_dates) AS grace_period_expires_date
         ) AS e
         JOIN plain AS p ON p.transaction_id = e.transaction_id
         -- The grant of a fact that names another period than the newest one, or none, is compared with others below.
@@ -1526,14 +1531,17 @@ BEGIN
     IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_new) < cardinality(p_effect_ids) THEN
         WITH effect AS (
             INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                          product_id, order_no, user_id, vouched_bundle_id)
+                                          product_id, order_no, user_id, vouched_bundle_id,
+                                          grace_period_expires_date)
             SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-                   e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id
+                   e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id,
+                   e.grace_period_expires_date
             FROM (
                 SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
                        unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
                        unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
-                       unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+                       unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id,
+                       unnest(p_grace_period_expires_dates) AS grace_period_expires_date
             ) AS e
             LEFT JOIN LATERAL (
                 SELECT t.order_no, t.original_transaction_id || '/' || t.web_order_line_item_id AS period
@@ -1569,7 +1577,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) IS 'Derives what these changes mean, and records effects; returns the ids of the effects that are new. p_transaction_ids: all transactions that were written; p_candidates: those of them that are the only one of their contract (p_candidate_contracts) here, whose contract is locked and whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: contracts whose renewal registers were written. The p_effect_ids and following arrays are the effects, by position; p_other_effect_ids: of the grant of a period the id that it would have if the fact did not name the period, else null.';
+COMMENT ON FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[], p_grace_period_expires_dates timestamp with time zone[]) IS 'Derives what these changes mean, and records effects; returns the ids of the effects that are new. p_transaction_ids: all transactions that were written; p_candidates: those of them that are the only one of their contract (p_candidate_contracts) here, whose contract is locked and whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: contracts whose renewal registers were written. The p_effect_ids and following arrays are the effects, by position; p_other_effect_ids: of the grant of a period the id that it would have if the fact did not name the period, else null.';
 
 CREATE FUNCTION appstore.ask_about_a_sample(p_bundle_id text, p_environment appstore.environment, p_sample integer, p_now timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql
@@ -6900,7 +6908,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.record_death(p_event appstore.inbox_queue, p_maximum_deaths integer) IS 'Counts a death of the worker against an isolated event. Returns whether it was the last one, so that the event is failed.';
 
-CREATE FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[]) RETURNS SETOF uuid
+CREATE FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_grace_period_expires_dates timestamp with time zone[]) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -6914,13 +6922,14 @@ DECLARE
 BEGIN
     WITH effect AS (
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                      product_id, order_no, user_id)
+                                      product_id, order_no, user_id, grace_period_expires_date)
         SELECT e.effect_id, p_environment, 'status_found', e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-               e.product_id, t.order_no, coalesce(o.user_id, m.user_id)
+               e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.grace_period_expires_date
         FROM (
             SELECT unnest(p_effect_ids) AS effect_id, unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id,
                    unnest(p_occurred_at) AS occurred_at, unnest(p_original_transaction_ids) AS original_transaction_id,
-                   unnest(p_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id
+                   unnest(p_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id,
+                   unnest(p_grace_period_expires_dates) AS grace_period_expires_date
         ) AS e
         CROSS JOIN LATERAL (
             SELECT t.order_no, t.purchase_date FROM appstore.transactions AS t
@@ -6955,7 +6964,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[]) IS 'Records effects of kind status_found, whose subject is contract/status/end of the period, unless another effect has told the same of this period. After appstore.apply_facts, in the same transaction. Returns the ids of those that are new. The arrays have an element for each effect.';
+COMMENT ON FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_grace_period_expires_dates timestamp with time zone[]) IS 'Records effects of kind status_found, whose subject is contract/status/end of the period, unless another effect has told the same of this period. After appstore.apply_facts, in the same transaction. Returns the ids of those that are new. The arrays have an element for each effect.';
 
 CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text, import_id integer DEFAULT NULL::integer) RETURNS void
     LANGUAGE plpgsql
@@ -7889,7 +7898,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
     AS $$
     WITH relations AS MATERIALIZED (
         SELECT c.* FROM pg_class AS c
-        WHERE c.relnamespace = 'appstore'::regnamespace AND NOT c.relispartition
+        WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND NOT c.relispartition
           AND c.relname NOT LIKE 'aged\_%' -- a partition between its detachment and its drop, and its indexes
           AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indexrelid = c.oid AND i.indrelid::regclass::text LIKE '%aged\_%')
     ), columns AS ( -- 1. the parts of tables
@@ -7904,7 +7913,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
     ), constraints AS (
         SELECT c.conrelid, c.contypid, string_agg(c.conname || ' ' || pg_get_constraintdef(c.oid), E'\n' ORDER BY c.conname) AS text
         FROM pg_constraint AS c
-        WHERE c.connamespace = 'appstore'::regnamespace AND c.contype <> 'n' -- new in PostgreSQL 18; the columns already include it
+        WHERE c.connamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.contype <> 'n' -- new in PostgreSQL 18; the columns already include it
         GROUP BY c.conrelid, c.contypid
     ), triggers AS (
         SELECT t.tgrelid, string_agg(concat(pg_get_triggerdef(t.oid), t.tgenabled), E'\n' ORDER BY t.tgname) AS text
@@ -7912,8 +7921,8 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
     ), grants AS ( -- 2. privileges of the schema's own roles
         SELECT g.grantee, g.on_what || ' ' || g.privilege_type || CASE WHEN g.is_grantable THEN '*' ELSE '' END AS text
         FROM (
-            SELECT 'schema' AS on_what, acl.* FROM pg_namespace AS n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS acl
-            WHERE n.nspname = 'appstore'
+            SELECT 'schema ' || n.nspname AS on_what, acl.* FROM pg_namespace AS n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS acl
+            WHERE n.nspname IN ('appstore', 'appstore_reports')
             UNION ALL
             SELECT r.oid::regclass::text, acl.*
             FROM relations AS r,
@@ -7925,7 +7934,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
             UNION ALL
             SELECT p.oid::regprocedure::text, acl.*
             FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS acl
-            WHERE p.pronamespace = 'appstore'::regnamespace
+            WHERE p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)
             UNION ALL
             SELECT 'functions to come', acl.*
             FROM aclexplode(coalesce((SELECT d.defaclacl FROM pg_default_acl AS d WHERE d.defaclrole = 'appstore_owner'::regrole
@@ -7953,7 +7962,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
                CASE p.prokind WHEN 'a' THEN (SELECT ROW(a.aggtransfn, a.aggfinalfn, a.aggtranstype::regtype, a.agginitval)::text
                                              FROM pg_aggregate AS a WHERE a.aggfnoid = p.oid)
                               ELSE pg_get_functiondef(p.oid) END
-        FROM pg_proc AS p WHERE p.pronamespace = 'appstore'::regnamespace
+        FROM pg_proc AS p WHERE p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)
         UNION ALL
         SELECT 'type ' || t.oid::regtype, t.typowner,
                concat_ws(E'\n', t.typtype, nullif(t.typbasetype, 0)::regtype, t.typnotnull, t.typdefault, columns.text, constraints.text,
@@ -7962,7 +7971,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
         LEFT JOIN relations AS r ON r.oid = t.typrelid
         LEFT JOIN columns ON columns.oid = t.typrelid
         LEFT JOIN constraints ON constraints.contypid = t.oid
-        WHERE t.typnamespace = 'appstore'::regnamespace AND (t.typtype IN ('e', 'd') OR t.typtype = 'c' AND r.relkind = 'c')
+        WHERE t.typnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND (t.typtype IN ('e', 'd') OR t.typtype = 'c' AND r.relkind = 'c')
         UNION ALL
         SELECT 'privileges of ' || coalesce(role.rolname, 'PUBLIC'), 'appstore_owner'::regrole,
                string_agg(grants.text, E'\n' ORDER BY grants.text COLLATE "C")
@@ -9604,6 +9613,564 @@ $$;
 
 COMMENT ON FUNCTION appstore.withdraw_consent(user_id text) IS 'Withdraws the consent of a user: nothing is sent about the user''s purchases until appstore.give_consent is called again. Answers that wait are discarded; one that a worker is sending at that moment may still reach Apple. Returns false where no consent is in force and no answer waits.';
 
+CREATE FUNCTION appstore_reports.active_subscriptions(at date DEFAULT ((now() AT TIME ZONE 'UTC'::text))::date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, subscriptions bigint, in_grace bigint, trials bigint, is_incomplete boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT * FROM appstore_reports.subscriptions_daily(at, at, by, sandbox)
+$$;
+
+COMMENT ON FUNCTION appstore_reports.active_subscriptions(at date, by text, sandbox boolean) IS 'Subscriptions that are paid and have not ended at the end of the day (UTC), or now if the day lasts. Grace periods and those that will not renew count; trials (a column of their own) and family members do not. by is app, product, storefront, offer or currency.';
+
+CREATE FUNCTION appstore_reports.check_arguments(by text, every text DEFAULT 'day'::text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF by NOT IN ('app', 'product', 'storefront', 'offer', 'currency') THEN
+        RAISE EXCEPTION 'by is %, it must be null, app, product, storefront, offer or currency', by
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF every IS NULL OR every NOT IN ('day', 'week', 'month', 'quarter', 'year') THEN
+        RAISE EXCEPTION 'the length of a period is %, it must be day, week, month, quarter or year', coalesce(every, 'null')
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.check_arguments(by text, every text) IS 'Raises 22023 for a word that the reports do not know.';
+
+CREATE FUNCTION appstore_reports.churn(first_day date, last_day date, by text DEFAULT NULL::text, every text DEFAULT 'month'::text, sandbox boolean DEFAULT false) RETURNS TABLE(period date, value text, active_at_start bigint, churned bigint, churn_rate numeric, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore_reports.check_arguments(by, every);
+    RETURN QUERY
+    WITH active AS (
+        SELECT (l.day + 1) AS period, l.value, sum(l.subscriptions)::bigint AS subscriptions
+        FROM appstore_reports.levels(
+            ARRAY(SELECT p.period - 1 FROM appstore_reports.periods(first_day, last_day, every) AS p), by, sandbox) AS l
+        WHERE l.subscriptions > 0
+        GROUP BY l.day, l.value
+    )
+    SELECT coalesce(a.period, m.period), coalesce(a.value, m.value), coalesce(a.subscriptions, 0), coalesce(m.churned, 0),
+           round(coalesce(m.churned, 0)::numeric / nullif(a.subscriptions, 0), 6),
+           coalesce(m.is_incomplete, (SELECT p.next > now()
+                                      FROM appstore_reports.periods(a.period, a.period, every) AS p))
+    FROM active AS a
+    FULL JOIN appstore_reports.movement(first_day, last_day, by, every, sandbox) AS m ON m.period = a.period AND m.value = a.value
+    ORDER BY coalesce(a.period, m.period), coalesce(a.value, m.value) COLLATE "C";
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.churn(first_day date, last_day date, by text, every text, sandbox boolean) IS 'For each period of a range the churned subscriptions of movement, divided by those that were active when the period began.';
+
+CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstore.environment, transaction_id text, is_copy boolean, replaced_at timestamp with time zone, grace_ends_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+    WITH made AS NOT MATERIALIZED (
+        -- 1. Only a charge that the customer made can replace a period that still runs, or be a restored copy of a period: a renewal by Apple
+        --    begins when the period before it ends. The index transactions_not_renewed has these. A receipt does not say who made a charge.
+        SELECT t.* FROM appstore.transactions AS t
+        WHERE t.transaction_id <> t.original_transaction_id AND t.transaction_reason IS DISTINCT FROM 'RENEWAL' AND t.is_subscription
+    )
+    SELECT r.environment, r.transaction_id, bool_or(r.is_copy), min(r.replaced_at), max(r.grace_ends_at)
+    FROM (
+        SELECT c.environment, c.transaction_id, true AS is_copy, NULL::timestamptz AS replaced_at, NULL::timestamptz AS grace_ends_at
+        FROM made AS c
+        WHERE EXISTS (
+            SELECT FROM appstore.transactions AS o
+            WHERE o.period_no = c.period_no AND o.environment = c.environment AND o.is_purchased = c.is_purchased
+              AND o.transaction_id <> c.transaction_id
+              AND (o.transaction_id = o.original_transaction_id OR o.transaction_reason = 'RENEWAL'
+                   OR (length(o.transaction_id), o.transaction_id) < (length(c.transaction_id), c.transaction_id)) OFFSET 0)
+        UNION ALL
+        SELECT c.environment, p.transaction_id, false, c.purchase_date, NULL
+        FROM made AS c
+        CROSS JOIN LATERAL (
+            SELECT p.transaction_id FROM appstore.transactions AS p
+            WHERE p.original_transaction_id = c.original_transaction_id AND p.environment = c.environment
+              AND p.is_purchased = c.is_purchased AND p.is_subscription AND p.expires_date > c.purchase_date AND p.period_no <> c.period_no
+              AND (p.purchase_date, length(p.transaction_id), p.transaction_id)
+                  < (c.purchase_date, length(c.transaction_id), c.transaction_id) OFFSET 0
+        ) AS p
+        UNION ALL
+        -- 2. The grace period of the charge that the effect names, or of the last one that had ended by then: Apple charges up to a day before.
+        SELECT e.environment, t.transaction_id, false, NULL, e.grace_period_expires_date
+        FROM appstore.effect_log AS e
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = e.original_transaction_id AND t.environment = e.environment AND t.is_subscription
+              AND (t.transaction_id = e.transaction_id
+                   OR e.transaction_id IS NULL AND t.purchase_date <= e.occurred_at AND t.expires_date <= e.occurred_at + interval '24 hours')
+              AND t.bundle_id = coalesce(e.vouched_bundle_id, t.bundle_id)
+            ORDER BY t.purchase_date DESC, length(t.transaction_id), t.transaction_id
+            LIMIT 1
+        ) AS t
+        WHERE e.grace_period_expires_date > t.expires_date
+          -- With a charge within the grace period, the period that failed ended as it should.
+          AND NOT EXISTS (
+              SELECT FROM appstore.transactions AS n
+              WHERE n.original_transaction_id = e.original_transaction_id AND n.environment = e.environment
+                AND n.is_purchased = t.is_purchased AND n.is_subscription AND n.purchase_date > t.purchase_date
+                AND n.purchase_date <= e.grace_period_expires_date OFFSET 0)
+    ) AS r
+    GROUP BY r.environment, r.transaction_id
+$$;
+
+COMMENT ON FUNCTION appstore_reports.corrections() IS 'What other rows say of a charge: that it is a restored copy of a charge with a row of its own, which reports leave out (is_copy); when a later charge of the contract replaced it before its end, such as by an upgrade (replaced_at); the end of the grace period in which no charge came (grace_ends_at).';
+
+CREATE FUNCTION appstore_reports.days_between(start_at timestamp with time zone, end_at timestamp with time zone) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    -- An interval, and not the name UTC, which PostgreSQL would look up for each row.
+    SELECT (end_at AT TIME ZONE interval '0')::date - (start_at AT TIME ZONE interval '0')::date
+$$;
+
+COMMENT ON FUNCTION appstore_reports.days_between(start_at timestamp with time zone, end_at timestamp with time zone) IS 'The days (UTC) from one instant to another.';
+
+CREATE FUNCTION appstore_reports.dimension(by text, bundle_id text, product_id text, storefront text, offer_type integer, offer_identifier text, offer_discount_type text, currency text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE by
+        WHEN 'app' THEN bundle_id
+        WHEN 'product' THEN product_id
+        WHEN 'storefront' THEN coalesce(storefront, 'unknown')
+        WHEN 'offer' THEN coalesce(offer_identifier, CASE WHEN offer_type = 1 THEN 'introductory' END, offer_discount_type, 'none')
+        WHEN 'currency' THEN coalesce(currency, 'unknown')
+        ELSE 'all' END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.dimension(by text, bundle_id text, product_id text, storefront text, offer_type integer, offer_identifier text, offer_discount_type text, currency text) IS 'The value by which a report groups a charge: see the argument by of the reports.';
+
+CREATE FUNCTION appstore_reports.end_of(day date) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$
+    SELECT least((day + 1)::timestamp AT TIME ZONE 'UTC', now())
+$$;
+
+COMMENT ON FUNCTION appstore_reports.end_of(day date) IS 'The instant (UTC) that counts for a day: its end, or now while it lasts.';
+
+CREATE FUNCTION appstore_reports.levels(days date[], by text, sandbox boolean) RETURNS TABLE(day date, value text, currency text, subscriptions bigint, without_price bigint, in_grace bigint, trials bigint, mrr numeric, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    SET enable_sort TO 'off'
+    SET parallel_tuple_cost TO '0.01'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_ends        timestamptz[] := ARRAY(SELECT appstore_reports.end_of(d.day) FROM unnest(days) AS d (day) ORDER BY d.day);
+    v_from        timestamptz := v_ends[1] - interval '90 days'; -- no grace period is as long
+    -- The expression of the index transactions_by_expiry, where it leaves out most charges; otherwise processes share the whole table.
+    v_recent      timestamp := CASE WHEN v_from > now() - interval '200 days' THEN v_from AT TIME ZONE 'UTC' END;
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(by);
+    IF cardinality(days) > 10000 THEN
+        RAISE EXCEPTION 'the range has % days, at most 10000 are possible', cardinality(days) USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    WITH grouped AS (
+        SELECT c.span, c.bundle_id, c.product_id, c.detail, c.currency,
+               count(*) AS n, count(*) FILTER (WHERE c.price IS NULL) AS without_price, sum(c.price) AS price
+        FROM (
+            -- From which place on, after which place, from which place in grace, days, trial, introductory offer. In one number, which is
+            -- quick to hash, and of which the planner does not expect as many values as there are charges: so each process groups its share.
+            SELECT ((width_bucket(c.purchase_date, v_ends) + 1)::bigint << 48) + ((width_bucket(c.ended_at, v_ends) + 1)::bigint << 32)
+                   + ((width_bucket(least(c.expires_date, c.ended_at), v_ends) + 1)::bigint << 16)
+                   + 4 * greatest(0, least(appstore_reports.days_between(c.purchase_date, c.expires_date), 16383))
+                   + CASE WHEN c.is_trial THEN 2 WHEN c.is_intro THEN 1 ELSE 0 END AS span,
+                   c.bundle_id, c.product_id, c.currency, c.price,
+                   appstore_reports.dimension(by, NULL, NULL, c.storefront, c.offer_type, c.offer_identifier, c.offer_discount_type,
+                                              c.currency) AS detail,
+                   clock_timestamp() AS barrier -- volatile, so that this stays a subquery
+            FROM appstore_reports.charges AS c
+            WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND c.purchase_date < v_ends[cardinality(v_ends)]
+              AND c.expires_date > v_from AND (v_recent IS NULL OR c.expires_date AT TIME ZONE 'UTC' > v_recent)
+        ) AS c
+        GROUP BY c.span, c.bundle_id, c.product_id, c.detail, c.currency
+    ), charged AS (
+        SELECT g.first, g.after, g.grace, CASE by WHEN 'app' THEN g.bundle_id WHEN 'product' THEN g.product_id ELSE g.detail END AS value,
+               g.currency, g.is_trial, g.n, g.without_price,
+               CASE WHEN NOT g.is_trial THEN g.price * appstore_reports.times_a_month(p.duration, g.is_intro, g.days) END AS mrr
+        FROM (
+            SELECT g.*, g.span >> 48 AS first, g.span >> 32 & 65535 AS after, g.span >> 16 & 65535 AS grace,
+                   (g.span >> 2 & 16383)::integer AS days, g.span & 2 <> 0 AS is_trial, g.span & 1 <> 0 AS is_intro
+            FROM grouped AS g
+        ) AS g
+        LEFT JOIN (
+            SELECT p.product_id, p.bundle_id, max(p.duration) AS duration FROM appstore.products AS p GROUP BY p.product_id, p.bundle_id
+        ) AS p ON p.product_id = g.product_id AND p.bundle_id = g.bundle_id
+        WHERE g.first < g.after
+    ), change AS (
+        SELECT g.first AS place, g.value, g.currency, CASE WHEN NOT g.is_trial THEN g.n ELSE 0 END AS paid,
+               CASE WHEN NOT g.is_trial THEN g.without_price ELSE 0 END AS without_price, 0::bigint AS in_grace,
+               CASE WHEN g.is_trial THEN g.n ELSE 0 END AS trials, g.mrr
+        FROM charged AS g
+        UNION ALL
+        SELECT g.after, g.value, g.currency, CASE WHEN NOT g.is_trial THEN -g.n ELSE 0 END,
+               CASE WHEN NOT g.is_trial THEN -g.without_price ELSE 0 END,
+               CASE WHEN NOT g.is_trial AND g.grace < g.after THEN -g.n ELSE 0 END, CASE WHEN g.is_trial THEN -g.n ELSE 0 END,
+               -g.mrr
+        FROM charged AS g
+        UNION ALL
+        SELECT greatest(g.grace, g.first), g.value, g.currency, 0, 0, g.n, 0, 0
+        FROM charged AS g WHERE g.grace < g.after AND NOT g.is_trial
+    ), running AS (
+        SELECT d.place, d.day, k.value, k.currency,
+               sum(sum(c.paid)) OVER key AS paid, sum(sum(c.without_price)) OVER key AS without_price,
+               sum(sum(c.in_grace)) OVER key AS in_grace, sum(sum(c.trials)) OVER key AS trials, sum(sum(c.mrr)) OVER key AS mrr
+        FROM (SELECT DISTINCT c.value, c.currency FROM change AS c) AS k
+        CROSS JOIN (SELECT d.day, row_number() OVER (ORDER BY d.day) AS place FROM unnest(days) AS d (day)) AS d
+        LEFT JOIN change AS c ON c.place = d.place AND c.value = k.value AND c.currency IS NOT DISTINCT FROM k.currency
+        GROUP BY d.place, d.day, k.value, k.currency
+        WINDOW key AS (PARTITION BY k.value, k.currency ORDER BY d.place)
+    )
+    SELECT r.day, r.value, r.currency, r.paid::bigint, r.without_price::bigint, r.in_grace::bigint, r.trials::bigint,
+           round(coalesce(r.mrr, 0) / 1000, 2), appstore_reports.end_of(r.day) >= now()
+    FROM running AS r WHERE r.paid > 0 OR r.trials > 0;
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.levels(days date[], by text, sandbox boolean) IS 'What is active at the end of each day, by value and currency: see active_subscriptions and mrr, which read it.';
+
+CREATE FUNCTION appstore_reports.movement(first_day date, last_day date, by text DEFAULT NULL::text, every text DEFAULT 'month'::text, sandbox boolean DEFAULT false) RETURNS TABLE(period date, value text, new_subscriptions bigint, renewals bigint, expirations bigint, churned bigint, net bigint, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(by, every);
+    RETURN QUERY
+    WITH paid AS (
+        SELECT n.purchase_date, n.ended_at, n.renewal_number = 1 OR n.is_trial_conversion AS is_new,
+               appstore_reports.dimension(by, n.bundle_id, n.product_id, n.storefront, n.offer_type, n.offer_identifier,
+                                          n.offer_discount_type, n.currency) AS value
+        FROM appstore_reports.numbered AS n
+        WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND NOT n.is_trial AND n.expires_date > n.purchase_date
+    ), happened AS (
+        SELECT p.value, p.purchase_date AS at, p.is_new::integer AS began, (NOT p.is_new)::integer AS renewed, 0 AS ended FROM paid AS p
+        UNION ALL
+        SELECT p.value, p.ended_at, 0, 0, 1 FROM paid AS p WHERE p.ended_at <= now()
+    )
+    SELECT r.period, h.value, sum(h.began), sum(h.renewed), sum(h.ended), sum(h.ended) - sum(h.renewed),
+           sum(h.began) - sum(h.ended) + sum(h.renewed), r.next > now()
+    FROM appstore_reports.periods(first_day, last_day, every) AS r
+    JOIN happened AS h ON date_trunc(every, h.at)::date = r.period
+    GROUP BY r.period, r.next, h.value
+    ORDER BY r.period, h.value COLLATE "C";
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.movement(first_day date, last_day date, by text, every text, sandbox boolean) IS 'How active_subscriptions moved in each period of a range: new ones (the first paid charge of a contract), less churned ones (those that ended, less renewals). A customer who returns is a renewal, so churned may be negative. every is day, week, month, quarter or year.';
+
+CREATE FUNCTION appstore_reports.mrr(at date DEFAULT ((now() AT TIME ZONE 'UTC'::text))::date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, currency text, subscriptions bigint, without_price bigint, mrr numeric, mrr_usd numeric, is_incomplete boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT * FROM appstore_reports.mrr_of_days(ARRAY[at], by, sandbox)
+$$;
+
+COMMENT ON FUNCTION appstore_reports.mrr(at date, by text, sandbox boolean) IS 'Monthly recurring revenue at the end of the day (UTC), in units of each currency: the prices of active_subscriptions, each by the duration of its product: a day ×30, 3 days ×10, a week ×4, 2 weeks ×2, 4 weeks or a month ×1, 2 months 1/2, 3 months 1/3, 6 months 1/6, a year 1/12. mrr_usd is by the rate of the day in appstore.fx_rates. without_price counts those of which only a receipt is known. Apple advises against using price for financial reconciliation.';
+
+CREATE FUNCTION appstore_reports.mrr_by_month(first_day date, last_day date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, currency text, subscriptions bigint, without_price bigint, mrr numeric, mrr_usd numeric, is_incomplete boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT * FROM appstore_reports.mrr_of_days(
+        ARRAY(SELECT p.next - 1 FROM appstore_reports.periods(first_day, last_day, 'month') AS p), by, sandbox)
+$$;
+
+COMMENT ON FUNCTION appstore_reports.mrr_by_month(first_day date, last_day date, by text, sandbox boolean) IS 'mrr at the end of each month that overlaps the range; of a month that lasts, now, and flagged. Apple advises against using price for financial reconciliation.';
+
+CREATE FUNCTION appstore_reports.mrr_of_days(days date[], by text, sandbox boolean) RETURNS TABLE(day date, value text, currency text, subscriptions bigint, without_price bigint, mrr numeric, mrr_usd numeric, is_incomplete boolean)
+    LANGUAGE sql STABLE ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT l.day, l.value, l.currency, l.subscriptions, l.without_price, l.mrr,
+           round(l.mrr * appstore_reports.usd_rate(l.currency, l.day), 2), l.is_incomplete
+    FROM appstore_reports.levels(days, by, sandbox) AS l
+    WHERE l.subscriptions > 0
+    ORDER BY l.day, l.value COLLATE "C", l.currency COLLATE "C"
+$$;
+
+COMMENT ON FUNCTION appstore_reports.mrr_of_days(days date[], by text, sandbox boolean) IS 'What mrr and mrr_by_month return, for any days.';
+
+CREATE FUNCTION appstore_reports.periods(first_day date, last_day date, every text) RETURNS TABLE(period date, next date)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT p.start::date, (p.start + step.length)::date
+    FROM (SELECT CASE periods.every WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || periods.every)::interval END AS length) AS step,
+         generate_series(date_trunc(periods.every, periods.first_day::timestamp), periods.last_day::timestamp, step.length) AS p (start)
+$$;
+
+COMMENT ON FUNCTION appstore_reports.periods(first_day date, last_day date, every text) IS 'The periods that overlap a range of days, each with the first day of the next one.';
+
+CREATE FUNCTION appstore_reports.refunds(first_day date, last_day date, by text DEFAULT NULL::text, every text DEFAULT 'month'::text, sandbox boolean DEFAULT false) RETURNS TABLE(period date, value text, currency text, transactions bigint, refunded bigint, refund_rate numeric, gross numeric, refunded_amount numeric, revenue numeric, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(by, every);
+    RETURN QUERY
+    SELECT s.period, s.value, s.currency, s.n, s.refunded, round(s.refunded::numeric / s.n, 6), round(s.gross / 1000, 2),
+           round(s.lost / 100000000, 2), round(s.gross / 1000 - s.lost / 100000000, 2), r.next > now()
+    FROM (
+        SELECT date_trunc(every, c.purchase_date)::date AS period,
+               appstore_reports.dimension(by, c.bundle_id, c.product_id, c.storefront, c.offer_type, c.offer_identifier,
+                                          c.offer_discount_type, c.currency) AS value,
+               c.currency, count(*) AS n, count(c.refunded_at) AS refunded, coalesce(sum(c.price), 0) AS gross,
+               coalesce(sum(c.price * c.refunded_percentage), 0) AS lost
+        FROM appstore_reports.charges AS c
+        WHERE c.environment = v_environment AND c.is_purchased AND NOT c.is_trial AND c.price IS DISTINCT FROM 0
+          AND c.purchase_date >= date_trunc(every, first_day::timestamp)
+        GROUP BY 1, 2, 3
+    ) AS s
+    JOIN appstore_reports.periods(first_day, last_day, every) AS r ON r.period = s.period
+    ORDER BY s.period, s.value COLLATE "C", s.currency COLLATE "C";
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.refunds(first_day date, last_day date, by text, every text, sandbox boolean) IS 'Paid charges of subscriptions and single purchases, how many of them were refunded since, in full or in part, and the revenue that is left. A refund belongs to the period of the purchase, so figures of the past change. Apple advises against using price for financial reconciliation.';
+
+CREATE FUNCTION appstore_reports.renewal_status_at(at date DEFAULT ((now() AT TIME ZONE 'UTC'::text))::date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, status text, subscriptions bigint, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_end         timestamptz := appstore_reports.end_of(at);
+    v_from        timestamptz := v_end - interval '90 days'; -- as in appstore_reports.levels
+    v_recent      timestamp := CASE WHEN v_from > now() - interval '200 days' THEN v_from AT TIME ZONE 'UTC' END;
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(by);
+    RETURN QUERY
+    SELECT at, s.value, s.status, count(*), v_end >= now()
+    FROM (
+        SELECT appstore_reports.dimension(by, c.bundle_id, c.product_id, c.storefront, c.offer_type, c.offer_identifier,
+                                          c.offer_discount_type, c.currency) AS value,
+               CASE WHEN c.expires_date < v_end THEN 'billing_issue'
+                    WHEN coalesce(e.kind = 'will_not_renew', NOT m.will_renew) THEN 'set_to_cancel'
+                    ELSE 'set_to_renew' END AS status
+        FROM appstore_reports.charges AS c
+        LEFT JOIN LATERAL (
+            -- Apple charges a renewal up to a day before the period begins, and the customer may turn renewal off in between.
+            SELECT e.kind FROM appstore.effect_log AS e
+            WHERE e.original_transaction_id = c.original_transaction_id AND e.environment = c.environment
+              AND e.kind IN ('will_renew', 'will_not_renew')
+              AND e.occurred_at >= c.purchase_date - CASE WHEN c.transaction_reason = 'RENEWAL' THEN interval '24 hours' ELSE '0' END
+              AND e.occurred_at < v_end
+            ORDER BY e.occurred_at DESC, e.kind DESC
+            LIMIT 1
+        ) AS e ON true
+        -- Without such an effect, what the register of the current period says, if it said so by then.
+        LEFT JOIN LATERAL (
+            SELECT m.will_renew FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = c.original_transaction_id AND m.environment = c.environment
+              AND m.current_transaction_id = c.transaction_id AND m.renewal_signed_date < v_end OFFSET 0
+        ) AS m ON true
+        WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_trial
+          AND c.purchase_date < v_end AND c.ended_at >= v_end
+          AND c.expires_date > v_from AND (v_recent IS NULL OR c.expires_date AT TIME ZONE 'UTC' > v_recent)
+    ) AS s
+    GROUP BY s.value, s.status
+    ORDER BY s.value COLLATE "C", s.status;
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.renewal_status_at(at date, by text, sandbox boolean) IS 'active_subscriptions by what was to happen to them at the end of the day (UTC): set_to_renew, set_to_cancel, or billing_issue for a grace period. By the effects will_renew and will_not_renew, so also of the past.';
+
+CREATE FUNCTION appstore_reports.retention(product text DEFAULT NULL::text, unit text DEFAULT 'month'::text, first_day date DEFAULT NULL::date, last_day date DEFAULT NULL::date, sandbox boolean DEFAULT false) RETURNS TABLE(bundle_id text, product_identifier text, product_duration text, cohort date, period_number integer, cohort_size bigint, subscriptions bigint, refunded bigint, retained bigint, retention numeric, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(NULL, unit);
+    RETURN QUERY
+    WITH paid AS ( -- 1. charges of the standard price: a cohort begins with the first of them
+        SELECT c.bundle_id, c.product_id, c.original_transaction_id, c.purchase_date::date AS day, c.refunded_at,
+               min(c.purchase_date::date) OVER subscription AS began,
+               max(c.expires_date::date - c.purchase_date::date) OVER subscription AS length
+        FROM appstore_reports.charges AS c
+        WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_trial AND NOT c.is_intro
+          AND c.expires_date IS NOT NULL AND c.product_id = coalesce(product, c.product_id)
+        WINDOW subscription AS (PARTITION BY c.bundle_id, c.product_id, c.original_transaction_id)
+    ), timed AS ( -- 2. with the duration of the product, else that of the subscription's longest period
+        SELECT p.*, CASE coalesce(d.duration, '') WHEN 'P7D' THEN 'P1W' WHEN 'P30D' THEN 'P1M' WHEN 'P4W' THEN 'P1M' WHEN 'P12M' THEN 'P1Y'
+                    WHEN '' THEN CASE WHEN p.length BETWEEN 0 AND 1 THEN 'P1D' WHEN p.length = 3 THEN 'P3D'
+                                      WHEN p.length BETWEEN 6 AND 8 THEN 'P1W' WHEN p.length BETWEEN 12 AND 16 THEN 'P2W'
+                                      WHEN p.length BETWEEN 27 AND 37 THEN 'P1M' WHEN p.length BETWEEN 58 AND 62 THEN 'P2M'
+                                      WHEN p.length BETWEEN 88 AND 95 THEN 'P3M' WHEN p.length BETWEEN 179 AND 185 THEN 'P6M'
+                                      WHEN p.length BETWEEN 363 AND 375 THEN 'P1Y' END
+                    ELSE d.duration END AS duration
+        FROM paid AS p
+        LEFT JOIN (
+            SELECT q.product_id, q.bundle_id, max(q.duration) AS duration FROM appstore.products AS q GROUP BY q.product_id, q.bundle_id
+        ) AS d ON d.product_id = p.product_id AND d.bundle_id = p.bundle_id
+        WHERE (first_day IS NULL OR p.began >= date_trunc(unit, first_day::timestamp))
+          AND (last_day IS NULL OR date_trunc(unit, p.began::timestamp) <= last_day)
+    ), placed AS ( -- 3. each subscription in the periods that it paid
+        SELECT t.bundle_id, t.product_id, t.duration, date_trunc(unit, t.began::timestamp)::date AS cohort, t.original_transaction_id,
+               round((t.day - t.began) / l.days)::integer AS place, l.days, bool_and(t.refunded_at IS NOT NULL) AS is_refunded
+        FROM timed AS t
+        JOIN (VALUES ('P1D', 1.0), ('P3D', 3), ('P1W', 7), ('P2W', 14), ('P1M', 30.4375), ('P2M', 60.875), ('P3M', 91.3125),
+                     ('P6M', 182.625), ('P1Y', 365.25)) AS l (duration, days) ON l.duration = t.duration
+        GROUP BY t.bundle_id, t.product_id, t.duration, date_trunc(unit, t.began::timestamp)::date, t.original_transaction_id,
+                 round((t.day - t.began) / l.days)::integer, l.days
+    ), counted AS (
+        SELECT p.bundle_id, p.product_id, p.duration, p.cohort, p.days, p.place, count(*) AS n,
+               count(*) FILTER (WHERE p.is_refunded) AS refunded
+        FROM placed AS p GROUP BY p.bundle_id, p.product_id, p.duration, p.cohort, p.days, p.place
+    ), cohorts AS (
+        SELECT c.bundle_id, c.product_id, c.duration, c.cohort, c.days, c.n AS size, r.next
+        FROM counted AS c CROSS JOIN LATERAL appstore_reports.periods(c.cohort, c.cohort, unit) AS r
+        WHERE c.place = 0
+    )
+    SELECT k.bundle_id, k.product_id, k.duration, k.cohort, s.place, k.size, coalesce(c.n, 0), coalesce(c.refunded, 0),
+           coalesce(c.n - c.refunded, 0), round(coalesce(c.n - c.refunded, 0)::numeric / k.size, 6),
+           k.next + (s.place * k.days)::double precision * interval '1 day' > now()
+    FROM cohorts AS k
+    CROSS JOIN LATERAL (SELECT max(c.place) FROM counted AS c WHERE c.bundle_id = k.bundle_id AND c.product_id = k.product_id
+                                                                   AND c.duration = k.duration) AS last (place)
+    CROSS JOIN LATERAL generate_series(0, last.place) AS s (place)
+    LEFT JOIN counted AS c ON c.bundle_id = k.bundle_id AND c.product_id = k.product_id AND c.duration = k.duration AND c.cohort = k.cohort
+                          AND c.place = s.place
+    WHERE k.cohort + (s.place * k.days)::double precision * interval '1 day' <= now()
+    ORDER BY k.bundle_id COLLATE "C", k.product_id COLLATE "C", k.duration, k.cohort, s.place;
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.retention(product text, unit text, first_day date, last_day date, sandbox boolean) IS 'Cohorts by the unit (day, week, month, quarter, year) of the first paid charge of a product, without trials and introductory offers, and how many of each paid in the following periods of the product''s duration: period 0 is the first one. A change of product begins another cohort, a refunded period is not retained, and a customer who returns is. Always of the size of the cohort. product null for all.';
+
+CREATE FUNCTION appstore_reports.subscriptions_daily(first_day date, last_day date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, subscriptions bigint, in_grace bigint, trials bigint, is_incomplete boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT l.day, l.value, sum(l.subscriptions)::bigint, sum(l.in_grace)::bigint, sum(l.trials)::bigint, l.is_incomplete
+    FROM appstore_reports.levels(
+        ARRAY(SELECT p.period FROM appstore_reports.periods(first_day, last_day, 'day') AS p), by, sandbox) AS l
+    GROUP BY l.day, l.value, l.is_incomplete
+    ORDER BY l.day, l.value COLLATE "C"
+$$;
+
+COMMENT ON FUNCTION appstore_reports.subscriptions_daily(first_day date, last_day date, by text, sandbox boolean) IS 'active_subscriptions at the end of each day of a range. A day without any has no row.';
+
+CREATE FUNCTION appstore_reports.times_a_month(duration text, is_intro boolean, days integer) RETURNS numeric
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE CASE WHEN is_intro THEN NULL ELSE duration END
+        WHEN 'P1D' THEN 30.0
+        WHEN 'P3D' THEN 10.0
+        WHEN 'P7D' THEN 4.0 WHEN 'P1W' THEN 4.0
+        WHEN 'P2W' THEN 2.0
+        WHEN 'P4W' THEN 1.0 WHEN 'P1M' THEN 1.0
+        WHEN 'P2M' THEN 1.0 / 2
+        WHEN 'P3M' THEN 1.0 / 3
+        WHEN 'P6M' THEN 1.0 / 6
+        WHEN 'P12M' THEN 1.0 / 12 WHEN 'P1Y' THEN 1.0 / 12
+        ELSE CASE
+            WHEN NOT is_intro AND duration IS NOT NULL THEN 28.0 / nullif(days, 0)
+            WHEN days BETWEEN 27 AND 33 THEN 1.0
+            WHEN days BETWEEN 363 AND 375 THEN 1.0 / 12
+            WHEN days BETWEEN 6 AND 8 THEN 4.0
+            WHEN days BETWEEN 88 AND 95 THEN 1.0 / 3
+            WHEN days BETWEEN 179 AND 185 THEN 1.0 / 6
+            WHEN days BETWEEN 58 AND 62 THEN 1.0 / 2
+            WHEN days BETWEEN 12 AND 16 THEN 2.0
+            WHEN days = 3 THEN 10.0
+            WHEN days BETWEEN 0 AND 1 THEN 30.0
+            ELSE 28.0 / nullif(days, 0) END
+        END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.times_a_month(duration text, is_intro boolean, days integer) IS 'By what the price of a period is multiplied for MRR: by the duration of the product, or by the days of the period where that is unknown or the period is an introductory offer.';
+
+CREATE FUNCTION appstore_reports.trials(first_day date, last_day date, by text DEFAULT NULL::text, every text DEFAULT 'month'::text, sandbox boolean DEFAULT false) RETURNS TABLE(period date, value text, trials bigint, converted bigint, refunded bigint, pending bigint, conversion_rate numeric, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(by, every);
+    RETURN QUERY
+    WITH trial AS (
+        SELECT date_trunc(every, n.purchase_date)::date AS period,
+               appstore_reports.dimension(by, n.bundle_id, n.product_id, n.storefront, n.offer_type, n.offer_identifier,
+                                          n.offer_discount_type, n.currency) AS value,
+               n.next_is_trial IS FALSE AND NOT n.next_is_refunded AS is_converted,
+               n.next_is_trial IS FALSE AND n.next_is_refunded AS is_refunded,
+               n.next_is_trial IS NULL AND n.ended_at > now() AS is_open,
+               n.original_transaction_id
+        FROM appstore_reports.numbered AS n
+        WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND n.is_trial
+    )
+    SELECT r.period, t.value, count(*), count(*) FILTER (WHERE t.is_converted), count(*) FILTER (WHERE t.is_refunded),
+           count(*) FILTER (WHERE t.is_open AND m.will_renew IS NOT FALSE),
+           round(count(*) FILTER (WHERE t.is_converted)::numeric / count(*), 6),
+           r.next > now() OR bool_or(t.is_open)
+    FROM appstore_reports.periods(first_day, last_day, every) AS r
+    JOIN trial AS t ON t.period = r.period
+    LEFT JOIN appstore.contracts AS m ON m.original_transaction_id = t.original_transaction_id AND m.environment = v_environment
+                                     AND t.is_open
+    GROUP BY r.period, r.next, t.value
+    ORDER BY r.period, t.value COLLATE "C";
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.trials(first_day date, last_day date, by text, every text, sandbox boolean) IS 'Free trials by the period in which they began, and how many became paid: converted have a paid charge as their next one, refunded one that was refunded since, pending have not ended and will renew. All others were abandoned. A period is incomplete until its last trial ended.';
+
+CREATE FUNCTION appstore_reports.usd_rate(currency text, day date) RETURNS numeric
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN usd_rate.currency = 'USD' THEN 1 ELSE (
+        SELECT f.per_unit FROM appstore.fx_rates AS f
+        WHERE f.currency = usd_rate.currency AND f.day <= usd_rate.day ORDER BY f.day DESC LIMIT 1) END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.usd_rate(currency text, day date) IS 'US dollars for one unit of the currency on a day, by appstore.fx_rates; null without a rate.';
+
 CREATE AGGREGATE appstore.chained_digest(text) (
     SFUNC = appstore.chain_link,
     STYPE = bytea,
@@ -10411,7 +10978,8 @@ CREATE TABLE appstore.effect_log (
     product_id text COLLATE pg_catalog."C",
     order_no uuid,
     user_id text COLLATE pg_catalog."C",
-    vouched_bundle_id text COLLATE pg_catalog."C"
+    vouched_bundle_id text COLLATE pg_catalog."C",
+    grace_period_expires_date timestamp with time zone
 );
 
 COMMENT ON TABLE appstore.effect_log IS 'Each thing that happened to a customer, once. Append-only: environment, kind and subject are the identity, other columns are as of the commit. Read appstore.effects, which has the order number of today.';
@@ -10431,6 +10999,8 @@ COMMENT ON COLUMN appstore.effect_log.order_no IS 'The order of the transaction 
 COMMENT ON COLUMN appstore.effect_log.user_id IS 'The owner at the commit; a later owner does not change it.';
 
 COMMENT ON COLUMN appstore.effect_log.vouched_bundle_id IS 'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
+
+COMMENT ON COLUMN appstore.effect_log.grace_period_expires_date IS 'Of the start of a grace period, or of a found status that tells of one: its end, which the register of the renewal keeps for the latest only.';
 
 CREATE VIEW appstore.effects AS
  SELECT e.effect_id,
@@ -10629,8 +11199,10 @@ CREATE TABLE appstore.products (
     product_id text NOT NULL COLLATE pg_catalog."C",
     entitlement text NOT NULL COLLATE pg_catalog."C",
     days integer,
+    duration text COLLATE pg_catalog."C",
     CONSTRAINT products_days_positive CHECK ((days > 0)),
-    CONSTRAINT products_days_within_a_century CHECK ((days <= 36500))
+    CONSTRAINT products_days_within_a_century CHECK ((days <= 36500)),
+    CONSTRAINT products_duration_is_a_period CHECK ((duration ~ '^P[1-9][0-9]{0,2}[DWMY]$'::text))
 );
 
 COMMENT ON TABLE appstore.products IS 'The entitlements of an app''s product: rows that the operator writes. A product that is not listed gives an entitlement of its own name. Apps share an entitlement where their rows name the same one.';
@@ -10640,6 +11212,8 @@ COMMENT ON COLUMN appstore.products.bundle_id IS 'The app that sells the product
 COMMENT ON COLUMN appstore.products.entitlement IS 'A name of yours, which several products may share.';
 
 COMMENT ON COLUMN appstore.products.days IS 'How long a non-renewing product lasts from its purchase; null for ever.';
+
+COMMENT ON COLUMN appstore.products.duration IS 'How long a period of an auto-renewable subscription lasts, by ISO 8601 (P1W, P1M, P1Y), for reports; null where the periods themselves say it. The greatest one of the product''s rows counts.';
 
 CREATE VIEW appstore.entitlement_terms AS
  SELECT m.environment,
@@ -10814,6 +11388,19 @@ COMMENT ON TABLE appstore.fence IS 'One row: the contract between the schema and
 COMMENT ON COLUMN appstore.fence.is_only IS 'Always true: the key of the only row.';
 
 COMMENT ON COLUMN appstore.fence.contract IS 'The version of the last breaking step.';
+
+CREATE TABLE appstore.fx_rates (
+    currency text NOT NULL COLLATE pg_catalog."C",
+    day date NOT NULL,
+    per_unit numeric NOT NULL,
+    CONSTRAINT fx_rates_per_unit_positive CHECK ((per_unit > (0)::numeric))
+);
+
+COMMENT ON TABLE appstore.fx_rates IS 'Exchange rates for reports: rows that the operator writes. A rate holds until the next one of its currency; US dollars need none. Without a rate a figure in US dollars is null.';
+
+COMMENT ON COLUMN appstore.fx_rates.day IS 'The day (UTC) from which the rate holds.';
+
+COMMENT ON COLUMN appstore.fx_rates.per_unit IS 'US dollars for one unit of the currency.';
 
 CREATE TABLE appstore.history_counts (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -12523,6 +13110,309 @@ COMMENT ON COLUMN appstore.unmatched.ordered_bundle_id IS 'The app that it was o
 
 COMMENT ON COLUMN appstore.unmatched.periods IS 'How many paid periods of the contract have no user.';
 
+CREATE VIEW appstore_reports.charges AS
+ SELECT t.environment,
+    t.transaction_id,
+    t.original_transaction_id,
+    t.bundle_id,
+    t.product_id,
+    t.is_subscription,
+    t.is_purchased,
+    t.storefront,
+    t.offer_type,
+    t.offer_identifier,
+    t.offer_discount_type,
+    t.currency,
+    t.price,
+    t.transaction_reason,
+    t.purchase_date,
+    t.expires_date,
+    r.grace_ends_at,
+    LEAST(
+        CASE
+            WHEN t.is_subscription THEN COALESCE(r.grace_ends_at, t.expires_date)
+            ELSE NULL::timestamp with time zone
+        END, t.revocation_date, r.replaced_at) AS ended_at,
+    COALESCE((t.offer_discount_type = 'FREE_TRIAL'::text), false) AS is_trial,
+    ((NOT (t.offer_type IS DISTINCT FROM 1)) AND (t.offer_discount_type IS DISTINCT FROM 'FREE_TRIAL'::text)) AS is_intro,
+        CASE
+            WHEN (t.is_purchased AND (t.is_upgraded IS NOT TRUE)) THEN t.revocation_date
+            ELSE NULL::timestamp with time zone
+        END AS refunded_at,
+        CASE
+            WHEN (t.is_purchased AND (t.is_upgraded IS NOT TRUE) AND (t.revocation_date IS NOT NULL)) THEN COALESCE(t.revocation_percentage, 100000)
+            ELSE 0
+        END AS refunded_percentage,
+    GREATEST(t.signed_date, t.receipt_date) AS stated_at
+   FROM (appstore.transactions t
+     LEFT JOIN appstore_reports.corrections() r(environment, transaction_id, is_copy, replaced_at, grace_ends_at) ON (((r.transaction_id = t.transaction_id) AND (r.environment = t.environment))))
+  WHERE (r.is_copy IS NOT TRUE);
+
+COMMENT ON VIEW appstore_reports.charges IS 'What all reports are made of: each charge once, and until when it gave access.';
+
+COMMENT ON COLUMN appstore_reports.charges.is_subscription IS 'Whether it is a period of an auto-renewable subscription.';
+
+COMMENT ON COLUMN appstore_reports.charges.is_purchased IS 'False for what a family member shares.';
+
+COMMENT ON COLUMN appstore_reports.charges.grace_ends_at IS 'The end of the grace period in which no charge came.';
+
+COMMENT ON COLUMN appstore_reports.charges.ended_at IS 'The end of access: the earliest of expires_date, or the end of the grace period, of a refund or revocation, and of what replaced it.';
+
+COMMENT ON COLUMN appstore_reports.charges.is_trial IS 'Whether it is a free trial, of whatever offer.';
+
+COMMENT ON COLUMN appstore_reports.charges.is_intro IS 'Whether it is a paid introductory offer.';
+
+COMMENT ON COLUMN appstore_reports.charges.refunded_at IS 'When Apple refunded it, in full or in part; null of a charge that an upgrade replaced.';
+
+COMMENT ON COLUMN appstore_reports.charges.refunded_percentage IS 'Thousandths of a per cent of the price that were refunded.';
+
+COMMENT ON COLUMN appstore_reports.charges.stated_at IS 'When Apple signed or stated it last.';
+
+CREATE VIEW appstore_reports.numbered AS
+ SELECT c.environment,
+    c.transaction_id,
+    c.original_transaction_id,
+    c.bundle_id,
+    c.product_id,
+    c.is_subscription,
+    c.is_purchased,
+    c.storefront,
+    c.offer_type,
+    c.offer_identifier,
+    c.offer_discount_type,
+    c.currency,
+    c.price,
+    c.transaction_reason,
+    c.purchase_date,
+    c.expires_date,
+    c.grace_ends_at,
+    c.ended_at,
+    c.is_trial,
+    c.is_intro,
+    c.refunded_at,
+    c.refunded_percentage,
+    c.stated_at,
+    row_number() OVER contract AS renewal_number,
+    COALESCE((lag(c.is_trial) OVER contract AND (NOT c.is_trial)), false) AS is_trial_conversion,
+    lead(c.is_trial) OVER contract AS next_is_trial,
+    (lead(c.refunded_at) OVER contract IS NOT NULL) AS next_is_refunded
+   FROM appstore_reports.charges c
+  WINDOW contract AS (PARTITION BY c.environment, c.original_transaction_id, c.is_purchased ORDER BY c.purchase_date, (length(c.transaction_id)), c.transaction_id);
+
+COMMENT ON VIEW appstore_reports.numbered IS 'appstore_reports.charges with the place of each charge in its contract. Sorts all charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.is_subscription IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.is_purchased IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.grace_ends_at IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.ended_at IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.is_trial IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.is_intro IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.refunded_at IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.refunded_percentage IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.stated_at IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.renewal_number IS '1 for the first charge of the contract; a trial counts.';
+
+COMMENT ON COLUMN appstore_reports.numbered.is_trial_conversion IS 'Whether it is paid and the charge before it was a trial.';
+
+COMMENT ON COLUMN appstore_reports.numbered.next_is_trial IS 'Whether the next charge is a trial; null where there is none.';
+
+COMMENT ON COLUMN appstore_reports.numbered.next_is_refunded IS 'Whether the next charge was refunded.';
+
+CREATE VIEW appstore_reports.transactions AS
+ SELECT COALESCE(m.user_id, n.original_transaction_id) AS rc_original_app_user_id,
+    COALESCE(m.user_id, n.original_transaction_id) AS rc_last_seen_app_user_id_alias,
+    n.storefront AS country,
+        CASE
+            WHEN (n.storefront IS NOT NULL) THEN 'from_sdk'::text
+            ELSE NULL::text
+        END AS country_source,
+    n.product_id AS product_identifier,
+    NULL::text AS product_display_name,
+    p.duration AS product_duration,
+    (n.purchase_date AT TIME ZONE 'UTC'::text) AS start_time,
+        CASE
+            WHEN n.is_subscription THEN (n.expires_date AT TIME ZONE 'UTC'::text)
+            ELSE NULL::timestamp without time zone
+        END AS end_time,
+    (n.grace_ends_at AT TIME ZONE 'UTC'::text) AS grace_period_end_time,
+    (n.ended_at AT TIME ZONE 'UTC'::text) AS effective_end_time,
+    'app_store'::text AS store,
+    n.is_subscription AS is_auto_renewable,
+    n.is_trial AS is_trial_period,
+    n.is_intro AS is_in_intro_offer_period,
+    (n.environment = 'Sandbox'::appstore.environment) AS is_sandbox,
+    (((((n.price)::numeric * 0.001) * ((100000 - n.refunded_percentage))::numeric) / (100000)::numeric) *
+        CASE
+            WHEN (n.currency = 'USD'::text) THEN (1)::numeric
+            ELSE ( SELECT f.per_unit
+               FROM appstore.fx_rates f
+              WHERE ((f.currency = n.currency) AND (f.day <= ((n.purchase_date AT TIME ZONE 'UTC'::text))::date))
+              ORDER BY f.day DESC
+             LIMIT 1)
+        END) AS price_in_usd,
+    (((n.price)::numeric * 0.001) *
+        CASE
+            WHEN (n.currency = 'USD'::text) THEN (1)::numeric
+            ELSE ( SELECT f.per_unit
+               FROM appstore.fx_rates f
+              WHERE ((f.currency = n.currency) AND (f.day <= ((n.purchase_date AT TIME ZONE 'UTC'::text))::date))
+              ORDER BY f.day DESC
+             LIMIT 1)
+        END) AS purchase_price_in_usd,
+    NULL::numeric AS takehome_percentage,
+    NULL::numeric AS tax_percentage,
+    NULL::numeric AS commission_percentage,
+    n.transaction_id AS store_transaction_id,
+    n.original_transaction_id AS original_store_transaction_id,
+    (n.refunded_at AT TIME ZONE 'UTC'::text) AS refunded_at,
+    e.unsubscribe_detected_at,
+    e.billing_issues_detected_at,
+    n.currency AS purchased_currency,
+    ((((n.price)::numeric * 0.001) * ((100000 - n.refunded_percentage))::numeric) / (100000)::numeric) AS price_in_purchased_currency,
+    ((n.price)::numeric * 0.001) AS purchase_price_in_purchased_currency,
+    COALESCE(p.entitlements, ARRAY[n.product_id]) AS entitlement_identifiers,
+    n.renewal_number,
+    n.is_trial_conversion,
+    NULL::text AS presented_offering,
+        CASE
+            WHEN n.is_purchased THEN 'PURCHASED'::text
+            ELSE 'FAMILY_SHARED'::text
+        END AS ownership_type,
+    NULL::text AS reserved_subscriber_attributes,
+    NULL::text AS custom_subscriber_attributes,
+    NULL::text AS platform,
+    NULL::text AS experiment_id,
+    NULL::text AS experiment_variant,
+    (n.stated_at AT TIME ZONE 'UTC'::text) AS updated_at,
+    n.offer_identifier AS offer,
+        CASE n.offer_type
+            WHEN 1 THEN 'introductory'::text
+            WHEN 2 THEN 'promotional'::text
+            WHEN 3 THEN 'offer_code'::text
+            WHEN 4 THEN 'win_back'::text
+            ELSE (n.offer_type)::text
+        END AS offer_type,
+    (m.started_at AT TIME ZONE 'UTC'::text) AS first_seen_time,
+    NULL::timestamp without time zone AS auto_resume_time
+   FROM (((appstore_reports.numbered n
+     LEFT JOIN appstore.contracts m ON (((m.original_transaction_id = n.original_transaction_id) AND (m.environment = n.environment))))
+     LEFT JOIN ( SELECT p_1.product_id,
+            p_1.bundle_id,
+            max(p_1.duration) AS duration,
+            array_agg(p_1.entitlement ORDER BY p_1.entitlement) AS entitlements
+           FROM appstore.products p_1
+          GROUP BY p_1.product_id, p_1.bundle_id) p ON (((p.product_id = n.product_id) AND (p.bundle_id = n.bundle_id))))
+     LEFT JOIN ( SELECT e_1.environment,
+            e_1.transaction_id,
+            (
+                CASE
+                    WHEN (max(e_1.occurred_at) FILTER (WHERE (e_1.kind = 'will_renew'::text)) > max(e_1.occurred_at) FILTER (WHERE (e_1.kind = 'will_not_renew'::text))) THEN NULL::timestamp with time zone
+                    ELSE max(e_1.occurred_at) FILTER (WHERE (e_1.kind = 'will_not_renew'::text))
+                END AT TIME ZONE 'UTC'::text) AS unsubscribe_detected_at,
+            (min(e_1.occurred_at) FILTER (WHERE (e_1.kind = ANY (ARRAY['billing_retry_started'::text, 'grace_period_started'::text]))) AT TIME ZONE 'UTC'::text) AS billing_issues_detected_at
+           FROM appstore.effect_log e_1
+          WHERE (e_1.kind = ANY (ARRAY['will_renew'::text, 'will_not_renew'::text, 'billing_retry_started'::text, 'grace_period_started'::text]))
+          GROUP BY e_1.environment, e_1.transaction_id) e ON (((e.transaction_id = n.transaction_id) AND (e.environment = n.environment))));
+
+COMMENT ON VIEW appstore_reports.transactions IS 'A row for each charge, also of Sandbox, with the column names of RevenueCat''s Scheduled Data Exports, so that queries for these run here. Times are in UTC. Columns that nothing here knows are null. Prices are what Apple''s transactions say: Apple advises against using price for financial reconciliation.';
+
+COMMENT ON COLUMN appstore_reports.transactions.rc_original_app_user_id IS 'The user to whom the contract belongs today, else the contract''s originalTransactionId.';
+
+COMMENT ON COLUMN appstore_reports.transactions.rc_last_seen_app_user_id_alias IS 'The same as rc_original_app_user_id.';
+
+COMMENT ON COLUMN appstore_reports.transactions.country IS 'The storefront, as Apple names it: three letters, such as USA.';
+
+COMMENT ON COLUMN appstore_reports.transactions.country_source IS 'from_sdk where the storefront is known.';
+
+COMMENT ON COLUMN appstore_reports.transactions.product_identifier IS 'The product.';
+
+COMMENT ON COLUMN appstore_reports.transactions.product_display_name IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.product_duration IS 'The duration in appstore.products; null where no row of the product has one.';
+
+COMMENT ON COLUMN appstore_reports.transactions.start_time IS 'purchaseDate.';
+
+COMMENT ON COLUMN appstore_reports.transactions.end_time IS 'expiresDate of a subscription.';
+
+COMMENT ON COLUMN appstore_reports.transactions.grace_period_end_time IS 'The end of the grace period in which no charge came; null otherwise.';
+
+COMMENT ON COLUMN appstore_reports.transactions.effective_end_time IS 'The end of access: of the period or its grace period, or earlier by a refund, a revocation or an upgrade.';
+
+COMMENT ON COLUMN appstore_reports.transactions.store IS 'Always app_store.';
+
+COMMENT ON COLUMN appstore_reports.transactions.is_auto_renewable IS 'Whether it is a period of an auto-renewable subscription.';
+
+COMMENT ON COLUMN appstore_reports.transactions.is_trial_period IS 'Whether it is a free trial, of whatever offer.';
+
+COMMENT ON COLUMN appstore_reports.transactions.is_in_intro_offer_period IS 'Whether it is a paid introductory offer.';
+
+COMMENT ON COLUMN appstore_reports.transactions.is_sandbox IS 'Whether the environment is Sandbox.';
+
+COMMENT ON COLUMN appstore_reports.transactions.price_in_usd IS 'price_in_purchased_currency by the rate of the day in appstore.fx_rates; null without a rate.';
+
+COMMENT ON COLUMN appstore_reports.transactions.purchase_price_in_usd IS 'purchase_price_in_purchased_currency by the rate of the day in appstore.fx_rates; null without a rate.';
+
+COMMENT ON COLUMN appstore_reports.transactions.takehome_percentage IS 'Always null: Apple does not tell it.';
+
+COMMENT ON COLUMN appstore_reports.transactions.tax_percentage IS 'Always null: Apple does not tell it.';
+
+COMMENT ON COLUMN appstore_reports.transactions.commission_percentage IS 'Always null: Apple does not tell it.';
+
+COMMENT ON COLUMN appstore_reports.transactions.store_transaction_id IS 'Apple''s transactionId, the key within an environment.';
+
+COMMENT ON COLUMN appstore_reports.transactions.original_store_transaction_id IS 'Apple''s originalTransactionId: the contract.';
+
+COMMENT ON COLUMN appstore_reports.transactions.refunded_at IS 'When it was refunded, in full or in part; null where an upgrade replaced it.';
+
+COMMENT ON COLUMN appstore_reports.transactions.unsubscribe_detected_at IS 'When the customer turned off renewal in this period and did not turn it on again.';
+
+COMMENT ON COLUMN appstore_reports.transactions.billing_issues_detected_at IS 'When Apple first said that the renewal of this period failed.';
+
+COMMENT ON COLUMN appstore_reports.transactions.purchased_currency IS 'The currency of the price.';
+
+COMMENT ON COLUMN appstore_reports.transactions.price_in_purchased_currency IS 'The price less its refund; null of a charge that only a receipt tells.';
+
+COMMENT ON COLUMN appstore_reports.transactions.purchase_price_in_purchased_currency IS 'The price; null of a charge that only a receipt tells.';
+
+COMMENT ON COLUMN appstore_reports.transactions.entitlement_identifiers IS 'The entitlements of the product in appstore.products, else its own name.';
+
+COMMENT ON COLUMN appstore_reports.transactions.renewal_number IS 'The place of the charge in its contract, from 1; a trial counts.';
+
+COMMENT ON COLUMN appstore_reports.transactions.is_trial_conversion IS 'Whether it is paid and the charge before it was a trial.';
+
+COMMENT ON COLUMN appstore_reports.transactions.presented_offering IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.ownership_type IS 'PURCHASED or FAMILY_SHARED.';
+
+COMMENT ON COLUMN appstore_reports.transactions.reserved_subscriber_attributes IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.custom_subscriber_attributes IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.platform IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.experiment_id IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.experiment_variant IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.updated_at IS 'When Apple signed or stated the charge last.';
+
+COMMENT ON COLUMN appstore_reports.transactions.offer IS 'The offer''s identifier; introductory offers have none.';
+
+COMMENT ON COLUMN appstore_reports.transactions.offer_type IS 'introductory, promotional, offer_code or win_back.';
+
+COMMENT ON COLUMN appstore_reports.transactions.first_seen_time IS 'The first charge of the contract.';
+
+COMMENT ON COLUMN appstore_reports.transactions.auto_resume_time IS 'Always null.';
+
 ALTER TABLE ONLY appstore.inbox ATTACH PARTITION appstore.inbox_default DEFAULT;
 
 ALTER TABLE ONLY appstore.inbox ATTACH PARTITION appstore.inbox_first FOR VALUES FROM (MINVALUE) TO ('10000000');
@@ -12607,6 +13497,9 @@ ALTER TABLE ONLY appstore.feed_switch
 
 ALTER TABLE ONLY appstore.fence
     ADD CONSTRAINT fence_pkey PRIMARY KEY (is_only);
+
+ALTER TABLE ONLY appstore.fx_rates
+    ADD CONSTRAINT fx_rates_pkey PRIMARY KEY (currency, day);
 
 ALTER TABLE ONLY appstore.history_counts
     ADD CONSTRAINT history_counts_pkey PRIMARY KEY (bundle_id, environment, mode, class);
@@ -12753,6 +13646,8 @@ CREATE INDEX delivery_attempts_by_endpoint ON appstore.delivery_attempts USING b
 
 CREATE INDEX effect_log_by_contract ON appstore.effect_log USING btree (original_transaction_id, occurred_at);
 
+CREATE INDEX effect_log_with_grace ON appstore.effect_log USING btree (original_transaction_id) WHERE (grace_period_expires_date IS NOT NULL);
+
 CREATE INDEX event_contracts_by_event ON appstore.event_contracts USING btree (event_id);
 
 CREATE INDEX feed_by_from_user ON ONLY appstore.feed USING btree (from_user_id) WHERE (from_user_id IS NOT NULL);
@@ -12894,6 +13789,8 @@ CREATE INDEX transactions_by_first_token ON appstore.transactions USING btree (f
 CREATE INDEX transactions_by_later_token ON appstore.transactions USING btree (app_account_token) WHERE (app_account_token <> first_token);
 
 CREATE INDEX transactions_by_period ON appstore.transactions USING btree (period_no);
+
+CREATE INDEX transactions_not_renewed ON appstore.transactions USING btree (original_transaction_id) WHERE ((transaction_id <> original_transaction_id) AND (transaction_reason IS DISTINCT FROM 'RENEWAL'::text));
 
 CREATE INDEX transactions_of_later_token ON appstore.transactions USING btree (original_transaction_id) WHERE (app_account_token <> first_token);
 

@@ -158,7 +158,8 @@ extension TransactionFact {
             occurredAt: date.map { min($0, signedDate) } ?? signedDate,
             originalTransactionID: originalTransactionID,
             transactionID: key.id,
-            productID: productID
+            productID: productID,
+            gracePeriodExpiresDate: status == .expired || status == .revoked ? nil : renewalInfo.value.gracePeriodExpiresDate
         )
     }
 }

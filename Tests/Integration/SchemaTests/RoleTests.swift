@@ -92,7 +92,9 @@ struct RoleTests {
         case readReconciliation = "SELECT FROM appstore.stale_contracts, appstore.reconcile_status, appstore.reconcile_questions"
         case reconcile = "SELECT FROM appstore.reconcile('{}', '{}', 0), appstore.reconcile_statistics()"
         case askNow = "SELECT appstore.reconcile_contract('1') WHERE false"
-        case recordFound = "SELECT appstore.record_found_statuses('Production', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
+        case recordFound = "SELECT appstore.record_found_statuses('Production', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
+        case readReports = "SELECT FROM appstore_reports.transactions, appstore_reports.mrr()"
+        case writeRates = "INSERT INTO appstore.fx_rates VALUES ('EUR', '2026-01-01', 1)"
         case forget = "SELECT appstore.forget('nobody')"
         case makeTable = "CREATE TABLE appstore.mine ()"
         case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
@@ -119,6 +121,7 @@ struct RoleTests {
                 .makeEndpoint,
                 .redeliver, .readCertificates, .listRevoked, .ignoreRevocation, .decideRequest, .recordConsent, .readConsents,
                 .changePolicies, .readHistory, .setHistoryMode, .readReconciliation, .askNow, .readImports, .makeImport, .goLive,
+                .readReports, .writeRates,
             ]
         ),
         (
@@ -127,9 +130,10 @@ struct RoleTests {
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
                 .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
                 .readMaintenance, .readFeed, .readEndpoints, .readCertificates, .listRevoked, .readConsents, .readHistory,
-                .readReconciliation, .readImports,
+                .readReconciliation, .readImports, .readReports,
             ]
         ),
+        ("appstore_reporter", [.readReports]),
         (
             "appstore_backend",
             [

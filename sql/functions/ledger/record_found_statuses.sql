@@ -1,6 +1,6 @@
 CREATE FUNCTION appstore.record_found_statuses(
     p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamptz[],
-    p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[])
+    p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_grace_period_expires_dates timestamptz[])
 RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
@@ -10,13 +10,14 @@ DECLARE
 BEGIN
     WITH effect AS (
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                      product_id, order_no, user_id)
+                                      product_id, order_no, user_id, grace_period_expires_date)
         SELECT e.effect_id, p_environment, 'status_found', e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-               e.product_id, t.order_no, coalesce(o.user_id, m.user_id)
+               e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.grace_period_expires_date
         FROM (
             SELECT unnest(p_effect_ids) AS effect_id, unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id,
                    unnest(p_occurred_at) AS occurred_at, unnest(p_original_transaction_ids) AS original_transaction_id,
-                   unnest(p_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id
+                   unnest(p_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id,
+                   unnest(p_grace_period_expires_dates) AS grace_period_expires_date
         ) AS e
         CROSS JOIN LATERAL (
             SELECT t.order_no, t.purchase_date FROM appstore.transactions AS t
