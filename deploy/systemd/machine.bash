@@ -114,7 +114,7 @@ under_load() {
     before=$(sql 'SELECT count(*) FROM appstore.inbox')
     rm -f "$work/stop"
     for number in 1 2 3 4; do
-        (while [[ ! -e $work/stop ]]; do post "$work/body.json" "$notifications?[1-20]"; done) >"$work/client-$number" &
+        (while [[ ! -e $work/stop ]]; do post "$work/body.json" "$notifications?[1-20]" || true; done) >"$work/client-$number" &
         clients+=($!)
     done
     "$@"
