@@ -40,6 +40,7 @@ extension SchemaManifest {
         SchemaFile("tables/60_shop", PackageResources._0_shop_sql),
         SchemaFile("tables/61_consumption", PackageResources._1_consumption_sql),
         SchemaFile("tables/70_operations", PackageResources._0_operations_sql),
+        SchemaFile("tables/71_console", PackageResources._1_console_sql),
         SchemaFile("tables/80_feed", PackageResources._0_feed_sql),
         SchemaFile("tables/81_webhooks", PackageResources._1_webhooks_sql),
         SchemaFile("tables/82_certificates", PackageResources._2_certificates_sql),
@@ -51,6 +52,8 @@ extension SchemaManifest {
     private static let steps: [SchemaStep] = []
 
     private static let functions = [
+        SchemaFile("functions/console/console_sessions", PackageResources.console_sessions_sql),
+        SchemaFile("functions/console/show_body", PackageResources.show_body_sql),
         SchemaFile("functions/consumption/api_consumption", PackageResources.api_consumption_sql),
         SchemaFile("functions/consumption/apply_consumption_policies", PackageResources.apply_consumption_policies_sql),
         SchemaFile("functions/consumption/consents", PackageResources.consents_sql),
