@@ -1,5 +1,7 @@
 import HTTPServingTesting
+import InboxTesting
 import Postgres
+import PostgresTesting
 import Testing
 
 @testable import Console
