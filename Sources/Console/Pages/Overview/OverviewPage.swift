@@ -39,7 +39,7 @@ struct OverviewPage: ConsolePage {
                 }
                 h2 { "Results of the last 24 hours" }
                 resultTable(results, context)
-                h2 { "The last three hours" }
+                h2 { minutes.count < 180 ? "The last \(minutes.count) minutes, of the latest 10,000 events" : "The last three hours" }
                 delays(minutes)
                 chart(
                     title: "Events a minute",
