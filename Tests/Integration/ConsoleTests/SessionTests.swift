@@ -127,7 +127,7 @@ struct SessionTests {
                     _ = try await connection.query(acted)
                     if user == "appstore_console" { _ = try await connection.query("SET ROLE appstore_operator") }
                     _ = try await connection.query(
-                        "SELECT appstore.make_api_key(sha256('x'), \(user), NULL, '{Production}', '{orders:read}')"
+                        "SELECT appstore.make_api_key(sha256(convert_to(\(user), 'UTF8')), \(user), NULL, '{Production}', '{orders:read}')"
                     )
                     return user
                 }
