@@ -40,6 +40,7 @@ extension SchemaManifest {
         SchemaFile("tables/60_shop", PackageResources._0_shop_sql),
         SchemaFile("tables/61_consumption", PackageResources._1_consumption_sql),
         SchemaFile("tables/70_operations", PackageResources._0_operations_sql),
+        SchemaFile("tables/71_repairs", PackageResources._1_repairs_sql),
         SchemaFile("tables/80_feed", PackageResources._0_feed_sql),
         SchemaFile("tables/81_webhooks", PackageResources._1_webhooks_sql),
         SchemaFile("tables/82_certificates", PackageResources._2_certificates_sql),
@@ -51,6 +52,10 @@ extension SchemaManifest {
     private static let steps: [SchemaStep] = []
 
     private static let functions = [
+        SchemaFile("functions/console/explain_contract", PackageResources.explain_contract_sql),
+        SchemaFile("functions/console/find_events", PackageResources.find_events_sql),
+        SchemaFile("functions/console/ownership_of", PackageResources.ownership_of_sql),
+        SchemaFile("functions/console/repairs", PackageResources.repairs_sql),
         SchemaFile("functions/consumption/api_consumption", PackageResources.api_consumption_sql),
         SchemaFile("functions/consumption/apply_consumption_policies", PackageResources.apply_consumption_policies_sql),
         SchemaFile("functions/consumption/consents", PackageResources.consents_sql),
@@ -174,6 +179,7 @@ extension SchemaManifest {
         SchemaFile("views/user_orders", PackageResources.user_orders_sql),
         SchemaFile("views/payments", PackageResources.payments_sql),
         SchemaFile("views/reconcile_status", PackageResources.reconcile_status_sql),
+        SchemaFile("views/repair_status", PackageResources.repair_status_sql),
         SchemaFile("views/revoked_events", PackageResources.revoked_events_sql),
         SchemaFile("views/stale_contracts", PackageResources.stale_contracts_sql),
         SchemaFile("views/unmatched", PackageResources.unmatched_sql),

@@ -141,5 +141,11 @@ GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.
     appstore.api_answer_consumption, appstore.api_give_consent, appstore.api_withdraw_consent, appstore.api_request_apple,
     appstore.api_call TO appstore_api;
 
+-- console: pages
+GRANT SELECT ON appstore.repair_status TO appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.find_events, appstore.explain_contract, appstore.ownership_of TO appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.begin_repair, appstore.stop_repair TO appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.take_repair_step TO appstore_console;
+
 -- PostgreSQL lets PUBLIC execute a new function. Without IN SCHEMA: a default of one schema can only add to the general one.
 ALTER DEFAULT PRIVILEGES FOR ROLE appstore_owner REVOKE EXECUTE ON ROUTINES FROM PUBLIC;

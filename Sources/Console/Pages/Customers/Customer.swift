@@ -1,0 +1,67 @@
+import HTML
+
+/// What a customer is known by.
+enum Customer: Sendable {
+    case user(String)
+    case contract(String)
+
+    var contract: String? { if case .contract(let id) = self { id } else { nil } }
+
+    var title: String {
+        switch self {
+        case .user(let name): "User \(name.shortened)"
+        case .contract(let id): "Contract \(id.shortened)"
+        }
+    }
+
+    /// The page of the customer.
+    func url(_ context: ConsoleContext) -> ConsoleURL {
+        switch self {
+        case .user(let name): context.url("customers", "users", name)
+        case .contract(let id): context.url("customers", "contracts", id)
+        }
+    }
+
+    func elsewhere(_ environment: String) -> Elsewhere {
+        switch self {
+        case .user(let name):
+            Elsewhere(
+                psql: ["SELECT jsonb_pretty(appstore.explain_user(\(name), \(environment)));"],
+                commands: ["appstore-inbox user \(name) --environment \(environment)"]
+            )
+        case .contract(let id):
+            Elsewhere(
+                psql: [
+                    "SELECT jsonb_pretty(appstore.explain_contract(\(environment), \(id)));",
+                    "SELECT * FROM appstore.timeline(\(environment), \(id));",
+                    "SELECT * FROM appstore.ownership_of(\(environment), ARRAY[\(id)]);",
+                ],
+                commands: []
+            )
+        }
+    }
+
+    /// The forms of what can be done.
+    func actions(_ context: ConsoleContext) -> Markup {
+        section {
+            h2 { "Actions" }
+            actionForm(context.url("customers", "link"), button: "Link owner…") {
+                switch self {
+                case .user(let name):
+                    hiddenField(name: "user", value: name)
+                    textField(name: "contract", label: "Contract (originalTransactionId)", isRequired: true)
+                case .contract(let id):
+                    hiddenField(name: "contract", value: id)
+                    textField(name: "user", label: "User who becomes the owner", isRequired: true)
+                }
+                textField(name: "note", label: "Reason", isRequired: true)
+            }
+            if case .user(let name) = self {
+                actionForm(context.url("customers", "forget"), button: "Forget this user…", isDangerous: true) {
+                    hiddenField(name: "user", value: name)
+                    textField(name: "note", label: "Reason, without the user’s name", isRequired: true)
+                }
+            }
+        }
+    }
+}
