@@ -61,7 +61,8 @@ let package = Package(
                 "Statements+History.swift", "Statements+Import.swift", "Statements+Reconcile.swift", "Statements+ServerAPI.swift",
                 "Statements+Shop.swift",
                 "Statements+Consumption.swift",
-                "Statements+Endpoints.swift", "Statements+Webhooks.swift", "Statements+Certificates.swift",
+                "Statements+Endpoints.swift", "Statements+Webhooks.swift", "Statements+Certificates.swift", "Statements+Console.swift",
+                "Statements+ConsolePages.swift",
             ],
             resources: [
                 .embedInCode("roles.sql"), .embedInCode("grants.sql"), .embedInCode("fingerprint.txt"), .embedInCode("tables"),
@@ -182,11 +183,25 @@ let package = Package(
             ]
         ),
 
+        // Pages for operators: HTML that escapes what is in it, and the console made of it.
+        .target(name: "HTML", dependencies: [nioCore]),
+        .target(
+            name: "Console",
+            dependencies: [
+                "AppStore", "HTML", "HTTPServing", "InboxQueue", "Interpretation", "OpenSSL", "Postgres", "SQL", "StrictJSON", logging,
+                metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+            ],
+            resources: [
+                .embedInCode("Assets/console.css"), .embedInCode("Assets/console.js"), .embedInCode("Assets/console.svg"),
+            ]
+        ),
+
         // The commands and the composition root of the program that runs in production.
         .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Consumption", "Feed", "GroupCommit", "HTTPServing",
+                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Console", "Consumption", "Feed", "GroupCommit",
+                "HTTPServing",
                 "History", "Import",
                 "Interpretation",
                 "InboxQueue",
@@ -495,6 +510,23 @@ let package = Package(
             ],
             path: "Tests/Integration/ShopAPITests",
             exclude: ["feed-members.txt"]
+        ),
+        .testTarget(name: "HTMLTests", dependencies: ["HTML", nioCore], path: "Tests/Unit/HTMLTests"),
+        .testTarget(
+            name: "ConsolePagesTests",
+            dependencies: [
+                "AppStore", "Console", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Postgres", "PostgresTesting", "StrictJSON",
+                logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/ConsolePagesTests"
+        ),
+        .testTarget(
+            name: "ConsoleTests",
+            dependencies: [
+                "Console", "HTML", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Postgres", "PostgresTesting", logging,
+                serviceLifecycle,
+            ],
+            path: "Tests/Integration/ConsoleTests"
         ),
         .testTarget(
             name: "StoreSimulatorTests",

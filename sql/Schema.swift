@@ -40,6 +40,7 @@ extension SchemaManifest {
         SchemaFile("tables/60_shop", PackageResources._0_shop_sql),
         SchemaFile("tables/61_consumption", PackageResources._1_consumption_sql),
         SchemaFile("tables/70_operations", PackageResources._0_operations_sql),
+        SchemaFile("tables/71_console", PackageResources._1_console_sql),
         SchemaFile("tables/71_repairs", PackageResources._1_repairs_sql),
         SchemaFile("tables/80_feed", PackageResources._0_feed_sql),
         SchemaFile("tables/81_webhooks", PackageResources._1_webhooks_sql),
@@ -52,6 +53,8 @@ extension SchemaManifest {
     private static let steps: [SchemaStep] = []
 
     private static let functions = [
+        SchemaFile("functions/console/console_sessions", PackageResources.console_sessions_sql),
+        SchemaFile("functions/console/show_body", PackageResources.show_body_sql),
         SchemaFile("functions/console/explain_contract", PackageResources.explain_contract_sql),
         SchemaFile("functions/console/find_events", PackageResources.find_events_sql),
         SchemaFile("functions/console/ownership_of", PackageResources.ownership_of_sql),

@@ -6,7 +6,7 @@ DECLARE
     who text;
 BEGIN
     FOREACH who IN ARRAY ARRAY['PUBLIC', 'appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer', 'appstore_backend',
-                               'appstore_api'] LOOP
+                               'appstore_api', 'appstore_console', 'appstore_bodies'] LOOP
         EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA appstore FROM %s', who);
         EXECUTE format('REVOKE ALL ON ALL SEQUENCES IN SCHEMA appstore FROM %s', who);
         EXECUTE format('REVOKE ALL ON ALL ROUTINES IN SCHEMA appstore FROM %s', who);
@@ -16,11 +16,11 @@ END
 $revoke$;
 
 GRANT USAGE ON SCHEMA appstore
-    TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api;
+    TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api, appstore_console, appstore_bodies;
 
 -- Every daemon and command checks the version and the contract of the schema.
 GRANT SELECT ON appstore.fence, appstore.schema_history
-    TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api;
+    TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api, appstore_console;
 
 -- ingest stores bodies through a function, and can do nothing else.
 GRANT EXECUTE ON FUNCTION appstore.receive TO appstore_ingest;
@@ -140,6 +140,16 @@ GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.
     appstore.feed_end, appstore.api_consumer, appstore.api_set_consumer, appstore.api_remove_consumer, appstore.api_consumption,
     appstore.api_answer_consumption, appstore.api_give_consent, appstore.api_withdraw_consent, appstore.api_request_apple,
     appstore.api_call TO appstore_api;
+
+-- console: by itself it only finds out who uses it.
+GRANT EXECUTE ON FUNCTION appstore.begin_console_session, appstore.console_session, appstore.log_out_of_console TO appstore_console;
+GRANT EXECUTE ON FUNCTION appstore.make_console_login TO appstore_viewer, appstore_operator;
+GRANT SELECT (session_id, person, role, shows_bodies, began_at, expires_at, ended_at, ended_by) ON appstore.console_sessions
+    TO appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.end_console_session TO appstore_operator;
+
+-- bodies: shows the body of an event, which the audit records.
+GRANT EXECUTE ON FUNCTION appstore.show_body TO appstore_bodies;
 
 -- console: pages
 GRANT SELECT ON appstore.repair_status TO appstore_viewer, appstore_operator;

@@ -7,17 +7,20 @@
 --   appstore_viewer    reads everything but bodies
 --   appstore_backend   the shop's own backend by SQL: makes orders, links and unlinks owners, says that it answered Apple; reads views
 --   appstore_api       the HTTP API for the shop's own backend: EXECUTE the functions that its routes need
+--   appstore_console   the console: finds the session of a request, then acts as viewer, operator or bodies by SET LOCAL ROLE
+--   appstore_bodies    may show the body of an event, with a reason; cannot log in: grant it to people
 --
--- All but the owner may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).
+-- All others may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).
 DO $roles$
 DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY['appstore_owner', 'appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer',
-                                  'appstore_backend', 'appstore_api'] LOOP
+                                  'appstore_backend', 'appstore_api', 'appstore_console', 'appstore_bodies'] LOOP
         CONTINUE WHEN EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted);
         BEGIN
-            EXECUTE format('CREATE ROLE %I %s', wanted, CASE WHEN wanted = 'appstore_owner' THEN 'NOLOGIN' ELSE 'LOGIN' END);
+            EXECUTE format('CREATE ROLE %I %s', wanted, CASE WHEN wanted IN ('appstore_owner', 'appstore_bodies') THEN 'NOLOGIN'
+                                                              WHEN wanted = 'appstore_console' THEN 'LOGIN NOINHERIT' ELSE 'LOGIN' END);
         EXCEPTION WHEN duplicate_object OR unique_violation THEN
             NULL; -- another run of this file in the same cluster created it first
         END;
@@ -25,7 +28,7 @@ BEGIN
 
     EXECUTE format('GRANT CONNECT, CREATE ON DATABASE %I TO appstore_owner', current_database());
     EXECUTE format('GRANT CONNECT ON DATABASE %I TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, '
-                   'appstore_api',
+                   'appstore_api, appstore_console',
                    current_database());
 
     -- PUBLIC may make temporary tables, and so the login roles, which need none. In a database with other tables that is theirs to decide.
@@ -40,6 +43,12 @@ BEGIN
     IF NOT pg_has_role(current_user, 'appstore_owner', 'MEMBER') THEN
         EXECUTE format('GRANT appstore_owner TO %I', current_user);
     END IF;
+
+    -- Without INHERIT the console has the rights of these only in the transactions that take them.
+    FOREACH wanted IN ARRAY ARRAY['appstore_viewer', 'appstore_operator', 'appstore_bodies'] LOOP
+        CONTINUE WHEN pg_has_role('appstore_console', wanted, 'MEMBER');
+        EXECUTE format('GRANT %I TO appstore_console', wanted);
+    END LOOP;
 END
 $roles$;
 
@@ -97,7 +106,14 @@ BEGIN
             ('appstore_api',      'lock_timeout',                        '2s'),
             ('appstore_api',      'idle_in_transaction_session_timeout', '5s'),
             ('appstore_api',      'plan_cache_mode',                     'force_custom_plan'),
-            ('appstore_api',      'jit',                                 'off')
+            ('appstore_api',      'jit',                                 'off'),
+            ('appstore_console',  'default_transaction_isolation',       'read committed'),
+            -- A person waits for the page.
+            ('appstore_console',  'statement_timeout',                   '5s'),
+            ('appstore_console',  'lock_timeout',                        '2s'),
+            ('appstore_console',  'idle_in_transaction_session_timeout', '10s'),
+            ('appstore_console',  'plan_cache_mode',                     'force_custom_plan'),
+            ('appstore_console',  'jit',                                 'off')
         ) AS setting (role_name, parameter, value)
     LOOP
         CONTINUE WHEN EXISTS (
@@ -117,7 +133,7 @@ DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY['appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer', 'appstore_backend',
-                                  'appstore_api'] LOOP
+                                  'appstore_api', 'appstore_console'] LOOP
         IF NOT has_parameter_privilege(wanted, 'log_error_verbosity', 'SET') THEN
             EXECUTE format('GRANT SET ON PARAMETER log_error_verbosity TO %I', wanted);
         END IF;

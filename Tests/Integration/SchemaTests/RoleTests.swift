@@ -94,6 +94,12 @@ struct RoleTests {
         case askNow = "SELECT appstore.reconcile_contract('1') WHERE false"
         case recordFound = "SELECT appstore.record_found_statuses('Production', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
         case forget = "SELECT appstore.forget('nobody')"
+        case logInToConsole = "SELECT appstore.make_console_login(sha256('x')) WHERE false"
+        case findSession = "SELECT appstore.console_session(sha256('x'))"
+        case readSessions = "SELECT person FROM appstore.console_sessions"
+        case readSessionSecrets = "SELECT session_hash FROM appstore.console_sessions, appstore.console_logins"
+        case endSession = "SELECT appstore.end_console_session(1)"
+        case showBody = "SELECT appstore.show_body(1, 'x')"
         case makeTable = "CREATE TABLE appstore.mine ()"
         case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
         case makeTemporary = "CREATE TABLE public.mine ()"
@@ -119,6 +125,7 @@ struct RoleTests {
                 .makeEndpoint,
                 .redeliver, .readCertificates, .listRevoked, .ignoreRevocation, .decideRequest, .recordConsent, .readConsents,
                 .changePolicies, .readHistory, .setHistoryMode, .readReconciliation, .askNow, .readImports, .makeImport, .goLive,
+                .logInToConsole, .readSessions, .endSession,
             ]
         ),
         (
@@ -127,7 +134,7 @@ struct RoleTests {
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
                 .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
                 .readMaintenance, .readFeed, .readEndpoints, .readCertificates, .listRevoked, .readConsents, .readHistory,
-                .readReconciliation, .readImports,
+                .readReconciliation, .readImports, .logInToConsole, .readSessions,
             ]
         ),
         (
@@ -137,6 +144,8 @@ struct RoleTests {
                 .decideRequest, .recordConsent,
             ]
         ),
+        // It has the rights of viewer, operator and bodies only in transactions that take them.
+        ("appstore_console", [.findSession]),
     ]
 
     @Test(arguments: allowed)
@@ -174,7 +183,7 @@ struct RoleTests {
         #expect(found == value)
     }
 
-    @Test(arguments: ["appstore_ingest", "appstore_worker", "appstore_operator", "appstore_backend", "appstore_api"])
+    @Test(arguments: ["appstore_ingest", "appstore_worker", "appstore_operator", "appstore_backend", "appstore_api", "appstore_console"])
     func `each role runs at READ COMMITTED, whatever the database's default is`(role: String) async throws {
         let database = try await InboxDatabase.make()
         let name = try await database.lines("SELECT quote_ident(current_database())")[0]

@@ -17,7 +17,7 @@ BEGIN
     is_new := import_id IS NULL;
     IF is_new THEN
         INSERT INTO appstore.imports AS r (bundle_id, environment, depth, file_name, made_by)
-        VALUES (begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_name, session_user)
+        VALUES (begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_name, appstore.actor())
         RETURNING r.import_id INTO import_id;
     END IF;
 END
@@ -111,7 +111,7 @@ BEGIN
     WHERE r.import_id = v_import.import_id;
     PERFORM appstore.begin_live(v_import.bundle_id);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'import', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'import', '{}',
             jsonb_build_object('import', v_import.import_id, 'bundle_id', v_import.bundle_id, 'environment', v_import.environment,
                                'depth', v_import.depth, 'file', v_import.file_name, 'sha256', encode(finish_import.file_sha256, 'hex'),
                                'items', v_import.items));
@@ -142,7 +142,7 @@ BEGIN
     SET state = change_import.state, ended_at = CASE change_import.state WHEN 'stopped' THEN clock_timestamp() END
     WHERE r.import_id = change_import.import_id;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'change_import', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'change_import', '{}',
             jsonb_build_object('import', change_import.import_id, 'state', change_import.state, 'was', v_was));
 END
 $$;

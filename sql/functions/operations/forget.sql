@@ -46,7 +46,7 @@ BEGIN
         v_alias := NULL;
     ELSE
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-        VALUES (clock_timestamp(), session_user, 'forget', v_bodies, forget.note,
+        VALUES (clock_timestamp(), appstore.actor(), 'forget', v_bodies, forget.note,
                 jsonb_build_object('alias', v_alias, 'orders', v_orders, 'contracts', cardinality(v_contracts)));
         IF v_is_told AND v_user <> v_alias THEN
             INSERT INTO appstore.tells (kind, ref) VALUES ('forgotten', v_user);

@@ -11,7 +11,7 @@ BEGIN
             USING ERRCODE = 'no_data_found', HINT = 'appstore.outbox_status lists the calls.';
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'repeat_call', '{}', repeat_call.note, jsonb_build_object('call_id', repeat_call.call_id));
+    VALUES (clock_timestamp(), appstore.actor(), 'repeat_call', '{}', repeat_call.note, jsonb_build_object('call_id', repeat_call.call_id));
 EXCEPTION WHEN unique_violation THEN
     RAISE EXCEPTION 'another open call asks the same as call %', call_id
         USING ERRCODE = 'object_in_use', HINT = 'Wait until that call is settled.';

@@ -27,7 +27,7 @@ BEGIN
         'operator', coalesce(v_known.bundle_id, reconcile_contract.bundle_id), coalesce(v_known.environment, reconcile_contract.environment),
         coalesce(v_known.original_transaction_id, reconcile_contract.transaction_id), NULL, 1::smallint, clock_timestamp());
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'reconcile_contract', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'reconcile_contract', '{}',
             jsonb_build_object('transaction_id', reconcile_contract.transaction_id, 'call_id', v_call));
     RETURN v_call;
 END

@@ -8,8 +8,10 @@ package struct RepairRunner: Service {
     private let pool: ConnectionPool
     private let logger: Logger
 
-    /// The pause while no repair is running, and after a failure.
+    /// The longest pause, while no repair is running.
     private static let pause = Duration.seconds(1)
+    /// The pause after a failure.
+    private static let failurePause = Duration.seconds(5)
 
     /// - Parameter pool: connections as a role that may repair.
     package init(pool: ConnectionPool, logger: Logger) {
@@ -23,7 +25,10 @@ package struct RepairRunner: Service {
                 do {
                     wait = min(try await step().map { .seconds($0) } ?? Self.pause, Self.pause)
                 } catch {
-                    logger.error("The step of a repair failed", metadata: ["error": "\(error)"])
+                    // The watch of the database reports an outage, and another schema.
+                    let isRefusal = error is PostgresError && !error.isDatabaseOutage
+                    logger.log(level: isRefusal ? .error : .debug, "the step of a repair failed", metadata: ["error": "\(error)"])
+                    wait = Self.failurePause
                 }
                 do { try await Task.sleep(for: wait) } catch { return }
             }
