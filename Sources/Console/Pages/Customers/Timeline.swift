@@ -1,3 +1,4 @@
+import AppStore
 import HTML
 import StrictJSON
 
