@@ -32,7 +32,7 @@ struct EventSearchTests {
         ("REFUND", "“REFUND”"), ("type:A type:B", "twice"), ("uuid:7", "“7”"), ("env:xcode", "“xcode”"), ("outcome:waiting app:a", "alone"),
     ])
     func `what is wrong is named`(_ text: String, _ words: String) {
-        let fault = #expect(throws: EventSearch.Fault.self) { try search(text) }
+        let fault = #expect(throws: EventSearch.Fault.self) { _ = try search(text) }
         #expect(fault?.description.contains(words) == true, "\(fault?.description ?? "")")
     }
 }

@@ -1,4 +1,7 @@
 import HTTPServingTesting
+import InboxTesting
+import Postgres
+import PostgresTesting
 import Testing
 
 struct HostileTextTests {

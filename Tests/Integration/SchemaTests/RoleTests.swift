@@ -100,6 +100,10 @@ struct RoleTests {
         case readSessionSecrets = "SELECT session_hash FROM appstore.console_sessions, appstore.console_logins"
         case endSession = "SELECT appstore.end_console_session(1)"
         case showBody = "SELECT appstore.show_body(1, 'x')"
+        case lookForConsole =
+            "SELECT FROM appstore.find_events(NULL), appstore.ownership_of('Production', '{}'), appstore.explain_contract('Production', '1'), appstore.repair_status"
+        case beginRepair = "SELECT appstore.begin_repair('requeue', NULL, 'x', 1), appstore.stop_repair(1) WHERE false"
+        case takeRepairStep = "SELECT appstore.take_repair_step()"
         case makeTable = "CREATE TABLE appstore.mine ()"
         case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
         case makeTemporary = "CREATE TABLE public.mine ()"
@@ -125,7 +129,7 @@ struct RoleTests {
                 .makeEndpoint,
                 .redeliver, .readCertificates, .listRevoked, .ignoreRevocation, .decideRequest, .recordConsent, .readConsents,
                 .changePolicies, .readHistory, .setHistoryMode, .readReconciliation, .askNow, .readImports, .makeImport, .goLive,
-                .logInToConsole, .readSessions, .endSession,
+                .logInToConsole, .readSessions, .endSession, .lookForConsole, .beginRepair,
             ]
         ),
         (
@@ -134,7 +138,7 @@ struct RoleTests {
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
                 .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
                 .readMaintenance, .readFeed, .readEndpoints, .readCertificates, .listRevoked, .readConsents, .readHistory,
-                .readReconciliation, .readImports, .logInToConsole, .readSessions,
+                .readReconciliation, .readImports, .logInToConsole, .readSessions, .lookForConsole,
             ]
         ),
         (
@@ -145,7 +149,7 @@ struct RoleTests {
             ]
         ),
         // It has the rights of viewer, operator and bodies only in transactions that take them.
-        ("appstore_console", [.findSession]),
+        ("appstore_console", [.findSession, .takeRepairStep]),
     ]
 
     @Test(arguments: allowed)

@@ -10,6 +10,11 @@ extension RawResponse {
         return rows.map { row in row.components(between: "<td", and: "</td>").map { Self.text("<td" + $0) } }
     }
 
+    /// The address of the next page of the list; nil on the last one.
+    var older: String? {
+        body.firstMatch(of: /<a href="([^"]*)" data-key="n">/).map { String($0.1).replacing("&amp;", with: "&") }
+    }
+
     /// All text of the page, without markup.
     var text: String { Self.text(body) }
 
