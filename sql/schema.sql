@@ -499,6 +499,15 @@ $$;
 
 COMMENT ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) IS 'Until when the current transaction c of a contract gives access, by the registers s and l; null where a consumable or an unknown duration.';
 
+CREATE FUNCTION appstore.actor() RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT coalesce(CASE WHEN session_user = 'appstore_console' THEN nullif(current_setting('appstore.actor', true), '') END, session_user::text)
+$$;
+
+COMMENT ON FUNCTION appstore.actor() IS 'Who acts: the login, or the person whom the console names in the setting appstore.actor of its transaction.';
+
 CREATE FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -736,7 +745,7 @@ DECLARE
     v_refused record;
 BEGIN
     SELECT * INTO v_refused FROM appstore.decide_consumption(
-        environment, transaction_id, ROW(consented, delivery, sample, percentage, preference, evidence, details), 'decision', session_user);
+        environment, transaction_id, ROW(consented, delivery, sample, percentage, preference, evidence, details), 'decision', appstore.actor());
     IF v_refused.refusal IS NOT NULL THEN
         RAISE EXCEPTION '%', v_refused.message USING DETAIL = v_refused.refusal, HINT = 'appstore.consumption_requests lists what Apple asks.',
             ERRCODE = CASE WHEN v_refused.refusal = 'not_asked' THEN 'no_data_found'
@@ -1346,7 +1355,7 @@ BEGIN
             FROM appstore.decide_consumption(
                 v_request.environment, v_request.transaction_id,
                 ROW(true, v_request.delivery, v_request.sample, v_request.percentage, v_request.preference, NULL, NULL),
-                'policy', session_user) AS d);
+                'policy', appstore.actor()) AS d);
     END LOOP;
 
     -- 2. Count each missed request once, when no answer is on its way any more. What the history brings later could never be answered here.
@@ -1674,7 +1683,7 @@ BEGIN
         coalesce(kind, '') NOT IN ('set_app_account_token', 'finish_transaction', 'extend_renewal_date', 'extend_for_all'),
         format('%s changes something', kind), format('Call appstore.%s.', kind));
     RETURN appstore.request_apple(kind, id, jsonb_strip_nulls(jsonb_build_object('productId', product_id)), bundle_id, environment,
-                                  session_user, NULL, NULL);
+                                  appstore.actor(), NULL, NULL);
 END
 $$;
 
@@ -1721,7 +1730,7 @@ CREATE FUNCTION appstore.audit_endpoint(p_action text, p_endpoint text, p_note t
     AS $$
 BEGIN
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, p_action, '{}', p_note, jsonb_build_object('endpoint', p_endpoint) || p_details);
+    VALUES (clock_timestamp(), appstore.actor(), p_action, '{}', p_note, jsonb_build_object('endpoint', p_endpoint) || p_details);
 END
 $$;
 
@@ -1794,6 +1803,34 @@ $$;
 
 COMMENT ON FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[]) IS 'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids require any app. Otherwise it fails with insufficient_privilege, and DETAIL key_unknown (or revoked, or expired), verb_missing, environment_missing or app_missing.';
 
+CREATE FUNCTION appstore.begin_console_session(token_hash bytea, session_hash bytea) RETURNS TABLE(session_id bigint, person text, role text, shows_bodies boolean, expires_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_login appstore.console_logins;
+    v_session appstore.console_sessions;
+BEGIN
+    DELETE FROM appstore.console_sessions AS s WHERE s.expires_at < v_now - interval '30 days';
+    -- Of two uses of one link the second waits here, and then finds no row.
+    DELETE FROM appstore.console_logins AS l WHERE l.token_hash = begin_console_session.token_hash RETURNING l.* INTO v_login;
+    IF NOT FOUND OR v_login.expires_at <= v_now THEN
+        RETURN;
+    END IF;
+    INSERT INTO appstore.console_sessions AS s (session_hash, person, role, shows_bodies, began_at, expires_at)
+    VALUES (begin_console_session.session_hash, v_login.person, v_login.role, v_login.shows_bodies, v_now, v_now + interval '12 hours')
+    RETURNING s.* INTO v_session;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (v_now, v_login.person, 'begin_console_session', '{}',
+            jsonb_build_object('session_id', v_session.session_id, 'role', v_session.role));
+    RETURN QUERY SELECT v_session.session_id, v_session.person, v_session.role, v_session.shows_bodies, v_session.expires_at;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.begin_console_session(token_hash bytea, session_hash bytea) IS 'Begins the session of a link. Returns no row when the link is unknown, was used already or is older than 60 seconds.';
+
 CREATE FUNCTION appstore.begin_import(bundle_id text, environment appstore.environment, depth text, file_name text, file_sha256 bytea DEFAULT NULL::bytea, again boolean DEFAULT false, OUT import_id integer, OUT is_new boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1810,7 +1847,7 @@ BEGIN
     is_new := import_id IS NULL;
     IF is_new THEN
         INSERT INTO appstore.imports AS r (bundle_id, environment, depth, file_name, made_by)
-        VALUES (begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_name, session_user)
+        VALUES (begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_name, appstore.actor())
         RETURNING r.import_id INTO import_id;
     END IF;
 END
@@ -1831,13 +1868,31 @@ BEGIN
                          WHERE o.bundle_id = p_bundle_id AND o.source IN ('notification_v2', 'notification_v1')
                          ORDER BY o.event_id LIMIT 1), clock_timestamp());
     INSERT INTO appstore.live_since (bundle_id, since, set_by)
-    SELECT p_bundle_id, greatest(v_first, CASE WHEN s.is_on THEN h.enabled_at END), session_user
+    SELECT p_bundle_id, greatest(v_first, CASE WHEN s.is_on THEN h.enabled_at END), appstore.actor()
     FROM appstore.feed_switch AS s CROSS JOIN appstore.feed_head AS h
     ON CONFLICT (bundle_id) DO NOTHING;
 END
 $$;
 
 COMMENT ON FUNCTION appstore.begin_live(p_bundle_id text) IS 'Gives an app its instant in appstore.live_since, unless it has one: when its first notification came that is still known, else now; not before the feed was enabled.';
+
+CREATE FUNCTION appstore.begin_repair(action text, filter appstore.repair_filter, note text, expected bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_id bigint;
+BEGIN
+    PERFORM appstore.check_repair(action, filter, note),
+            appstore.check_argument(coalesce(btrim(note), '') <> '', 'a repair needs a reason', 'It is kept in the audit log.');
+    INSERT INTO appstore.repairs AS r (action, filter, note, actor, expected)
+    VALUES (action, filter, note, appstore.actor(), expected) RETURNING r.repair_id INTO v_id;
+    RETURN v_id;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.begin_repair(action text, filter appstore.repair_filter, note text, expected bigint) IS 'Asks for a repair of all events that meet the conditions and were settled before. The console takes its steps. Returns its number.';
 
 CREATE FUNCTION appstore.begin_to_store() RETURNS void
     LANGUAGE plpgsql
@@ -2026,7 +2081,7 @@ BEGIN
     SET state = change_import.state, ended_at = CASE change_import.state WHEN 'stopped' THEN clock_timestamp() END
     WHERE r.import_id = change_import.import_id;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'change_import', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'change_import', '{}',
             jsonb_build_object('import', change_import.import_id, 'state', change_import.state, 'was', v_was));
 END
 $$;
@@ -2341,6 +2396,18 @@ $$;
 
 COMMENT ON FUNCTION appstore.compare_history_window(p_window_id bigint, p_epoch bigint, p_seconds integer) IS 'Compares the next 2,000 outcomes of a day with what its second walk listed: what was pushed and is in no record becomes an unlisted one. Closes the window after the last. Returns whether it did, null when another lease has begun.';
 
+CREATE FUNCTION appstore.console_session(session_hash bytea) RETURNS TABLE(session_id bigint, person text, role text, shows_bodies boolean, expires_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT s.session_id, s.person, s.role, s.shows_bodies AND appstore.has_console_role(s.person, 'bodies'), s.expires_at
+    FROM appstore.console_sessions AS s
+    WHERE s.session_hash = console_session.session_hash AND s.ended_at IS NULL AND s.expires_at > clock_timestamp()
+      AND appstore.has_console_role(s.person, s.role)
+$$;
+
+COMMENT ON FUNCTION appstore.console_session(session_hash bytea) IS 'The session of a cookie; no row when there is none, it has ended, or the person has lost the role since.';
+
 CREATE FUNCTION appstore.consumer_statistics() RETURNS TABLE(name text, lag bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2374,9 +2441,9 @@ BEGIN
     WHERE o.call_key = consumption_answered.environment || '/' || consumption_answered.transaction_id AND o.kind = 'consumption'
       AND (o.state = 'open') IS TRUE;
     INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, result, settled_at)
-    VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, session_user, 'elsewhere', 'answered', v_now);
+    VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, appstore.actor(), 'elsewhere', 'answered', v_now);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'consumption_answered', '{}',
+    VALUES (v_now, appstore.actor(), 'consumption_answered', '{}',
             jsonb_build_object('environment', consumption_answered.environment, 'transaction_id', consumption_answered.transaction_id));
 END
 $$;
@@ -2740,7 +2807,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.count_in_import_chunk(p_chunk appstore.import_chunks, p_found integer, p_covered integer, p_unknown integer, p_failed integer) IS 'Counts settled items, and reports them to the import every five seconds.';
 
-CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter) RETURNS TABLE(result appstore.result, events bigint)
+CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most integer DEFAULT NULL::integer) RETURNS TABLE(result appstore.result, events bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2749,7 +2816,7 @@ BEGIN
     PERFORM appstore.check_repair(action, filter, '-');
     RETURN QUERY
     SELECT o.result, count(*)
-    FROM appstore.find_outcomes(action, filter, NULL) AS f (event_id)
+    FROM appstore.find_outcomes(action, filter, at_most) AS f (event_id)
     JOIN appstore.outcomes AS o ON o.event_id = f.event_id
     GROUP BY o.result ORDER BY o.result;
     IF NOT FOUND THEN
@@ -2758,7 +2825,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.count_repair(action text, filter appstore.repair_filter) IS 'How many outcomes of each result a repair (requeue or discard) would take now. Of none: a notice suggests reasons that occur.';
+COMMENT ON FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most integer) IS 'How many outcomes of each result a repair (requeue or discard) would take now; it stops at at_most, if given. Of none: a notice suggests reasons that occur.';
 
 CREATE FUNCTION appstore.create_order(user_id text, product_id text, order_no uuid DEFAULT gen_random_uuid(), bundle_id text DEFAULT NULL::text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3487,7 +3554,7 @@ BEGIN
     END IF;
     UPDATE appstore.feed_switch SET is_on = false;
     TRUNCATE appstore.tells, appstore.told_access, appstore.told_orders;
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids) VALUES (clock_timestamp(), session_user, 'disable_feed', '{}');
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids) VALUES (clock_timestamp(), appstore.actor(), 'disable_feed', '{}');
 END
 $$;
 
@@ -3526,7 +3593,7 @@ BEGIN
         FROM appstore.inbox AS i WHERE i.event_id = discard_event.event_id;
         DELETE FROM appstore.inbox_queue AS q WHERE q.event_id = discard_event.event_id;
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
-        VALUES (clock_timestamp(), session_user, 'discard', ARRAY[discard_event.event_id], discard_event.reason);
+        VALUES (clock_timestamp(), appstore.actor(), 'discard', ARRAY[discard_event.event_id], discard_event.reason);
     ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = discard_event.event_id) THEN
         RETURN appstore.repair_held(event_id);
     ELSIF appstore.repair_outcomes('discard', ARRAY[event_id], 'infinity', '0', reason, NULL) = '{}' THEN
@@ -3814,7 +3881,7 @@ BEGIN
         SELECT o.environment, o.order_no, o.status, 0 FROM appstore.orders AS o WHERE o.ordered_at IS NOT NULL AND o.status <> 'pending';
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'enable_feed', '{}', jsonb_build_object('generation', v_generation, 'with_past', with_past));
+    VALUES (v_now, appstore.actor(), 'enable_feed', '{}', jsonb_build_object('generation', v_generation, 'with_past', with_past));
     RETURN v_generation;
 END
 $$;
@@ -3872,6 +3939,29 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.end_consent(user_id text, actor text) IS 'Ends the consent of a user and discards the answers that wait to be sent; false where there is neither.';
+
+CREATE FUNCTION appstore.end_console_session(session_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_person text;
+BEGIN
+    UPDATE appstore.console_sessions AS s SET ended_at = v_now, ended_by = appstore.actor()
+    WHERE s.session_id = end_console_session.session_id AND s.ended_at IS NULL AND s.expires_at > v_now
+    RETURNING s.person INTO v_person;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+    VALUES (v_now, appstore.actor(), 'end_console_session', '{}', v_person, jsonb_build_object('session_id', end_console_session.session_id));
+    RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.end_console_session(session_id bigint) IS 'Ends a session of the console. Returns false when there is none that lives.';
 
 CREATE FUNCTION appstore.end_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4501,6 +4591,75 @@ $$;
 
 COMMENT ON FUNCTION appstore.explain(event_id bigint, environment text, transaction_ids text[], original_transaction_ids text[], notification_uuid uuid, effect_ids uuid[]) IS 'Everything that the database knows of one event, except its body: how it stands, each run, its repairs, and the rows of the ledger that it is about, named as the tables; members that have nothing to say are absent. null for an unknown event. Without the other arguments, the labels of the latest outcome say what it is about; appstore-inbox explain passes what it reads in the body.';
 
+CREATE FUNCTION appstore.explain_contract(environment appstore.environment, original_transaction_id text, before bigint DEFAULT NULL::bigint, max_rows integer DEFAULT 1000) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_environment appstore.environment := explain_contract.environment;
+    v_contract    text := explain_contract.original_transaction_id;
+    v_story       jsonb;
+    v_length      bigint;
+BEGIN
+    -- 1. The latest entries of its timeline, numbered from the oldest one.
+    SELECT jsonb_agg(to_jsonb(s) - 'length' ORDER BY s.place), max(s.length) INTO v_story, v_length
+    FROM (
+        SELECT t.*, count(*) OVER () AS length FROM appstore.timeline(v_environment, v_contract) WITH ORDINALITY AS t (
+            occurred_at, learned_at, event_id, what, transaction_id, product_id, order_no, user_id, detail, place)
+        ORDER BY t.place DESC
+    ) AS s
+    WHERE s.place < coalesce(before, s.length + 1) AND s.place >= least(coalesce(before, s.length + 1), s.length + 1) - max_rows;
+    IF v_story IS NULL AND NOT appstore.is_known_purchase(v_environment, v_contract, NULL) THEN
+        RETURN NULL;
+    END IF;
+
+    -- 2. The rows of the ledger.
+    RETURN jsonb_strip_nulls(jsonb_build_object(
+        'original_transaction_id', v_contract,
+        'environment', v_environment,
+        'entitlements', (
+            SELECT jsonb_agg(jsonb_build_object(
+                       'entitlement', e.entitlement, 'product_id', e.product_id, 'until', e.until, 'will_renew', e.will_renew,
+                       'active', coalesce(e.until > statement_timestamp(), false),
+                       'why', CASE WHEN e.until > statement_timestamp()
+                                   THEN CASE WHEN statement_timestamp() >= e.grace_from THEN 'grace_period' ELSE 'active' END
+                                   ELSE e.why_ended END,
+                       'original_transaction_id', e.original_transaction_id, 'bundle_id', e.bundle_id)
+                   ORDER BY e.entitlement)
+            FROM appstore.entitlement_terms AS e WHERE e.original_transaction_id = v_contract AND e.environment = v_environment),
+        'orders', (
+            SELECT jsonb_agg(to_jsonb(o) - 'environment' ORDER BY coalesce(o.ordered_at, o.paid_at), o.order_no)
+            FROM (
+                SELECT s.*
+                FROM (
+                    SELECT DISTINCT named.order_no
+                    FROM appstore.transactions AS t, unnest(ARRAY[t.order_no, t.first_token, t.app_account_token]) AS named (order_no)
+                    WHERE t.original_transaction_id = v_contract AND t.environment = v_environment
+                ) AS named
+                CROSS JOIN LATERAL (
+                    SELECT s.* FROM appstore.order_status AS s WHERE s.order_no = named.order_no AND s.environment = v_environment OFFSET 0
+                ) AS s
+                ORDER BY coalesce(s.ordered_at, s.paid_at) DESC, s.order_no DESC LIMIT max_rows
+            ) AS o),
+        'contracts', (
+            SELECT jsonb_agg(jsonb_build_object(
+                       'original_transaction_id', m.original_transaction_id, 'bundle_id', m.bundle_id, 'product_id', m.product_id,
+                       'status', m.status, 'will_renew', m.will_renew, 'auto_renew_product_id', m.auto_renew_product_id,
+                       'renewal_date', m.renewal_date, 'grace_period_expires_date', m.grace_period_expires_date,
+                       'current_period_end', m.current_period_end, 'revoked_at', m.revoked_at, 'access_until', m.access_until,
+                       'user_id', m.user_id, 'owner_since', m.owner_since))
+            FROM appstore.contracts AS m WHERE m.original_transaction_id = v_contract AND m.environment = v_environment),
+        'timeline', v_story,
+        'timeline_length', v_length));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.explain_contract(environment appstore.environment, original_transaction_id text, before bigint, max_rows integer) IS 'Everything that the database knows of a contract, in the form of appstore.explain_user: entitlements, orders, the contract, and its timeline. Of orders and entries of the timeline the latest max_rows; with before, the entries before that place. null for an unknown purchase.';
+
 CREATE FUNCTION appstore.explain_user(user_id text, environment appstore.environment DEFAULT 'Production'::appstore.environment, max_rows integer DEFAULT 1000) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4595,7 +4754,7 @@ CREATE FUNCTION appstore.extend_for_all(product_id text, days integer, reason in
 BEGIN
     RETURN appstore.request_apple('extend_for_all', product_id, jsonb_strip_nulls(jsonb_build_object(
         'days', days, 'reason', reason, 'storefronts', to_jsonb(storefronts), 'requestIdentifier', request_identifier)), bundle_id, environment,
-        session_user, NULL, NULL);
+        appstore.actor(), NULL, NULL);
 END
 $$;
 
@@ -4607,7 +4766,7 @@ CREATE FUNCTION appstore.extend_renewal_date(original_transaction_id text, days 
     AS $$
 BEGIN
     RETURN appstore.request_apple('extend_renewal_date', original_transaction_id, jsonb_strip_nulls(jsonb_build_object(
-        'days', days, 'reason', reason, 'requestIdentifier', request_identifier)), bundle_id, environment, session_user, NULL, NULL);
+        'days', days, 'reason', reason, 'requestIdentifier', request_identifier)), bundle_id, environment, appstore.actor(), NULL, NULL);
 END
 $$;
 
@@ -4851,6 +5010,103 @@ $$;
 
 COMMENT ON FUNCTION appstore.feed_wants(type text, environment appstore.environment, bundle_id text, types text[], bundle_ids text[], environments appstore.environment[]) IS 'Whether a reader that asks for these types, apps and environments gets an entry. Null types are all but those for operators (test, endpoint.disabled, inbox.failed, notification.received, notification.rejected); null apps or environments are any. user.forgotten concerns all apps and environments. An entry without app or environment is for readers that do not restrict it.';
 
+CREATE FUNCTION appstore.find_events(filter appstore.repair_filter, only_source text DEFAULT NULL::text, only_contract text DEFAULT NULL::text, only_uuid uuid DEFAULT NULL::uuid, is_waiting boolean DEFAULT false, before_at timestamp with time zone DEFAULT 'infinity'::timestamp with time zone, before_event_id bigint DEFAULT 0, max_rows integer DEFAULT 50) RETURNS TABLE(event_id bigint, received_at timestamp with time zone, settled_at timestamp with time zone, source text, notification_type text, subtype text, environment text, bundle_id text, result appstore.result, reason text, attempts integer, original_transaction_id text, is_found boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    c_checked  CONSTANT integer := 10000; -- the most outcomes that a call checks
+    v_checked  integer := 0;
+    v_found    integer := 0;
+    v_outcome  appstore.outcomes;
+    v_next     record;
+    v_outcomes refcursor;
+BEGIN
+    -- 1. Events without outcome, the latest first.
+    IF is_waiting THEN
+        RETURN QUERY
+        SELECT q.event_id, i.received_at, NULL::timestamptz, i.source, NULL, NULL, NULL, NULL, NULL::appstore.result, q.last_error,
+               q.attempts::integer, NULL, true
+        FROM (SELECT q.* FROM appstore.inbox_queue AS q WHERE before_event_id = 0 OR q.event_id < before_event_id
+              ORDER BY q.event_id DESC LIMIT max_rows) AS q
+        CROSS JOIN LATERAL (SELECT i.received_at, i.source FROM appstore.inbox AS i WHERE i.event_id = q.event_id OFFSET 0) AS i
+        ORDER BY q.event_id DESC;
+        RETURN;
+    END IF;
+
+    -- 2. The events about a contract, or with a notificationUUID: the first one, and its duplicates about the same contract.
+    IF only_contract IS NOT NULL OR only_uuid IS NOT NULL THEN
+        RETURN QUERY
+        WITH first AS MATERIALIZED (
+            SELECT n.first_event_id AS id FROM appstore.seen_notifications AS n
+            WHERE n.notification_uuid = only_uuid
+        ), contract AS MATERIALIZED (
+            SELECT only_contract AS id WHERE only_contract IS NOT NULL
+            UNION
+            SELECT o.original_transaction_id FROM first CROSS JOIN LATERAL (
+                SELECT o.original_transaction_id FROM appstore.outcomes AS o WHERE o.event_id = first.id OFFSET 0) AS o
+            WHERE only_contract IS NULL AND o.original_transaction_id IS NOT NULL
+        ), named AS MATERIALIZED (
+            SELECT first.id FROM first
+            UNION
+            SELECT o.event_id FROM contract CROSS JOIN LATERAL (
+                SELECT o.event_id FROM appstore.outcomes AS o WHERE o.original_transaction_id = contract.id OFFSET 0) AS o
+            UNION -- events about several contracts
+            SELECT e.event_id FROM contract CROSS JOIN LATERAL (
+                SELECT e.event_id FROM appstore.event_contracts AS e WHERE e.original_transaction_id = contract.id OFFSET 0) AS e
+        )
+        SELECT o.event_id, o.received_at, o.settled_at, o.source, o.notification_type, o.subtype, o.environment, o.bundle_id, o.result,
+               o.reason, o.attempts, o.original_transaction_id, true
+        FROM named CROSS JOIN LATERAL (SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = named.id OFFSET 0) AS o
+        WHERE appstore.matches_filter(o, filter)
+          AND (only_source IS NULL OR o.source = only_source)
+          AND (only_uuid IS NULL OR o.notification_uuid = only_uuid)
+          AND (o.settled_at, o.event_id) < (before_at, before_event_id)
+        ORDER BY o.settled_at DESC, o.event_id DESC LIMIT max_rows;
+        RETURN;
+    END IF;
+
+    -- 3. The latest outcomes; those that need attention along their own index. An event is settled after it was received.
+    IF filter.result IN ('failed', 'rejected', 'unhandled', 'discarded') THEN
+        OPEN v_outcomes FOR
+            SELECT o AS outcome, appstore.matches_filter(o, filter) AND (only_source IS NULL OR o.source = only_source) AS fits
+            FROM appstore.outcomes AS o
+            WHERE o.result = filter.result AND (o.settled_at, o.event_id) < (before_at, before_event_id)
+              AND o.settled_at >= coalesce(filter.received_from, '-infinity')
+              AND o.result IN ('failed', 'rejected', 'unhandled', 'discarded')
+            ORDER BY o.settled_at DESC, o.event_id DESC LIMIT c_checked;
+    ELSE
+        OPEN v_outcomes FOR
+            SELECT o AS outcome, appstore.matches_filter(o, filter) AND (only_source IS NULL OR o.source = only_source) AS fits
+            FROM appstore.outcomes AS o
+            WHERE (o.settled_at, o.event_id) < (before_at, before_event_id) AND o.settled_at >= coalesce(filter.received_from, '-infinity')
+            ORDER BY o.settled_at DESC, o.event_id DESC LIMIT c_checked;
+    END IF;
+    LOOP
+        FETCH v_outcomes INTO v_next;
+        EXIT WHEN NOT FOUND;
+        v_checked := v_checked + 1;
+        CONTINUE WHEN NOT v_next.fits AND v_checked < c_checked;
+        v_outcome := v_next.outcome;
+        RETURN QUERY
+        SELECT v_outcome.event_id, v_outcome.received_at, v_outcome.settled_at, v_outcome.source, v_outcome.notification_type,
+               v_outcome.subtype, v_outcome.environment, v_outcome.bundle_id, v_outcome.result, v_outcome.reason, v_outcome.attempts,
+               v_outcome.original_transaction_id, v_next.fits;
+        v_found := v_found + 1;
+        EXIT WHEN v_found = max_rows;
+    END LOOP;
+    CLOSE v_outcomes;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.find_events(filter appstore.repair_filter, only_source text, only_contract text, only_uuid uuid, is_waiting boolean, before_at timestamp with time zone, before_event_id bigint, max_rows integer) IS 'The latest events that meet every condition, at most max_rows, which were settled before (before_at, before_event_id): the place of the last row of the page before. is_waiting: events without outcome instead, in the order of their ids, to which no other condition applies. A call checks 10,000 outcomes at most; where it ends there, its last row is the last outcome that was checked, and is_found is false if that does not meet the conditions.';
+
 CREATE FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4915,7 +5171,7 @@ BEGIN
     WHERE r.import_id = v_import.import_id;
     PERFORM appstore.begin_live(v_import.bundle_id);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'import', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'import', '{}',
             jsonb_build_object('import', v_import.import_id, 'bundle_id', v_import.bundle_id, 'environment', v_import.environment,
                                'depth', v_import.depth, 'file', v_import.file_name, 'sha256', encode(finish_import.file_sha256, 'hex'),
                                'items', v_import.items));
@@ -4929,7 +5185,7 @@ CREATE FUNCTION appstore.finish_transaction(transaction_id text, bundle_id text 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RETURN appstore.request_apple('finish_transaction', transaction_id, '{}', bundle_id, environment, session_user, NULL, NULL);
+    RETURN appstore.request_apple('finish_transaction', transaction_id, '{}', bundle_id, environment, appstore.actor(), NULL, NULL);
 END
 $$;
 
@@ -5010,7 +5266,7 @@ BEGIN
         v_alias := NULL;
     ELSE
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-        VALUES (clock_timestamp(), session_user, 'forget', v_bodies, forget.note,
+        VALUES (clock_timestamp(), appstore.actor(), 'forget', v_bodies, forget.note,
                 jsonb_build_object('alias', v_alias, 'orders', v_orders, 'contracts', cardinality(v_contracts)));
         IF v_is_told AND v_user <> v_alias THEN
             INSERT INTO appstore.tells (kind, ref) VALUES ('forgotten', v_user);
@@ -5027,7 +5283,7 @@ CREATE FUNCTION appstore.give_consent(user_id text, evidence text, given_at time
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RETURN (appstore.record_consent(user_id, evidence, given_at, session_user)).given_at;
+    RETURN (appstore.record_consent(user_id, evidence, given_at, appstore.actor())).given_at;
 END
 $$;
 
@@ -5042,6 +5298,17 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.give_way() IS 'Ends the transaction as a deadlock would, without the wait. The caller repeats it.';
+
+CREATE FUNCTION appstore.has_console_role(person text, role text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_roles AS p JOIN pg_roles AS r ON r.rolname = 'appstore_' || has_console_role.role
+        WHERE p.rolname = has_console_role.person AND pg_has_role(p.oid, r.oid, 'USAGE'))
+$$;
+
+COMMENT ON FUNCTION appstore.has_console_role(person text, role text) IS 'Whether a login of this database has the rights of appstore_viewer, appstore_operator or appstore_bodies.';
 
 CREATE FUNCTION appstore.has_previous_secret(e appstore.endpoints, p_now timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -5183,7 +5450,7 @@ BEGIN
             USING ERRCODE = 'no_data_found', HINT = 'appstore.certificate_status lists the certificates.';
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'ignore_revocation', '{}', ignore_revocation.note,
+    VALUES (clock_timestamp(), appstore.actor(), 'ignore_revocation', '{}', ignore_revocation.note,
             jsonb_build_object('fingerprint', encode(ignore_revocation.fingerprint, 'hex'), 'is_ignored', ignore_revocation.is_ignored));
 END
 $$;
@@ -5624,9 +5891,9 @@ BEGIN
     END IF;
     PERFORM appstore.lock_for_link(environment, original_transaction_id);
     PERFORM appstore.record_owner_link(link_owner.environment, link_owner.original_transaction_id, link_owner.user_id, clock_timestamp(),
-                                       session_user, link_owner.note);
+                                       appstore.actor(), link_owner.note);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'link_owner', '{}', link_owner.note,
+    VALUES (clock_timestamp(), appstore.actor(), 'link_owner', '{}', link_owner.note,
             jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id,
                                'user_id', link_owner.user_id));
 END
@@ -5839,6 +6106,16 @@ $$;
 
 COMMENT ON FUNCTION appstore.locked_endpoint(p_name text) IS 'The endpoint of that name, locked until the end of the transaction. Fails with no_data_found.';
 
+CREATE FUNCTION appstore.log_out_of_console(session_hash bytea) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    UPDATE appstore.console_sessions AS s SET ended_at = clock_timestamp(), ended_by = s.person
+    WHERE s.session_hash = log_out_of_console.session_hash AND s.ended_at IS NULL
+$$;
+
+COMMENT ON FUNCTION appstore.log_out_of_console(session_hash bytea) IS 'Ends the session of a cookie.';
+
 CREATE FUNCTION appstore.maintenance_lock() RETURNS boolean
     LANGUAGE sql
     AS $$ SELECT pg_try_advisory_xact_lock(hashtextextended('appstore.maintenance_lock', 0)) $$;
@@ -5868,7 +6145,7 @@ BEGIN
             make_api_key.expires_at)
     RETURNING k.key_id INTO v_key;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'make_api_key', '{}', make_api_key.name,
+    VALUES (clock_timestamp(), appstore.actor(), 'make_api_key', '{}', make_api_key.name,
             jsonb_build_object('key_id', v_key, 'bundle_ids', make_api_key.bundle_ids, 'environments', make_api_key.environments,
                                'verbs', make_api_key.verbs, 'expires_at', make_api_key.expires_at));
     RETURN v_key;
@@ -5876,6 +6153,31 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[], expires_at timestamp with time zone) IS 'Stores the SHA-256 of a key that the caller has generated, with its scopes, and returns the key''s number. Null bundle_ids stand for any app, null expires_at for no end. It fails with unique_violation where a living key has the name.';
+
+CREATE FUNCTION appstore.make_console_login(token_hash bytea) RETURNS TABLE(person text, role text, expires_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_login appstore.console_logins;
+BEGIN
+    IF session_user = 'appstore_console' OR NOT appstore.has_console_role(session_user, 'viewer')
+       AND NOT appstore.has_console_role(session_user, 'operator') THEN
+        RAISE EXCEPTION 'login % may not use the console', quote_ident(session_user)
+            USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT appstore_viewer or appstore_operator to it.';
+    END IF;
+    DELETE FROM appstore.console_logins AS l WHERE l.expires_at < clock_timestamp();
+    INSERT INTO appstore.console_logins AS l (token_hash, person, role, shows_bodies, expires_at)
+    VALUES (make_console_login.token_hash, session_user,
+            CASE WHEN appstore.has_console_role(session_user, 'operator') THEN 'operator' ELSE 'viewer' END,
+            appstore.has_console_role(session_user, 'bodies'), clock_timestamp() + interval '60 seconds')
+    RETURNING l.* INTO v_login;
+    RETURN QUERY SELECT v_login.person, v_login.role, v_login.expires_at;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.make_console_login(token_hash bytea) IS 'Stores the SHA-256 of a token with which the login that calls this can begin one session of the console within 60 seconds. Run it in a READ WRITE transaction: those of appstore_viewer are read-only by default.';
 
 CREATE FUNCTION appstore.make_endpoint(name text, url text, format text DEFAULT 'event'::text, types text[] DEFAULT NULL::text[], bundle_ids text[] DEFAULT NULL::text[], environments appstore.environment[] DEFAULT NULL::appstore.environment[], with_wrong_bundle boolean DEFAULT false, keeps_order boolean DEFAULT true, max_in_flight integer DEFAULT 8, max_per_second integer DEFAULT NULL::integer, timeout_seconds integer DEFAULT 15) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6297,6 +6599,31 @@ CREATE FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval)
 $$;
 
 COMMENT ON FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) IS 'How many calls are open, up to 10,000, which then means as many or more, and since when the oldest of these was asked for. They are those with the first deadlines: where all calls get the same time, the oldest ones.';
+
+CREATE FUNCTION appstore.ownership_of(environment appstore.environment, original_transaction_ids text[]) RETURNS TABLE(original_transaction_id text, user_id text, kind appstore.claim_kind, effective_at timestamp with time zone, source_id text, actor text, note text, is_owner boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT k.original_transaction_id, k.user_id, k.kind, k.effective_at, k.source_id, link.actor, link.note,
+           row_number() OVER (PARTITION BY k.original_transaction_id
+                              ORDER BY k.effective_at DESC, k.kind DESC, k.source_id DESC) = 1
+    FROM unnest(ownership_of.original_transaction_ids) AS c (id)
+    CROSS JOIN LATERAL (
+        SELECT k.* FROM appstore.ownership_claims AS k
+        WHERE k.original_transaction_id = c.id AND k.environment = ownership_of.environment OFFSET 0
+    ) AS k
+    LEFT JOIN LATERAL (
+        SELECT l.actor, l.note FROM appstore.owner_links AS l
+        WHERE k.kind = 'link' AND l.original_transaction_id = k.original_transaction_id AND l.environment = k.environment
+          AND l.linked_at = k.effective_at AND l.user_id = k.user_id
+        ORDER BY l.link_id DESC LIMIT 1
+    ) AS link ON true
+    ORDER BY k.original_transaction_id, k.effective_at DESC, k.kind DESC, k.source_id DESC
+$$;
+
+COMMENT ON FUNCTION appstore.ownership_of(environment appstore.environment, original_transaction_ids text[]) IS 'The claims to contracts with their evidence, of each contract the one that decides first: is_owner. actor and note are those of a link.';
 
 CREATE FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid) RETURNS TABLE(transaction_id text, original_transaction_id text, web_order_line_item_id text, product_id text, paid_at timestamp with time zone, quantity integer, price bigint, currency text, status text)
     LANGUAGE sql STABLE ROWS 1
@@ -6773,7 +7100,7 @@ BEGIN
         'operator', coalesce(v_known.bundle_id, reconcile_contract.bundle_id), coalesce(v_known.environment, reconcile_contract.environment),
         coalesce(v_known.original_transaction_id, reconcile_contract.transaction_id), NULL, 1::smallint, clock_timestamp());
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'reconcile_contract', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'reconcile_contract', '{}',
             jsonb_build_object('transaction_id', reconcile_contract.transaction_id, 'call_id', v_call));
     RETURN v_call;
 END
@@ -7242,7 +7569,7 @@ BEGIN
     -- Consents before the calls of decisions, and calls before decisions, as whatever decides and settles locks them. Nothing more is sent.
     UPDATE appstore.consents AS k
     SET user_id = v_alias, evidence = NULL, withdrawn_at = coalesce(k.withdrawn_at, greatest(clock_timestamp(), k.given_at)),
-        withdrawn_by = coalesce(k.withdrawn_by, session_user)
+        withdrawn_by = coalesce(k.withdrawn_by, appstore.actor())
     WHERE k.user_id = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
@@ -7444,7 +7771,7 @@ BEGIN
         replaced_by)
     SELECT o.event_id, o.source, o.received_at, o.settled_at, o.run, o.attempts, o.result, o.reason, o.last_error,
            o.notification_type, o.subtype, o.notification_uuid, o.environment, o.bundle_id, o.transaction_id, o.original_transaction_id,
-           clock_timestamp(), session_user
+           clock_timestamp(), appstore.actor()
     FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_ids);
 
     -- 3. The events go back into the queue, due one after the other in the order of their arrival; or get the new outcome.
@@ -7462,7 +7789,7 @@ BEGIN
         WHERE o.event_id = ANY (v_ids);
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, action, v_ids, note, details);
+    VALUES (clock_timestamp(), appstore.actor(), action, v_ids, note, details);
     RETURN v_ids;
 END
 $$;
@@ -7560,7 +7887,7 @@ BEGIN
             USING ERRCODE = 'no_data_found', HINT = 'appstore.outbox_status lists the calls.';
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'repeat_call', '{}', repeat_call.note, jsonb_build_object('call_id', repeat_call.call_id));
+    VALUES (clock_timestamp(), appstore.actor(), 'repeat_call', '{}', repeat_call.note, jsonb_build_object('call_id', repeat_call.call_id));
 EXCEPTION WHEN unique_violation THEN
     RAISE EXCEPTION 'another open call asks the same as call %', call_id
         USING ERRCODE = 'object_in_use', HINT = 'Wait until that call is settled.';
@@ -7754,7 +8081,7 @@ BEGIN
         UPDATE appstore.inbox_queue AS q SET run_at = clock_timestamp(), attempts = 0, is_isolated = false, deaths = 0
         WHERE q.event_id = requeue_event.event_id;
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
-        VALUES (clock_timestamp(), session_user, 'requeue', ARRAY[requeue_event.event_id], requeue_event.note);
+        VALUES (clock_timestamp(), appstore.actor(), 'requeue', ARRAY[requeue_event.event_id], requeue_event.note);
         RETURN 1;
     ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = requeue_event.event_id) THEN
         RETURN appstore.repair_held(event_id);
@@ -7854,7 +8181,7 @@ BEGIN
     RETURNING k.name INTO v_name;
     IF FOUND THEN
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-        VALUES (clock_timestamp(), session_user, 'revoke_api_key', '{}', v_name, jsonb_build_object('key_id', revoke_api_key.key_id));
+        VALUES (clock_timestamp(), appstore.actor(), 'revoke_api_key', '{}', v_name, jsonb_build_object('key_id', revoke_api_key.key_id));
         RETURN true;
     ELSIF EXISTS (SELECT FROM appstore.api_keys AS k WHERE k.key_id = revoke_api_key.key_id) THEN
         RETURN false;
@@ -8104,7 +8431,7 @@ CREATE FUNCTION appstore.set_app_account_token(original_transaction_id text, tok
     AS $$
 BEGIN
     RETURN appstore.request_apple('set_app_account_token', original_transaction_id, jsonb_build_object('token', token), bundle_id, environment,
-                                  session_user, NULL, NULL);
+                                  appstore.actor(), NULL, NULL);
 END
 $$;
 
@@ -8154,7 +8481,7 @@ BEGIN
         walks_since = CASE WHEN c.mode = 'beside' AND set_history_mode.mode <> 'beside' THEN v_now ELSE c.walks_since END
     WHERE c.bundle_id = set_history_mode.bundle_id AND c.environment = set_history_mode.environment;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'set_history_mode', '{}',
+    VALUES (v_now, appstore.actor(), 'set_history_mode', '{}',
             jsonb_build_object('bundle_id', set_history_mode.bundle_id, 'environment', environment, 'mode', set_history_mode.mode,
                                'was', v_cursor.mode));
 END
@@ -8171,10 +8498,10 @@ BEGIN
     PERFORM appstore.check_argument(char_length(set_live_since.bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 characters',
                                     'Give the app''s bundle id.'),
             appstore.check_argument(set_live_since.since IS NOT NULL, 'since must not be null', 'Give -infinity for an app without a past.');
-    INSERT INTO appstore.live_since AS l (bundle_id, since, set_by) VALUES (set_live_since.bundle_id, set_live_since.since, session_user)
+    INSERT INTO appstore.live_since AS l (bundle_id, since, set_by) VALUES (set_live_since.bundle_id, set_live_since.since, appstore.actor())
     ON CONFLICT (bundle_id) DO UPDATE SET since = excluded.since, set_by = excluded.set_by, set_at = excluded.set_at;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'set_live_since', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'set_live_since', '{}',
             jsonb_build_object('bundle_id', set_live_since.bundle_id, 'since', set_live_since.since));
 END
 $$;
@@ -8570,6 +8897,27 @@ $$;
 
 COMMENT ON FUNCTION appstore.settled_since(events integer) IS 'Since when the latest so many events have been settled; null when there are none.';
 
+CREATE FUNCTION appstore.show_body(event_id bigint, reason text) RETURNS bytea
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_body bytea;
+BEGIN
+    PERFORM appstore.check_argument(reason ~ '\S', 'the reason is empty', 'Write why the body is needed: the audit keeps it.');
+    SELECT i.body INTO v_body FROM appstore.inbox AS i WHERE i.event_id = show_body.event_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'event % does not exist, or its body has been deleted', event_id USING ERRCODE = 'no_data_found';
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
+    VALUES (clock_timestamp(), appstore.actor(), 'show_body', ARRAY[show_body.event_id], show_body.reason);
+    RETURN v_body;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.show_body(event_id bigint, reason text) IS 'Returns the raw body of an event, which may name a person or a purchase, and records in the audit who read it and why.';
+
 CREATE FUNCTION appstore.signers_of(p_body bytea) RETURNS TABLE(fingerprint bytea, signed_at timestamp with time zone)
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8724,6 +9072,27 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.stop_redelivery(id bigint) IS 'Ends a redelivery: what is in flight is still sent. Returns false when it had ended; fails when there is none.';
+
+CREATE FUNCTION appstore.stop_repair(repair_id bigint, note text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE appstore.repairs AS r SET state = 'stopped', ended_at = clock_timestamp()
+    WHERE r.repair_id = stop_repair.repair_id AND r.state = 'running';
+    IF FOUND THEN
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+        VALUES (clock_timestamp(), appstore.actor(), 'stop_repair', '{}', stop_repair.note,
+                jsonb_build_object('repair_id', stop_repair.repair_id));
+    ELSIF NOT EXISTS (SELECT FROM appstore.repairs AS r WHERE r.repair_id = stop_repair.repair_id) THEN
+        RAISE EXCEPTION 'there is no repair %', repair_id USING ERRCODE = 'no_data_found';
+    END IF;
+    RETURN FOUND;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.stop_repair(repair_id bigint, note text) IS 'Ends a repair that is running, after the step in flight. What it has repaired stays repaired. False where it had ended already.';
 
 CREATE FUNCTION appstore.store(source text, bodies bytea[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
@@ -9116,6 +9485,42 @@ $$;
 
 COMMENT ON FUNCTION appstore.take_deliveries(p_name text, p_epoch bigint, p_after bigint, p_in_flight bigint[], p_most integer, p_most_redelivered integer, p_most_bytes integer) IS 'What the lease holder of an endpoint sends next, without what is in flight: what is due, what follows p_after, and what an open redelivery sends again; at most p_most of the first two, and p_most_bytes, but one at least. through and redelivered_through say how far the feed was read, at most 1,000 entries. No row when the lease is lost, or the next entry has aged.';
 
+CREATE FUNCTION appstore.take_repair_step(OUT repair_id bigint, OUT pause double precision) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_repair   appstore.repairs;
+    v_progress appstore.repair_progress;
+BEGIN
+    SELECT r.* INTO v_repair FROM appstore.repairs AS r
+    WHERE r.state = 'running' AND r.run_at <= clock_timestamp() ORDER BY r.run_at, r.repair_id LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        repair_id := v_repair.repair_id;
+        BEGIN
+            PERFORM set_config('appstore.actor', v_repair.actor, true);
+            v_progress := appstore.repair_step(v_repair.action, v_repair.filter, v_repair.note, v_repair.progress);
+            UPDATE appstore.repairs AS r SET progress = v_progress, last_error = NULL, run_at = clock_timestamp() + v_progress.pause,
+                   state = CASE WHEN v_progress.is_done THEN 'done' ELSE 'running' END,
+                   ended_at = CASE WHEN v_progress.is_done THEN clock_timestamp() END
+            WHERE r.repair_id = v_repair.repair_id;
+        EXCEPTION
+            WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
+                UPDATE appstore.repairs AS r SET run_at = clock_timestamp() + interval '5 seconds', last_error = SQLERRM
+                WHERE r.repair_id = v_repair.repair_id;
+            WHEN OTHERS THEN
+                UPDATE appstore.repairs AS r SET state = 'failed', ended_at = clock_timestamp(), last_error = SQLERRM
+                WHERE r.repair_id = v_repair.repair_id;
+        END;
+    END IF;
+    pause := (SELECT greatest(extract(epoch FROM min(r.run_at) - clock_timestamp()), 0)
+              FROM appstore.repairs AS r WHERE r.state = 'running');
+END
+$$;
+
+COMMENT ON FUNCTION appstore.take_repair_step(OUT repair_id bigint, OUT pause double precision) IS 'Takes the next step of the repair that is due first, in the name of the person who asked for it, and returns its number, and after how many seconds the next one is due; null where none is running. Several processes may call it at once.';
+
 CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
@@ -9401,10 +9806,10 @@ BEGIN
             USING ERRCODE = 'no_data_found',
                   HINT = 'Owners by an order or a post have no link: appstore.ownership_claims shows why a user is the owner.';
     END IF;
-    PERFORM appstore.record_owner_link(unlink_owner.environment, unlink_owner.original_transaction_id, NULL, clock_timestamp(), session_user,
+    PERFORM appstore.record_owner_link(unlink_owner.environment, unlink_owner.original_transaction_id, NULL, clock_timestamp(), appstore.actor(),
                                        unlink_owner.note);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'unlink_owner', '{}', unlink_owner.note,
+    VALUES (clock_timestamp(), appstore.actor(), 'unlink_owner', '{}', unlink_owner.note,
             jsonb_build_object('environment', unlink_owner.environment, 'original_transaction_id', unlink_owner.original_transaction_id,
                                'user_id', v_user));
     SELECT m.user_id INTO v_left FROM appstore.contracts AS m
@@ -9448,7 +9853,7 @@ BEGIN
     v_result := appstore.plan_history_days(walk_history.bundle_id, environment, v_since, v_cursor.since);
     UPDATE appstore.history_cursors AS c SET since = v_since WHERE c.bundle_id = walk_history.bundle_id AND c.environment = walk_history.environment;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'walk_history', '{}',
+    VALUES (v_now, appstore.actor(), 'walk_history', '{}',
             jsonb_build_object('bundle_id', walk_history.bundle_id, 'environment', environment, 'since', v_since));
     RETURN v_result;
 END
@@ -9598,7 +10003,7 @@ CREATE FUNCTION appstore.withdraw_consent(user_id text) RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RETURN appstore.end_consent(user_id, session_user);
+    RETURN appstore.end_consent(user_id, appstore.actor());
 END
 $$;
 
@@ -9719,7 +10124,7 @@ COMMENT ON COLUMN appstore.audit_log.audit_id IS 'The number of the entry.';
 
 COMMENT ON COLUMN appstore.audit_log.at IS 'When it was done.';
 
-COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it.';
+COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it, or the person who used the console.';
 
 COMMENT ON COLUMN appstore.audit_log.action IS 'What was done: requeue, discard, link_owner, forget, make_api_key …';
 
@@ -9915,6 +10320,72 @@ COMMENT ON COLUMN appstore.client_posts.conflict IS 'Derived: why the post did n
 
 ALTER TABLE appstore.consents ALTER COLUMN consent_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.consents_consent_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE appstore.console_logins (
+    token_hash bytea NOT NULL,
+    person text NOT NULL,
+    role text NOT NULL COLLATE pg_catalog."C",
+    shows_bodies boolean NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT console_logins_hash_is_sha256 CHECK ((octet_length(token_hash) = 32)),
+    CONSTRAINT console_logins_role_known CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text])))
+);
+
+COMMENT ON TABLE appstore.console_logins IS 'The links of `appstore-inbox console login` that are not used yet. Each works once, for 60 seconds.';
+
+COMMENT ON COLUMN appstore.console_logins.token_hash IS 'The SHA-256 of the token in the link.';
+
+COMMENT ON COLUMN appstore.console_logins.person IS 'The login that made the link.';
+
+COMMENT ON COLUMN appstore.console_logins.role IS 'What that login may do: viewer or operator.';
+
+COMMENT ON COLUMN appstore.console_logins.shows_bodies IS 'Whether the login is a member of appstore_bodies.';
+
+COMMENT ON COLUMN appstore.console_logins.expires_at IS 'When the link stops working.';
+
+CREATE TABLE appstore.console_sessions (
+    session_id bigint NOT NULL,
+    session_hash bytea NOT NULL,
+    person text NOT NULL,
+    role text NOT NULL COLLATE pg_catalog."C",
+    shows_bodies boolean NOT NULL,
+    began_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    ended_by text,
+    CONSTRAINT console_sessions_ended_by CHECK (((ended_at IS NULL) = (ended_by IS NULL))),
+    CONSTRAINT console_sessions_hash_is_sha256 CHECK ((octet_length(session_hash) = 32)),
+    CONSTRAINT console_sessions_role_known CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text])))
+);
+
+COMMENT ON TABLE appstore.console_sessions IS 'The sessions of the console, for 30 days after their end.';
+
+COMMENT ON COLUMN appstore.console_sessions.session_id IS 'The number by which appstore.end_console_session ends it.';
+
+COMMENT ON COLUMN appstore.console_sessions.session_hash IS 'The SHA-256 of the secret in the browser''s cookie.';
+
+COMMENT ON COLUMN appstore.console_sessions.person IS 'The login that made the link; the audit names it as the actor.';
+
+COMMENT ON COLUMN appstore.console_sessions.role IS 'viewer or operator. The session ends when the person loses the role.';
+
+COMMENT ON COLUMN appstore.console_sessions.shows_bodies IS 'Whether the person may ask for the body of an event.';
+
+COMMENT ON COLUMN appstore.console_sessions.began_at IS 'When the link was used.';
+
+COMMENT ON COLUMN appstore.console_sessions.expires_at IS 'When it ends by itself: twelve hours after its beginning.';
+
+COMMENT ON COLUMN appstore.console_sessions.ended_at IS 'When it was ended before that.';
+
+COMMENT ON COLUMN appstore.console_sessions.ended_by IS 'Who ended it.';
+
+ALTER TABLE appstore.console_sessions ALTER COLUMN session_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.console_sessions_session_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -10506,7 +10977,7 @@ CREATE TABLE appstore.redeliveries (
     types text[] COLLATE pg_catalog."C",
     state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
     asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    actor text DEFAULT SESSION_USER NOT NULL,
+    actor text DEFAULT appstore.actor() NOT NULL,
     note text,
     sent bigint DEFAULT 0 NOT NULL,
     ended_at timestamp with time zone,
@@ -12054,6 +12525,107 @@ COMMENT ON COLUMN appstore.refund_requests.left_transaction_id IS 'The transacti
 
 COMMENT ON COLUMN appstore.refund_requests.is_advanced_commerce IS 'Whether the transaction was bought through the Advanced Commerce API, so that Apple takes answers of version 1 only.';
 
+CREATE TABLE appstore.repairs (
+    repair_id bigint NOT NULL,
+    action text NOT NULL COLLATE pg_catalog."C",
+    filter appstore.repair_filter NOT NULL,
+    note text,
+    actor text NOT NULL,
+    asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expected bigint NOT NULL,
+    state text DEFAULT 'running'::text NOT NULL COLLATE pg_catalog."C",
+    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    progress appstore.repair_progress,
+    ended_at timestamp with time zone,
+    last_error text,
+    CONSTRAINT repairs_action_is_known CHECK ((action = ANY (ARRAY['requeue'::text, 'discard'::text]))),
+    CONSTRAINT repairs_ended_in_the_end CHECK (((state = 'running'::text) = (ended_at IS NULL))),
+    CONSTRAINT repairs_failed_by_an_error CHECK (((state <> 'failed'::text) OR (last_error IS NOT NULL))),
+    CONSTRAINT repairs_state_is_known CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'stopped'::text, 'failed'::text])))
+);
+
+COMMENT ON TABLE appstore.repairs IS 'Repairs of all events that meet conditions, which the console takes step by step: a restart goes on with them. Each step is in audit_log, too.';
+
+COMMENT ON COLUMN appstore.repairs.repair_id IS 'The number of the repair.';
+
+COMMENT ON COLUMN appstore.repairs.action IS 'requeue or discard.';
+
+COMMENT ON COLUMN appstore.repairs.filter IS 'Which events.';
+
+COMMENT ON COLUMN appstore.repairs.note IS 'Free text of the actor, as in audit_log: do not name users here. Of a discard, the reason of the outcomes.';
+
+COMMENT ON COLUMN appstore.repairs.actor IS 'The person or login that asked for it.';
+
+COMMENT ON COLUMN appstore.repairs.asked_at IS 'When it was asked for.';
+
+COMMENT ON COLUMN appstore.repairs.expected IS 'How many events met the conditions then; 10001 means more than 10,000.';
+
+COMMENT ON COLUMN appstore.repairs.state IS 'running; done; stopped (by an operator); failed: the database refused a step.';
+
+COMMENT ON COLUMN appstore.repairs.run_at IS 'When its next step is due.';
+
+COMMENT ON COLUMN appstore.repairs.progress IS 'What the last step returned; null before the first one.';
+
+COMMENT ON COLUMN appstore.repairs.ended_at IS 'When it was no longer running.';
+
+COMMENT ON COLUMN appstore.repairs.last_error IS 'Why the last step was not taken.';
+
+CREATE VIEW appstore.repair_status AS
+ SELECT r.repair_id,
+    r.action,
+    jsonb_strip_nulls(to_jsonb(r.filter)) AS conditions,
+    r.note,
+    r.actor,
+    r.asked_at,
+    r.state,
+    r.expected,
+    COALESCE((r.progress).events, (0)::bigint) AS repaired,
+    COALESCE((r.progress).event_id, (0)::bigint) AS checked_upto,
+    r.ended_at,
+    r.last_error,
+        CASE
+            WHEN ((r.state = 'running'::text) AND ((r.progress).events > 0)) THEN ((GREATEST((r.expected - (r.progress).events), (0)::bigint))::double precision * ((statement_timestamp() - (r.progress).started_at) / ((r.progress).events)::double precision))
+            ELSE NULL::interval
+        END AS time_left
+   FROM appstore.repairs r;
+
+COMMENT ON VIEW appstore.repair_status IS 'The repairs that the console runs or ran, and how far each is.';
+
+COMMENT ON COLUMN appstore.repair_status.repair_id IS 'The number of the repair.';
+
+COMMENT ON COLUMN appstore.repair_status.action IS 'requeue or discard.';
+
+COMMENT ON COLUMN appstore.repair_status.conditions IS 'Which events, as appstore.repair_filter.';
+
+COMMENT ON COLUMN appstore.repair_status.note IS 'Why.';
+
+COMMENT ON COLUMN appstore.repair_status.actor IS 'The person or login that asked for it.';
+
+COMMENT ON COLUMN appstore.repair_status.asked_at IS 'When it was asked for.';
+
+COMMENT ON COLUMN appstore.repair_status.state IS 'running, done, stopped or failed.';
+
+COMMENT ON COLUMN appstore.repair_status.expected IS 'How many events met the conditions then; 10001 means more than 10,000.';
+
+COMMENT ON COLUMN appstore.repair_status.repaired IS 'How many events were repaired so far.';
+
+COMMENT ON COLUMN appstore.repair_status.checked_upto IS 'The last event that was checked; the walk goes by id.';
+
+COMMENT ON COLUMN appstore.repair_status.ended_at IS 'When it ended.';
+
+COMMENT ON COLUMN appstore.repair_status.last_error IS 'Why the last step was not taken.';
+
+COMMENT ON COLUMN appstore.repair_status.time_left IS 'At the rate so far; null where it has ended, or has repaired nothing yet.';
+
+ALTER TABLE appstore.repairs ALTER COLUMN repair_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.repairs_repair_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE appstore.retention (
     is_only boolean DEFAULT true NOT NULL,
     bodies interval,
@@ -12560,6 +13132,12 @@ ALTER TABLE ONLY appstore.client_posts
 ALTER TABLE ONLY appstore.consents
     ADD CONSTRAINT consents_pkey PRIMARY KEY (consent_id);
 
+ALTER TABLE ONLY appstore.console_logins
+    ADD CONSTRAINT console_logins_pkey PRIMARY KEY (token_hash);
+
+ALTER TABLE ONLY appstore.console_sessions
+    ADD CONSTRAINT console_sessions_pkey PRIMARY KEY (session_id);
+
 ALTER TABLE ONLY appstore.consumption_counted
     ADD CONSTRAINT consumption_counted_pkey PRIMARY KEY (transaction_id, environment);
 
@@ -12698,6 +13276,9 @@ ALTER TABLE ONLY appstore.redeliveries
 ALTER TABLE ONLY appstore.refund_requests
     ADD CONSTRAINT refund_requests_pkey PRIMARY KEY (notification_uuid, environment);
 
+ALTER TABLE ONLY appstore.repairs
+    ADD CONSTRAINT repairs_pkey PRIMARY KEY (repair_id);
+
 ALTER TABLE ONLY appstore.retention
     ADD CONSTRAINT retention_pkey PRIMARY KEY (is_only);
 
@@ -12736,6 +13317,8 @@ CREATE INDEX client_posts_in_conflict ON appstore.client_posts USING btree (envi
 CREATE INDEX consents_by_user ON appstore.consents USING btree (user_id);
 
 CREATE UNIQUE INDEX consents_in_force ON appstore.consents USING btree (user_id) WHERE (withdrawn_at IS NULL);
+
+CREATE UNIQUE INDEX console_sessions_by_hash ON appstore.console_sessions USING btree (session_hash);
 
 CREATE UNIQUE INDEX consumption_decisions_by_call ON appstore.consumption_decisions USING btree (call_id);
 
@@ -12878,6 +13461,8 @@ CREATE INDEX reconcile_watches_due ON appstore.reconcile_watches USING btree (bu
 CREATE INDEX redeliveries_open ON appstore.redeliveries USING btree (endpoint, redelivery_id) WHERE (state = 'open'::text);
 
 CREATE INDEX refund_requests_by_transaction ON appstore.refund_requests USING btree (transaction_id, signed_date);
+
+CREATE INDEX repairs_running ON appstore.repairs USING btree (run_at, repair_id) WHERE (state = 'running'::text);
 
 CREATE INDEX tells_by_xid ON appstore.tells USING btree (xid, tell_id);
 
