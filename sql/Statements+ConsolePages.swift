@@ -24,6 +24,7 @@ extension StatementFile {
         name: "console_requeue_events",
         bytes: PackageResources.console_requeue_events_sql
     )
+    package static let consoleShowBody = StatementFile(name: "console_show_body", bytes: PackageResources.console_show_body_sql)
     package static let consoleStopRepair = StatementFile(name: "console_stop_repair", bytes: PackageResources.console_stop_repair_sql)
     package static let consoleTakeRepairStep = StatementFile(
         name: "console_take_repair_step",
@@ -34,6 +35,6 @@ extension StatementFile {
     package static let consolePages = [
         consoleAttempts, consoleBeginRepair, consoleCountRepair, consoleDiscardEvents, consoleEndpoint, consoleExplainContract,
         consoleFindEvents, consoleForget, consoleLinkOwner, consoleOutgoing, consoleOwnership, consoleRepairs, consoleRequeueEvents,
-        consoleStopRepair, consoleTakeRepairStep,
+        consoleShowBody, consoleStopRepair, consoleTakeRepairStep,
     ]
 }
