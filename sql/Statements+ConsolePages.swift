@@ -20,6 +20,7 @@ extension StatementFile {
     package static let consoleOutgoing = StatementFile(name: "console_outgoing", bytes: PackageResources.console_outgoing_sql)
     package static let consoleOwnership = StatementFile(name: "console_ownership", bytes: PackageResources.console_ownership_sql)
     package static let consoleRepairs = StatementFile(name: "console_repairs", bytes: PackageResources.console_repairs_sql)
+    package static let consoleReport = StatementFile(name: "console_report", bytes: PackageResources.console_report_sql)
     package static let consoleRequeueEvents = StatementFile(
         name: "console_requeue_events",
         bytes: PackageResources.console_requeue_events_sql
@@ -34,7 +35,7 @@ extension StatementFile {
     /// All of this file.
     package static let consolePages = [
         consoleAttempts, consoleBeginRepair, consoleCountRepair, consoleDiscardEvents, consoleEndpoint, consoleExplainContract,
-        consoleFindEvents, consoleForget, consoleLinkOwner, consoleOutgoing, consoleOwnership, consoleRepairs, consoleRequeueEvents,
-        consoleShowBody, consoleStopRepair, consoleTakeRepairStep,
+        consoleFindEvents, consoleForget, consoleLinkOwner, consoleOutgoing, consoleOwnership, consoleRepairs, consoleReport,
+        consoleRequeueEvents, consoleShowBody, consoleStopRepair, consoleTakeRepairStep,
     ]
 }
