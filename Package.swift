@@ -534,8 +534,8 @@ let package = Package(
         .testTarget(
             name: "InquiriesTests",
             dependencies: [
-                "AppStore", "Inquiries", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "ServerAPI", "StoreSimulator",
-                "StrictJSON", logging, serviceLifecycle,
+                "AppStore", "CorpusTesting", "Inquiries", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "ServerAPI",
+                "StoreSimulator", "StrictJSON", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/InquiriesTests"
         ),

@@ -119,6 +119,35 @@ import Testing
         }
     }
 
+    // Apple's two words contradict each other, and each order of arrival must come to the same: see the case of the collected answers.
+    @Test(arguments: [[0, 1], [1, 0]], [0, 1])
+    func `an active status beside a revoked transaction counts, unless the transaction is signed later`(order: [Int], later: Int64)
+        async throws
+    {
+        try await WorkerScene.with { scene in
+            let purchase = try Self.notification(.subscribed, .initialBuy)
+            let (date, source) = (SignedScene.now.advanced(by: .seconds(5)), EventSource.subscriptionStatus.rawValue)
+            let answers = [
+                try SignedScene.statusAnswer(of: purchase, status: .active),
+                try SignedScene.statusAnswer(of: purchase, status: .active, signedDate: date) { transaction in
+                    transaction["revocationDate"] = .integer(SignedScene.now.millisecondsSince1970)
+                    transaction["revocationReason"] = 0
+                    transaction["signedDate"] = .integer(date.millisecondsSince1970 + later)
+                },
+            ]
+            for index in order {
+                try await scene.receive(answers[index], source: source)
+                try await scene.work()
+            }
+            let books: Statement = """
+                SELECT concat_ws(' ', m.status, m.revoked_at = t.revocation_date, m.access_until = t.revocation_date, m.access_until >= t.expires_date)
+                FROM appstore.contracts AS m JOIN appstore.transactions AS t USING (original_transaction_id, environment)
+                """
+            #expect(try await scene.database.lines(books) == [later > 0 ? "1 t t f" : "1 t f t"])
+            #expect(try await Self.kinds(scene) == ["refunded"])
+        }
+    }
+
     @Test func `a found status is an entry of the feed`() async throws {
         try await WorkerScene.with { scene in
             try await scene.database.withConnection { connection in
