@@ -274,6 +274,7 @@ let package = Package(
             name: "EndToEndTesting",
             dependencies: [
                 "AppStore", "StrictJSON", "OpenSSL", "Postgres", "PostgresTesting", "SystemdTesting", "TemporaryPostgres", "StoreSimulator",
+                "StoreSimulatorServer",
             ],
             path: "Tests/Support/EndToEndTesting"
         ),
