@@ -483,6 +483,8 @@ CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contra
                      THEN coalesce(c.revocation_date, CASE WHEN c.product_type = 'Non-Consumable' THEN timestamptz 'infinity' END) END
             WHEN c.revocation_date IS NOT NULL
                  AND (s.renewal_signed_date IS NULL OR greatest(c.signed_date, c.receipt_date) > s.renewal_signed_date) THEN c.revocation_date
+            -- What a replica of Apple's that lags says of the period before this one.
+            WHEN s.renewal_status IN (2, 3, 4, 5) AND s.renewal_date <= c.purchase_date THEN coalesce(c.revocation_date, c.expires_date)
             WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 1 THEN greatest(c.expires_date, s.renewal_date)
             WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 4
                 THEN coalesce(s.grace_period_expires_date, c.expires_date)
@@ -1477,6 +1479,7 @@ BEGIN
             revoked_at = NULL, access_until = c.access_until
         FROM (
             SELECT c.*, CASE
+                WHEN c.renewal_status IN (2, 3, 4, 5) AND c.renewal_date <= c.purchase_date THEN c.expires_date
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 1 THEN greatest(c.expires_date, c.renewal_date)
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 4
                     THEN coalesce(c.grace_period_expires_date, c.expires_date)
@@ -6933,8 +6936,13 @@ BEGIN
             SELECT m.user_id FROM appstore.contracts AS m
             WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment AND o.user_id IS NULL OFFSET 0
         ) AS m ON true
+        -- An answer about an earlier period, or older than what the ledger knows, is no news.
+        WHERE EXISTS (
+            SELECT FROM appstore.contracts AS k
+            WHERE k.original_transaction_id = e.original_transaction_id AND k.environment = p_environment
+              AND k.current_transaction_id = e.transaction_id AND k.renewal_status = split_part(e.subject, '/', 2)::integer OFFSET 0)
         -- What has told the same of this period: a notification, or the revocation of the transaction beside the status.
-        WHERE NOT EXISTS (
+          AND NOT EXISTS (
             SELECT FROM appstore.effect_log AS told
             WHERE told.original_transaction_id = e.original_transaction_id AND told.environment = p_environment
               AND told.occurred_at >= t.purchase_date
@@ -6955,7 +6963,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[]) IS 'Records effects of kind status_found, whose subject is contract/status/end of the period, unless another effect has told the same of this period. After appstore.apply_facts, in the same transaction. Returns the ids of those that are new. The arrays have an element for each effect.';
+COMMENT ON FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[]) IS 'Records effects of kind status_found, whose subject is contract/status/end of the period, unless another effect has told the same of this period or the ledger knows of a later period or another status. After appstore.apply_facts, in the same transaction. Returns the ids of those that are new. The arrays have an element for each effect.';
 
 CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text, import_id integer DEFAULT NULL::integer) RETURNS void
     LANGUAGE plpgsql

@@ -112,10 +112,59 @@ import Testing
                 let date = SignedScene.now.advanced(by: .seconds(Int64(status.rawValue)))
                 let body = try SignedScene.statusAnswer(of: purchase, status: status, signedDate: date)
                 try await scene.receive(body, source: EventSource.subscriptionStatus.rawValue)
+                try await scene.work()
             }
-            try await scene.work()
             let found: Statement = "SELECT split_part(subject, '/', 2) FROM appstore.effect_log WHERE kind = 'status_found' ORDER BY 1"
             #expect(try await scene.database.lines(found) == ["2", "3", "4", "5"])
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `an answer about the period before the current one ends no access`(comesFirst: Bool) async throws {
+        try await WorkerScene.with { scene in
+            let renewal = try Self.notification(.didRenew)
+            let charge = try #require(renewal.state?.transaction?.value)
+            let start = charge.purchaseDate.millisecondsSince1970
+            // A replica that lags does not know of the renewal, and signs later.
+            let answer = try SignedScene.statusAnswer(
+                of: renewal,
+                status: .billingRetry,
+                signedDate: SignedScene.now.advanced(by: .seconds(5)),
+                transaction: { json in
+                    json["transactionId"] = .string(charge.originalTransactionID)
+                    json["purchaseDate"] = .integer(start - 2_592_000_000)
+                    json["expiresDate"] = .integer(start)
+                },
+                renewalInfo: { $0["renewalDate"] = .integer(start) }
+            )
+            let source = EventSource.subscriptionStatus.rawValue
+            if comesFirst {
+                try await scene.receive(answer, source: source)
+                try await scene.work()
+            }
+            try await scene.receive(notification: SignedScene.sign(renewal))
+            try await scene.work()
+            if !comesFirst {
+                try await scene.receive(answer, source: source)
+                try await scene.work()
+                #expect(try await !Self.kinds(scene).contains("status_found"))
+            }
+            let access: Statement =
+                "SELECT concat_ws(' ', status, access_until = current_period_end, access_until > now()) FROM appstore.contracts"
+            #expect(try await scene.database.lines(access) == ["3 t t"])
+        }
+    }
+
+    @Test func `a status that is older than the known one is no news`() async throws {
+        try await WorkerScene.with { scene in
+            let end = try Self.notification(.expired, .voluntary)
+            try await scene.receive(notification: SignedScene.sign(end))
+            try await scene.work()
+            let date = SignedScene.now.advanced(by: .seconds(-10))
+            let answer = try SignedScene.statusAnswer(of: end, status: .billingRetry, signedDate: date)
+            let event = try await scene.receive(answer, source: EventSource.subscriptionStatus.rawValue)
+            #expect(try await scene.outcome(of: event) == "superseded")
+            #expect(try await Self.kinds(scene) == ["expired"])
         }
     }
 

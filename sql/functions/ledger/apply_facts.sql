@@ -106,6 +106,7 @@ BEGIN
             revoked_at = NULL, access_until = c.access_until
         FROM (
             SELECT c.*, CASE
+                WHEN c.renewal_status IN (2, 3, 4, 5) AND c.renewal_date <= c.purchase_date THEN c.expires_date
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 1 THEN greatest(c.expires_date, c.renewal_date)
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 4
                     THEN coalesce(c.grace_period_expires_date, c.expires_date)

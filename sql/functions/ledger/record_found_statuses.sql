@@ -29,8 +29,13 @@ BEGIN
             SELECT m.user_id FROM appstore.contracts AS m
             WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment AND o.user_id IS NULL OFFSET 0
         ) AS m ON true
+        -- An answer about an earlier period, or older than what the ledger knows, is no news.
+        WHERE EXISTS (
+            SELECT FROM appstore.contracts AS k
+            WHERE k.original_transaction_id = e.original_transaction_id AND k.environment = p_environment
+              AND k.current_transaction_id = e.transaction_id AND k.renewal_status = split_part(e.subject, '/', 2)::integer OFFSET 0)
         -- What has told the same of this period: a notification, or the revocation of the transaction beside the status.
-        WHERE NOT EXISTS (
+          AND NOT EXISTS (
             SELECT FROM appstore.effect_log AS told
             WHERE told.original_transaction_id = e.original_transaction_id AND told.environment = p_environment
               AND told.occurred_at >= t.purchase_date
@@ -51,5 +56,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.record_found_statuses IS
-    'Records effects of kind status_found, whose subject is contract/status/end of the period, unless another effect has told the same of this period. '
+    'Records effects of kind status_found, whose subject is contract/status/end of the period, unless another effect has told the same of this period '
+    'or the ledger knows of a later period or another status. '
     'After appstore.apply_facts, in the same transaction. Returns the ids of those that are new. The arrays have an element for each effect.';
