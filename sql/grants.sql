@@ -76,7 +76,7 @@ GRANT EXECUTE ON FUNCTION appstore.lease_import_chunks, appstore.settle_import_i
     appstore.link_import_owners, appstore.import_statistics, appstore.expire_imports TO appstore_worker;
 
 -- So is what was asked about stale contracts.
-GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics TO appstore_worker;
+GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics, appstore.may_be_called TO appstore_worker;
 
 -- viewer and operator read everything but bodies and the hashes of keys.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,

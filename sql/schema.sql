@@ -1594,8 +1594,6 @@ BEGIN
     IF v_wanted <= 0 OR v_blocks = 0 THEN
         RETURN 0;
     END IF;
-    UPDATE appstore.reconcile_walks AS w SET until = v_until + v_wanted * interval '24 hours' / p_sample
-    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'sample';
     -- 2. Random places in the table: each row is as likely as any other, and no more than these places are read.
     FOR v_id IN
         SELECT m.original_transaction_id
@@ -1612,13 +1610,16 @@ BEGIN
             v_asked := v_asked + 1;
         END IF;
     END LOOP;
+    -- 3. Of an app with few of the contracts, not every draw finds enough: the next one makes up for it.
+    UPDATE appstore.reconcile_walks AS w SET until = v_until + v_asked * interval '24 hours' / p_sample
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'sample';
     RETURN v_asked;
 END
 $$;
 
 COMMENT ON FUNCTION appstore.ask_about_a_sample(p_bundle_id text, p_environment appstore.environment, p_sample integer, p_now timestamp with time zone) IS 'Asks about active contracts of an app, chosen at random: so many a day, at most 10 in a call. Returns how many.';
 
-CREATE FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) RETURNS integer
+CREATE FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone, OUT asked integer, OUT has_more boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1629,27 +1630,50 @@ CREATE FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environme
     AS $$
 DECLARE
     c_most     CONSTANT integer := 200;
+    c_open     CONSTANT integer := 2000;
+    v_room     integer;
     v_watch    appstore.reconcile_watches;
     v_contract appstore.contracts;
     v_next     timestamptz;
-    v_asked    integer := 0;
 BEGIN
+    -- 1. Calls are made as fast as Apple's limit allows. While many wait, more of them would only be asked too late.
+    SELECT c_open - count(*) INTO v_room FROM (
+        SELECT FROM unnest('{subscription_statuses,transaction_history}'::text[]) AS asked (kind)
+        CROSS JOIN LATERAL (
+            SELECT FROM appstore.outbox AS c
+            WHERE c.state = 'open' AND c.bundle_id = p_bundle_id AND c.environment = p_environment AND c.kind = asked.kind AND c.priority = 2
+            ORDER BY c.run_at LIMIT c_open -- by the index of this order, however many calls of other apps are open
+        ) AS c) AS open;
+    v_room := least(v_room, c_most);
+    asked := 0;
+    has_more := false;
+    IF v_room <= 0 THEN
+        RETURN;
+    END IF;
+    -- 2. in_retry, which asks most, comes after the others. Watches that are postponed take no other's place.
     FOR v_watch IN
-        SELECT w.* FROM appstore.reconcile_watches AS w
-        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.next_at <= p_now
-        ORDER BY w.next_at LIMIT c_most FOR UPDATE
+        SELECT due.* FROM unnest('{false,true}'::boolean[]) AS class (is_in_retry)
+        CROSS JOIN LATERAL (
+            SELECT w.* FROM appstore.reconcile_watches AS w
+            WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND (w.rule = 'in_retry') = class.is_in_retry AND w.next_at <= p_now
+            ORDER BY w.next_at LIMIT 1000 FOR UPDATE
+        ) AS due
     LOOP
+        IF asked >= v_room THEN
+            has_more := true;
+            EXIT;
+        END IF;
         SELECT m.* INTO v_contract FROM appstore.contracts AS m
         WHERE m.original_transaction_id = v_watch.original_transaction_id AND m.environment = p_environment;
         IF appstore.still_holds(v_watch, v_contract, p_now) THEN
             v_next := appstore.may_be_asked_at(v_watch.rule, p_environment, v_watch.original_transaction_id, p_now);
-            IF v_next <= p_now THEN
-                IF appstore.ask_question(v_watch.rule, p_bundle_id, p_environment, v_watch.original_transaction_id, v_watch.transaction_id, 2::smallint,
-                                         p_now) IS NOT NULL THEN
-                    v_asked := v_asked + 1;
-                END IF;
-                v_next := appstore.next_question(v_watch.rule, v_watch.since, v_contract.grace_period_expires_date, p_now);
+            IF v_next <= p_now AND appstore.ask_question(v_watch.rule, p_bundle_id, p_environment, v_watch.original_transaction_id,
+                                                         v_watch.transaction_id, 2::smallint, p_now) IS NULL THEN
+                v_next := p_now + interval '1 hour';
+            ELSIF v_next <= p_now THEN
+                asked := asked + 1;
                 v_watch.questions := v_watch.questions + 1;
+                v_next := appstore.next_question(v_watch, v_contract.grace_period_expires_date, p_now);
             END IF;
         ELSE
             v_next := NULL;
@@ -1662,11 +1686,10 @@ BEGIN
             WHERE w.original_transaction_id = v_watch.original_transaction_id AND w.environment = p_environment AND w.rule = v_watch.rule;
         END IF;
     END LOOP;
-    RETURN v_asked;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) IS 'Asks about the contracts of an app whose watch is due, at most 200; postpones those that may not be asked about yet, and ends the watches of those that are stale no more or were asked about for the last time. Returns how many questions it wrote.';
+COMMENT ON FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone, OUT asked integer, OUT has_more boolean) IS 'Asks about the contracts of an app whose watch is due, those in billing retry last: at most 200, and none while 2,000 calls of the app are open. Postpones those that may not be asked about yet, and ends the watches of those that are stale no more or were asked about for the last time. Returns how many questions it wrote, and whether there may be more to write.';
 
 CREATE FUNCTION appstore.ask_apple(kind text, id text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment, product_id text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1691,33 +1714,35 @@ CREATE FUNCTION appstore.ask_question(p_rule text, p_bundle_id text, p_environme
     AS $$
 DECLARE
     v_kind text := CASE p_rule WHEN 'revoked_doubt' THEN 'transaction_history' ELSE 'subscription_statuses' END;
-    v_id   text := coalesce(p_transaction_id, p_contract);
-    v_key  text := lower(p_environment::text) || ':' || v_id;
+    v_key  text := lower(p_environment::text) || ':' || p_contract;
     v_call bigint;
 BEGIN
-    INSERT INTO appstore.outbox (kind, call_key, bundle_id, environment, priority, payload, asked_at, run_at, deadline_at)
-    VALUES (v_kind, v_key, p_bundle_id, p_environment, p_priority,
-            convert_to(jsonb_build_object('path', jsonb_build_array(v_id))::text, 'UTF8'), p_now, p_now, p_now + interval '24 hours')
-    ON CONFLICT DO NOTHING RETURNING call_id INTO v_call;
-    IF v_call IS NULL THEN -- the same is asked for another reason
-        UPDATE appstore.outbox AS c SET priority = least(c.priority, p_priority)
-        WHERE c.call_key = v_key AND c.kind = v_kind AND c.state = 'open' RETURNING c.call_id INTO v_call;
-        IF v_call IS NULL THEN -- settled meanwhile
-            RETURN NULL;
+    FOR attempt IN 1..2 LOOP -- the second where an open call was settled between the two statements
+        INSERT INTO appstore.outbox (kind, call_key, bundle_id, environment, priority, payload, asked_at, run_at, deadline_at)
+        VALUES (v_kind, v_key, p_bundle_id, p_environment, p_priority,
+                convert_to(jsonb_build_object('path', jsonb_build_array(p_contract))::text, 'UTF8'), p_now, p_now, p_now + interval '24 hours')
+        ON CONFLICT DO NOTHING RETURNING call_id INTO v_call;
+        IF v_call IS NULL THEN -- the same is asked for another reason
+            UPDATE appstore.outbox AS c SET priority = least(c.priority, p_priority)
+            WHERE c.call_key = v_key AND c.kind = v_kind AND c.state = 'open' AND c.bundle_id = p_bundle_id RETURNING c.call_id INTO v_call;
         END IF;
+        EXIT WHEN v_call IS NOT NULL;
+    END LOOP;
+    IF v_call IS NULL THEN
+        RETURN NULL;
     END IF;
     INSERT INTO appstore.reconcile_questions (environment, original_transaction_id, bundle_id, rule, transaction_id, app_transaction_id, asked_at,
                                               call_id, status, will_renew, current_period_end, revoked_at, access_until)
     SELECT p_environment, p_contract, p_bundle_id, p_rule, p_transaction_id, s.app_transaction_id, p_now, v_call, s.status, s.will_renew,
            s.current_period_end, s.revoked_at, s.access_until
-    FROM appstore.books_about(p_environment, p_contract, p_transaction_id) AS s;
+    FROM appstore.ledger_about(p_environment, p_contract, p_transaction_id) AS s;
     INSERT INTO appstore.reconcile_counts (day, rule, questions) VALUES ((p_now AT TIME ZONE 'UTC')::date, p_rule, 1)
     ON CONFLICT (day, rule) DO UPDATE SET questions = reconcile_counts.questions + 1;
     RETURN v_call;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.ask_question(p_rule text, p_bundle_id text, p_environment appstore.environment, p_contract text, p_transaction_id text, p_priority smallint, p_now timestamp with time zone) IS 'Writes a call that asks Apple about a contract, and the question with what the ledger says. Where the same is asked already, it uses that call. Returns the call, or null where that one was settled at this moment.';
+COMMENT ON FUNCTION appstore.ask_question(p_rule text, p_bundle_id text, p_environment appstore.environment, p_contract text, p_transaction_id text, p_priority smallint, p_now timestamp with time zone) IS 'Writes a call that asks Apple about a contract, and the question with what the ledger says. Where the same is asked already, it uses that call. Returns the call, or null where another app asks about the same id.';
 
 CREATE FUNCTION appstore.audit_endpoint(p_action text, p_endpoint text, p_note text DEFAULT NULL::text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
     LANGUAGE plpgsql
@@ -1893,24 +1918,6 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) IS 'Records a 429: nothing is taken from the budget for the delay that Apple asks for, and up to five seconds more; and the allowance becomes 70 percent, once for each block. delay: null where Apple asks for none. A budget from which nothing was ever taken does not change.';
-
-CREATE FUNCTION appstore.books_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) RETURNS record
-    LANGUAGE sql STABLE
-    AS $$
-    SELECT m.status, m.will_renew, m.current_period_end, CASE WHEN p_transaction_id IS NULL THEN m.revoked_at ELSE t.revocation_date END,
-           m.access_until, m.renewal_app_transaction_id
-    FROM (SELECT) AS one
-    LEFT JOIN LATERAL (
-        SELECT m.* FROM appstore.contracts AS m
-        WHERE m.original_transaction_id = p_contract AND m.environment = p_environment OFFSET 0
-    ) AS m ON true
-    LEFT JOIN LATERAL (
-        SELECT t.revocation_date FROM appstore.transactions AS t
-        WHERE t.transaction_id = p_transaction_id AND t.environment = p_environment OFFSET 0
-    ) AS t ON true
-$$;
-
-COMMENT ON FUNCTION appstore.books_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) IS 'What the ledger says of a contract, and of a charge where one is given. Without a contract in the ledger all is null.';
 
 CREATE FUNCTION appstore.call_document(call_id bigint) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -5046,6 +5053,16 @@ $$;
 
 COMMENT ON FUNCTION appstore.give_way() IS 'Ends the transaction as a deadlock would, without the wait. The caller repeats it.';
 
+CREATE FUNCTION appstore.has_backlog(p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT EXISTS (SELECT FROM (SELECT q.attempts, q.is_isolated FROM appstore.inbox_queue AS q WHERE q.run_at < p_now - interval '1 minute'
+                                ORDER BY q.run_at, q.event_id LIMIT 100) AS first
+                   WHERE first.attempts = 0 AND NOT first.is_isolated)
+$$;
+
+COMMENT ON FUNCTION appstore.has_backlog(p_now timestamp with time zone) IS 'Whether events have waited for a minute: of the hundred that are due longest, one that has not failed before. It may be about any contract.';
+
 CREATE FUNCTION appstore.has_previous_secret(e appstore.endpoints, p_now timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -5066,6 +5083,21 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.has_tells(p_told pg_snapshot) IS 'Whether tells are committed that this snapshot does not see.';
+
+CREATE FUNCTION appstore.heard_at(p_environment appstore.environment, p_contract text) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT max(heard.at) FROM (
+        SELECT o.received_at AS at FROM appstore.outcomes AS o
+        WHERE o.original_transaction_id = p_contract AND o.environment = p_environment::text
+          AND o.source NOT IN ('subscription_status', 'transaction_info')
+        UNION ALL
+        SELECT o.received_at FROM appstore.event_contracts AS e
+        CROSS JOIN LATERAL (SELECT o.received_at FROM appstore.outcomes AS o WHERE o.event_id = e.event_id OFFSET 0) AS o
+        WHERE e.original_transaction_id = p_contract AND e.environment = p_environment) AS heard
+$$;
+
+COMMENT ON FUNCTION appstore.heard_at(p_environment appstore.environment, p_contract text) IS 'When the latest settled event about a contract arrived, other than answers to questions; null without one.';
 
 CREATE FUNCTION appstore.held_for(p_endpoint text, p_subject text, p_position bigint, p_now timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -5548,6 +5580,24 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_slots integer[], p_seconds integer) IS 'Leases chunks of running imports of these apps and environments, up to p_slots of each, with the items to ask. A lease that has expired is due.';
+
+CREATE FUNCTION appstore.ledger_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) RETURNS record
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT m.status, m.will_renew, m.current_period_end, CASE WHEN p_transaction_id IS NULL THEN m.revoked_at ELSE t.revocation_date END,
+           m.access_until, m.renewal_app_transaction_id
+    FROM (SELECT) AS one
+    LEFT JOIN LATERAL (
+        SELECT m.* FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = p_contract AND m.environment = p_environment OFFSET 0
+    ) AS m ON true
+    LEFT JOIN LATERAL (
+        SELECT t.revocation_date FROM appstore.transactions AS t
+        WHERE t.transaction_id = p_transaction_id AND t.environment = p_environment OFFSET 0
+    ) AS t ON true
+$$;
+
+COMMENT ON FUNCTION appstore.ledger_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) IS 'What the ledger says of a contract, and of a charge where one is given. Without a contract in the ledger all is null.';
 
 CREATE FUNCTION appstore.link_import_owners() RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6096,7 +6146,7 @@ CREATE FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.env
     LANGUAGE sql STABLE
     AS $$
     -- A lagging replica of Apple's could answer with a newer date than a notification that knows more.
-    SELECT greatest(p_now, word.at + interval '15 minutes', m.renewal_signed_date + interval '15 minutes',
+    SELECT greatest(p_now, appstore.heard_at(p_environment, p_contract) + interval '15 minutes', m.renewal_signed_date + interval '15 minutes',
                     asked.at + CASE p_rule WHEN 'in_retry' THEN interval '12 hours' ELSE interval '24 hours' END)
     FROM (SELECT) AS one
     LEFT JOIN LATERAL (
@@ -6104,24 +6154,35 @@ CREATE FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.env
         WHERE m.original_transaction_id = p_contract AND m.environment = p_environment OFFSET 0
     ) AS m ON true
     LEFT JOIN LATERAL (
-        SELECT max(o.received_at) AS at FROM appstore.outcomes AS o
-        WHERE o.original_transaction_id = p_contract AND o.environment = p_environment::text
-    ) AS word ON true
-    LEFT JOIN LATERAL (
         SELECT max(q.asked_at) AS at FROM (
             SELECT (SELECT max(q.asked_at) FROM appstore.reconcile_questions AS q
                     WHERE q.original_transaction_id = of.id AND q.environment = p_environment) AS asked_at
             FROM (SELECT p_contract AS id
                   UNION ALL
-                  SELECT n.original_transaction_id FROM appstore.contracts AS n
-                  WHERE n.user_id = m.user_id AND n.environment = p_environment) AS of
+                  -- A user of the shop may have several Apple IDs, and a shop may have one user for many customers.
+                  (SELECT n.original_transaction_id FROM appstore.contracts AS n
+                   WHERE n.user_id = m.user_id AND n.environment = p_environment AND m.renewal_app_transaction_id IS NULL LIMIT 20)) AS of
             UNION ALL
             SELECT (SELECT max(q.asked_at) FROM appstore.reconcile_questions AS q
                     WHERE q.app_transaction_id = m.renewal_app_transaction_id AND q.environment = p_environment)) AS q
     ) AS asked ON true
 $$;
 
-COMMENT ON FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.environment, p_contract text, p_now timestamp with time zone) IS 'From when on Apple may be asked about a contract: 15 minutes after the latest word about it, and a day after the latest question about its customer, by in_retry 12 hours. Contracts of one user, or with one appTransactionId, are of one customer.';
+COMMENT ON FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.environment, p_contract text, p_now timestamp with time zone) IS 'From when on Apple may be asked about a contract: 15 minutes after the latest event about it, and a day after the latest question about its customer, by in_retry 12 hours. Contracts with one appTransactionId are of one customer; without one, up to 20 of one user.';
+
+CREATE FUNCTION appstore.may_be_called(p_environment appstore.environment, p_call_key text) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    RETURN NOT appstore.has_backlog(statement_timestamp())
+           AND coalesce(appstore.heard_at(p_environment, split_part(p_call_key, ':', 2)) <= statement_timestamp() - interval '15 minutes', true);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.may_be_called(p_environment appstore.environment, p_call_key text) IS 'Whether a call of the reconciliation may be made now: no event has waited for a minute, and none about its contract came in the last 15 minutes. An answer of a replica that lags would have a newer date than that event.';
 
 CREATE FUNCTION appstore.milliseconds(p_time interval) RETURNS bigint
     LANGUAGE sql IMMUTABLE
@@ -6178,20 +6239,51 @@ $$;
 
 COMMENT ON FUNCTION appstore.next_generation(p_generation integer) IS 'The generation after this one: 1 for the first, then the seconds since the begin of 2026, so that no two histories share one.';
 
-CREATE FUNCTION appstore.next_question(p_rule text, p_since timestamp with time zone, p_grace_end timestamp with time zone, p_now timestamp with time zone) RETURNS timestamp with time zone
+CREATE TABLE appstore.reconcile_watches (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    rule text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    since timestamp with time zone NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    questions integer DEFAULT 0 NOT NULL,
+    CONSTRAINT reconcile_watches_refund_of_a_transaction CHECK (((transaction_id IS NOT NULL) = (rule = 'revoked_doubt'::text))),
+    CONSTRAINT reconcile_watches_rule_is_known CHECK ((rule = ANY (ARRAY['expired_silent'::text, 'no_renewal_info'::text, 'in_retry'::text, 'revoked_doubt'::text, 'price_consent'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.reconcile_watches IS 'Contracts that looked stale when appstore.reconcile found them. At next_at it looks again: it asks, or deletes the row where the rule no longer holds. appstore.stale_contracts shows those that are stale now.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.rule IS 'expired_silent: a period ended, it was to renew, and nothing came; no_renewal_info: only a transaction is known; in_retry: Apple tries to charge; revoked_doubt: a refund was asked for, and no decision came; price_consent: a consent is missing shortly before the renewal.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.transaction_id IS 'The charge whose refund is in doubt.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.since IS 'Since when: the end of the period, when the purchase came, or when the refund was asked for.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.next_at IS 'When it is looked at again.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.questions IS 'How often Apple was asked by this rule since.';
+
+CREATE FUNCTION appstore.next_question(w appstore.reconcile_watches, p_grace_end timestamp with time zone, p_now timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$
     SELECT min(due.at) FROM (
-        SELECT p_since + gap.gap AS at
-        FROM unnest('{1 hour,24 hours,72 hours,168 hours,720 hours}'::interval[]) AS gap (gap) WHERE p_rule = 'expired_silent'
+        SELECT w.since + gap.gap AS at
+        FROM unnest('{1 hour,24 hours,72 hours,168 hours,720 hours}'::interval[]) AS gap (gap) WHERE w.rule = 'expired_silent'
         UNION ALL
-        SELECT p_since + day.n * interval '24 hours' FROM generate_series(1, 60) AS day (n) WHERE p_rule = 'in_retry'
+        -- A day's question within 12 hours of the one after the grace period would postpone that one.
+        SELECT w.since + day.n * interval '24 hours' FROM generate_series(1, 60) AS day (n)
+        WHERE w.rule = 'in_retry' AND (w.since + day.n * interval '24 hours' NOT BETWEEN p_grace_end - interval '11 hours'
+                                                                                      AND p_grace_end + interval '13 hours') IS NOT FALSE
         UNION ALL
-        SELECT p_grace_end + interval '1 hour' WHERE p_rule = 'in_retry') AS due
+        SELECT p_grace_end + interval '1 hour' WHERE w.rule = 'in_retry'
+        UNION ALL
+        SELECT p_now + interval '24 hours' WHERE w.rule IN ('no_renewal_info', 'revoked_doubt', 'price_consent') AND w.questions < 7) AS due
     WHERE due.at > p_now
 $$;
 
-COMMENT ON FUNCTION appstore.next_question(p_rule text, p_since timestamp with time zone, p_grace_end timestamp with time zone, p_now timestamp with time zone) IS 'When a rule asks next, while it holds since then; null: never again.';
+COMMENT ON FUNCTION appstore.next_question(w appstore.reconcile_watches, p_grace_end timestamp with time zone, p_now timestamp with time zone) IS 'When the rule of a watch asks next, while it holds; null: never again. Rules without a schedule ask each day, seven times at most, and appstore.settle_questions ends the watch with the first answer.';
 
 CREATE FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -6724,6 +6816,7 @@ CREATE FUNCTION appstore.reconcile(p_bundle_ids text[], p_environments appstore.
 DECLARE
     v_bundle      text;
     v_environment appstore.environment;
+    v_step        record;
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('appstore.reconcile', 0)) THEN
         RETURN;
@@ -6731,10 +6824,14 @@ BEGIN
     settled := appstore.settle_questions(p_now);
     asked := 0;
     has_more := false;
+    IF appstore.has_backlog(p_now) THEN -- what waits may answer the questions
+        RETURN;
+    END IF;
     FOR v_bundle, v_environment IN SELECT DISTINCT l.b, l.e FROM unnest(p_bundle_ids, p_environments) AS l (b, e) LOOP
         has_more := appstore.watch_stale_contracts(v_bundle, v_environment, p_now) OR has_more;
-        asked := asked + appstore.ask_about_stale_contracts(v_bundle, v_environment, p_now)
-                       + appstore.ask_about_a_sample(v_bundle, v_environment, p_sample, p_now);
+        SELECT * INTO v_step FROM appstore.ask_about_stale_contracts(v_bundle, v_environment, p_now);
+        has_more := has_more OR v_step.has_more;
+        asked := asked + v_step.asked + appstore.ask_about_a_sample(v_bundle, v_environment, p_sample, p_now);
     END LOOP;
     -- Questions have their numbers in the order of time.
     DELETE FROM appstore.reconcile_questions AS q
@@ -6743,14 +6840,14 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.reconcile(p_bundle_ids text[], p_environments appstore.environment[], p_sample integer, p_now timestamp with time zone, OUT asked integer, OUT settled integer, OUT has_more boolean) IS 'One step of the reconciliation of these apps: finds the results of answered questions, finds stale contracts, and asks about those that are due, and about a sample of so many contracts of each app a day. Returns how many questions it wrote and settled, and whether there may be more contracts to look at; nulls while another worker does it.';
+COMMENT ON FUNCTION appstore.reconcile(p_bundle_ids text[], p_environments appstore.environment[], p_sample integer, p_now timestamp with time zone, OUT asked integer, OUT settled integer, OUT has_more boolean) IS 'One step of the reconciliation of these apps: finds the results of answered questions, finds stale contracts, and asks about those that are due, and about a sample of so many contracts of each app a day. While events wait in the inbox, it only finds results. Returns how many questions it wrote and settled, and whether there may be more contracts to look at; nulls while another worker does it.';
 
 CREATE FUNCTION appstore.reconcile_contract(transaction_id text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 DECLARE
     v_known record;
@@ -6772,17 +6869,26 @@ BEGIN
             quote_literal(reconcile_contract.transaction_id)
             USING ERRCODE = 'no_data_found', HINT = 'Give bundle_id and environment, and Apple is asked nevertheless.';
     END IF;
+    IF v_known.bundle_id IS NULL THEN
+        PERFORM appstore.check_argument(reconcile_contract.transaction_id ~ '^[0-9]{1,20}$', 'transaction_id must have up to 20 digits',
+                                        'It is Apple''s id of a purchase.'),
+                appstore.place_of_call(NULL, NULL, reconcile_contract.bundle_id, reconcile_contract.environment);
+    END IF;
     v_call := appstore.ask_question(
         'operator', coalesce(v_known.bundle_id, reconcile_contract.bundle_id), coalesce(v_known.environment, reconcile_contract.environment),
         coalesce(v_known.original_transaction_id, reconcile_contract.transaction_id), NULL, 1::smallint, clock_timestamp());
+    IF v_call IS NULL THEN
+        RAISE EXCEPTION 'an open call asks about the same id of another app'
+            USING ERRCODE = 'object_in_use', HINT = 'Wait until it is settled: appstore.outbox_status lists the calls.';
+    END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
     VALUES (clock_timestamp(), session_user, 'reconcile_contract', '{}',
             jsonb_build_object('transaction_id', reconcile_contract.transaction_id, 'call_id', v_call));
     RETURN v_call;
 END
-$$;
+$_$;
 
-COMMENT ON FUNCTION appstore.reconcile_contract(transaction_id text, bundle_id text, environment appstore.environment) IS 'Asks Apple now for the subscriptions of the customer with this purchase. Returns the call of the outbox. Of a purchase that the ledger does not have, bundle_id and environment must be given, else it fails with no_data_found.';
+COMMENT ON FUNCTION appstore.reconcile_contract(transaction_id text, bundle_id text, environment appstore.environment) IS 'Asks Apple now for the subscriptions of the customer with this purchase. Returns the call of the outbox. Of a purchase that the ledger does not have, bundle_id and environment must be given, else it fails with no_data_found; with invalid_parameter_value where no worker has had a key of the app, and with object_in_use while an open call asks about the same id of another app.';
 
 CREATE FUNCTION appstore.reconcile_statistics(OUT rules text[], OUT questions bigint[], OUT changed bigint[], OUT wrong_ratio double precision) RETURNS record
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -8487,10 +8593,13 @@ DECLARE
     v_settled  integer := 0;
 BEGIN
     FOR v_question IN
-        SELECT q.* FROM appstore.reconcile_questions AS q WHERE q.result IS NULL ORDER BY q.question_id LIMIT 2000 FOR UPDATE
+        SELECT q.* FROM appstore.reconcile_questions AS q
+        WHERE q.result IS NULL
+          -- IS TRUE keeps the planner from the indexes of open calls.
+          AND NOT EXISTS (SELECT FROM appstore.outbox AS c WHERE c.call_id = q.call_id AND (c.state = 'open') IS TRUE OFFSET 0)
+        ORDER BY q.question_id LIMIT 2000 FOR UPDATE
     LOOP
         SELECT c.state, c.settled_at, c.answer_event_id INTO v_call FROM appstore.outbox AS c WHERE c.call_id = v_question.call_id;
-        CONTINUE WHEN v_call.state = 'open';
         -- 1. The event of the answer that names the contract, or the charge. Without one for an hour, there is none.
         SELECT bool_or(o.result NOT IN ('rejected', 'failed', 'discarded')) AS is_genuine, count(*) AS events INTO v_named
         FROM (SELECT o.result FROM appstore.outcomes AS o
@@ -8505,9 +8614,8 @@ BEGIN
                          WHERE o.original_transaction_id = v_question.original_transaction_id AND o.environment = v_question.environment::text
                            AND o.settled_at >= v_question.asked_at AND o.source NOT IN ('subscription_status', 'transaction_info')
                            AND o.result = 'applied' OFFSET 0) THEN 'overtaken'
-            WHEN EXISTS (SELECT FROM appstore.books_about(v_question.environment, v_question.original_transaction_id, v_question.transaction_id) AS s
-                         WHERE (s.status, s.will_renew, s.current_period_end, s.revoked_at, s.access_until) IS DISTINCT FROM
-                               (v_question.status, v_question.will_renew, v_question.current_period_end, v_question.revoked_at, v_question.access_until))
+            WHEN EXISTS (SELECT FROM appstore.ledger_about(v_question.environment, v_question.original_transaction_id, v_question.transaction_id) AS s
+                         WHERE (s.revoked_at, s.access_until) IS DISTINCT FROM (v_question.revoked_at, v_question.access_until))
                 THEN 'changed'
             ELSE 'same' END;
         UPDATE appstore.reconcile_questions AS q SET result = v_result, settled_at = p_now WHERE q.question_id = v_question.question_id;
@@ -8516,6 +8624,12 @@ BEGIN
             VALUES ((p_now AT TIME ZONE 'UTC')::date, v_question.rule, 1, (v_result = 'changed')::integer)
             ON CONFLICT (day, rule) DO UPDATE
             SET answered = reconcile_counts.answered + 1, changed = reconcile_counts.changed + excluded.changed;
+        END IF;
+        -- 3. Rules without a schedule ask until there is an answer.
+        IF v_result <> 'unanswered' AND v_question.rule IN ('no_renewal_info', 'revoked_doubt', 'price_consent') THEN
+            DELETE FROM appstore.reconcile_watches AS w
+            WHERE w.original_transaction_id = v_question.original_transaction_id AND w.environment = v_question.environment
+              AND w.rule = v_question.rule AND w.transaction_id IS NOT DISTINCT FROM v_question.transaction_id;
         END IF;
         v_settled := v_settled + 1;
     END LOOP;
@@ -8672,32 +8786,6 @@ END
 $_$;
 
 COMMENT ON FUNCTION appstore.state_digest_parts(environment appstore.environment) IS 'For each table of the ledger how many rows an environment has, and a SHA-256 (hex) over them: where two databases differ. Independent of session settings, the database''s collation, and the order in which events came in.';
-
-CREATE TABLE appstore.reconcile_watches (
-    environment appstore.environment NOT NULL,
-    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
-    rule text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    transaction_id text COLLATE pg_catalog."C",
-    since timestamp with time zone NOT NULL,
-    next_at timestamp with time zone NOT NULL,
-    questions integer DEFAULT 0 NOT NULL,
-    CONSTRAINT reconcile_watches_refund_of_a_transaction CHECK (((transaction_id IS NOT NULL) = (rule = 'revoked_doubt'::text))),
-    CONSTRAINT reconcile_watches_rule_is_known CHECK ((rule = ANY (ARRAY['expired_silent'::text, 'no_renewal_info'::text, 'in_retry'::text, 'revoked_doubt'::text, 'price_consent'::text])))
-)
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
-
-COMMENT ON TABLE appstore.reconcile_watches IS 'Contracts that looked stale when appstore.reconcile found them. At next_at it looks again: it asks, or deletes the row where the rule no longer holds. appstore.stale_contracts shows those that are stale now.';
-
-COMMENT ON COLUMN appstore.reconcile_watches.rule IS 'expired_silent: a period ended, it was to renew, and nothing came; no_renewal_info: only a transaction is known; in_retry: Apple tries to charge; revoked_doubt: a refund was asked for, and no decision came; price_consent: a consent is missing shortly before the renewal.';
-
-COMMENT ON COLUMN appstore.reconcile_watches.transaction_id IS 'The charge whose refund is in doubt.';
-
-COMMENT ON COLUMN appstore.reconcile_watches.since IS 'Since when: the end of the period, when the purchase came, or when the refund was asked for.';
-
-COMMENT ON COLUMN appstore.reconcile_watches.next_at IS 'When it is looked at again.';
-
-COMMENT ON COLUMN appstore.reconcile_watches.questions IS 'How often Apple was asked by this rule since.';
 
 CREATE FUNCTION appstore.still_holds(w appstore.reconcile_watches, m appstore.contracts, p_now timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
@@ -9494,17 +9582,19 @@ BEGIN
     -- 1. A new app: what has ended or was asked for in the last 60 days, and all purchases.
     INSERT INTO appstore.reconcile_walks (bundle_id, environment, walk, until)
     SELECT p_bundle_id, p_environment, walk.name, walk.until
-    FROM (VALUES ('before 3 days', p_now), ('after 1 hour', p_now - interval '1440 hours'), ('after 1 day', p_now - interval '24 hours'),
+    FROM (VALUES ('before 3 days', p_now), ('before 2 days', p_now + interval '48 hours'), ('before 1 day', p_now + interval '24 hours'),
+                 ('after 1 hour', p_now - interval '1440 hours'), ('after 1 day', p_now - interval '24 hours'),
                  ('after 3 days', p_now - interval '72 hours'), ('after 7 days', p_now - interval '168 hours'),
                  ('after 30 days', p_now - interval '720 hours'), ('purchases', '-infinity'), ('refunds', p_now - interval '1440 hours'),
-                 ('sample', p_now)
+                 ('late refunds', p_now - interval '156 hours'), ('sample', p_now)
          ) AS walk (name, until)
     ON CONFLICT (bundle_id, environment, walk) DO NOTHING;
 
     -- 2. Ends of periods: each of them is looked at whenever a rule could begin to hold. So a fact that came late is seen by the next walk.
     FOR v_walk IN
         SELECT w.walk, w.until, walk.gap FROM appstore.reconcile_walks AS w
-        CROSS JOIN LATERAL (SELECT CASE w.walk WHEN 'before 3 days' THEN interval '-72 hours' WHEN 'after 1 hour' THEN interval '1 hour'
+        CROSS JOIN LATERAL (SELECT CASE w.walk WHEN 'before 3 days' THEN interval '-72 hours' WHEN 'before 2 days' THEN interval '-48 hours'
+                                               WHEN 'before 1 day' THEN interval '-24 hours' WHEN 'after 1 hour' THEN interval '1 hour'
                                                WHEN 'after 1 day' THEN interval '24 hours' WHEN 'after 3 days' THEN interval '72 hours'
                                                WHEN 'after 7 days' THEN interval '168 hours' WHEN 'after 30 days' THEN interval '720 hours' END) AS walk (gap)
         WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND walk.gap IS NOT NULL
@@ -9533,7 +9623,9 @@ BEGIN
                        s.current_period_end + greatest(1, floor(extract(epoch FROM p_now - s.current_period_end) / 86400)) * interval '24 hours'
                    ELSE p_now END
             FROM stale AS s
-            ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
+            -- A period that began later, whose predecessor's watch has not yet come to its end.
+            ON CONFLICT (original_transaction_id, environment, rule) DO UPDATE
+            SET since = excluded.since, next_at = excluded.next_at, questions = 0 WHERE reconcile_watches.since <> excluded.since
         )
         SELECT count(*), max(e.expires_date) INTO v_found, v_to FROM ended AS e;
         v_has_more := v_has_more OR v_found >= c_page;
@@ -9575,27 +9667,39 @@ BEGIN
     UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - interval '15 minutes') END
     WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'purchases';
 
-    -- 4. Refund requests. Apple wants an answer within 12 hours, so those that were asked 48 hours ago were due 36 hours ago.
-    SELECT w.until INTO v_from FROM appstore.reconcile_walks AS w
-    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'refunds';
-    WITH asked AS MATERIALIZED (
-        SELECT c.environment, c.transaction_id, c.original_transaction_id, c.asked_at, c.due_at FROM appstore.consumption_obligations AS c
-        WHERE c.due_at > v_from AND c.due_at <= p_now - interval '36 hours'
-        ORDER BY c.due_at FETCH FIRST c_page ROWS WITH TIES
-    ), watched AS (
-        INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, transaction_id, since, next_at)
-        SELECT p_environment, a.original_transaction_id, 'revoked_doubt', p_bundle_id, a.transaction_id, a.asked_at, p_now
-        FROM asked AS a
-        WHERE a.environment = p_environment
-          AND EXISTS (SELECT FROM appstore.transactions AS t
-                      WHERE t.transaction_id = a.transaction_id AND t.environment = p_environment AND t.bundle_id = p_bundle_id OFFSET 0)
-          AND appstore.is_refund_in_doubt(p_environment, a.transaction_id, p_now)
-        ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
-    )
-    SELECT count(*), max(a.due_at) INTO v_found, v_to FROM asked AS a;
-    UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - interval '36 hours') END
-    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'refunds';
-    RETURN v_has_more OR v_found >= c_page;
+    -- 4. Refund requests. Apple wants an answer within 12 hours, so those that were asked 48 hours ago were due 36 hours ago. A second walk, a
+    --    week after they were asked, finds those that came late.
+    FOR v_walk IN
+        SELECT w.walk, w.until, CASE w.walk WHEN 'refunds' THEN interval '36 hours' ELSE interval '156 hours' END AS gap
+        FROM appstore.reconcile_walks AS w
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk IN ('refunds', 'late refunds')
+    LOOP
+        v_from := v_walk.until;
+        WITH asked AS MATERIALIZED (
+            SELECT c.environment, c.transaction_id, c.original_transaction_id, c.asked_at, c.due_at FROM appstore.consumption_obligations AS c
+            WHERE c.due_at > v_from AND c.due_at <= p_now - v_walk.gap
+            ORDER BY c.due_at FETCH FIRST c_page ROWS WITH TIES
+        ), watched AS (
+            INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, transaction_id, since, next_at)
+            SELECT DISTINCT ON (a.original_transaction_id)
+                   p_environment, a.original_transaction_id, 'revoked_doubt', p_bundle_id, a.transaction_id, a.asked_at, p_now
+            FROM asked AS a
+            WHERE a.environment = p_environment
+              AND EXISTS (SELECT FROM appstore.transactions AS t
+                          WHERE t.transaction_id = a.transaction_id AND t.environment = p_environment AND t.bundle_id = p_bundle_id OFFSET 0)
+              AND appstore.is_refund_in_doubt(p_environment, a.transaction_id, p_now)
+            ORDER BY a.original_transaction_id, a.asked_at DESC, a.transaction_id
+            -- Another charge of the contract: the customer's history tells of both.
+            ON CONFLICT (original_transaction_id, environment, rule) DO UPDATE
+            SET transaction_id = excluded.transaction_id, since = excluded.since, next_at = excluded.next_at, questions = 0
+            WHERE reconcile_watches.since <> excluded.since
+        )
+        SELECT count(*), max(a.due_at) INTO v_found, v_to FROM asked AS a;
+        v_has_more := v_has_more OR v_found >= c_page;
+        UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - v_walk.gap) END
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = v_walk.walk;
+    END LOOP;
+    RETURN v_has_more;
 END
 $$;
 
@@ -12014,19 +12118,19 @@ COMMENT ON COLUMN appstore.reconcile_status.answered IS 'Those whose answer coul
 
 COMMENT ON COLUMN appstore.reconcile_status.changed IS 'Those whose answer changed what the customer may use, or until when.';
 
-COMMENT ON COLUMN appstore.reconcile_status.wrong_ratio IS 'Of sample: the share of the answers of the last 30 days that changed the ledger: how often the books were wrong. null without an answer.';
+COMMENT ON COLUMN appstore.reconcile_status.wrong_ratio IS 'Of sample: the share of the answers of the last 30 days that changed it: how often the ledger was wrong. null without an answer.';
 
 CREATE TABLE appstore.reconcile_walks (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
     environment appstore.environment NOT NULL,
     walk text NOT NULL COLLATE pg_catalog."C",
     until timestamp with time zone NOT NULL,
-    CONSTRAINT reconcile_walks_walk_is_known CHECK ((walk = ANY (ARRAY['before 3 days'::text, 'after 1 hour'::text, 'after 1 day'::text, 'after 3 days'::text, 'after 7 days'::text, 'after 30 days'::text, 'purchases'::text, 'refunds'::text, 'sample'::text])))
+    CONSTRAINT reconcile_walks_walk_is_known CHECK ((walk = ANY (ARRAY['before 3 days'::text, 'before 2 days'::text, 'before 1 day'::text, 'after 1 hour'::text, 'after 1 day'::text, 'after 3 days'::text, 'after 7 days'::text, 'after 30 days'::text, 'purchases'::text, 'refunds'::text, 'late refunds'::text, 'sample'::text])))
 );
 
 COMMENT ON TABLE appstore.reconcile_walks IS 'How far appstore.reconcile has looked for stale contracts, of each app and environment whose key a worker has had.';
 
-COMMENT ON COLUMN appstore.reconcile_walks.walk IS 'before and after: ends of periods, so long before or after them; purchases: events with a purchase and without its renewal; refunds: refund requests, 48 hours after Apple asked; sample: the random questions.';
+COMMENT ON COLUMN appstore.reconcile_walks.walk IS 'before and after: ends of periods, so long before or after them; purchases: events with a purchase and without its renewal; refunds and late refunds: refund requests, 48 hours and a week after Apple asked; sample: the random questions.';
 
 COMMENT ON COLUMN appstore.reconcile_walks.until IS 'What happened until here was looked at: the ends, outcomes, or due times of requests. The share of the day until here was asked about.';
 
@@ -12881,7 +12985,7 @@ CREATE INDEX reconcile_questions_by_customer ON appstore.reconcile_questions USI
 
 CREATE INDEX reconcile_questions_open ON appstore.reconcile_questions USING btree (question_id) WHERE (result IS NULL);
 
-CREATE INDEX reconcile_watches_due ON appstore.reconcile_watches USING btree (bundle_id, environment, next_at);
+CREATE INDEX reconcile_watches_due ON appstore.reconcile_watches USING btree (bundle_id, environment, ((rule = 'in_retry'::text)), next_at);
 
 CREATE INDEX redeliveries_open ON appstore.redeliveries USING btree (endpoint, redelivery_id) WHERE (state = 'open'::text);
 

@@ -90,7 +90,7 @@ struct RoleTests {
         case changeImport = "UPDATE appstore.import_items SET user_id = 'x'"
         case changeHistory = "UPDATE appstore.history_cursors SET covered = '{}'"
         case readReconciliation = "SELECT FROM appstore.stale_contracts, appstore.reconcile_status, appstore.reconcile_questions"
-        case reconcile = "SELECT FROM appstore.reconcile('{}', '{}', 0), appstore.reconcile_statistics()"
+        case reconcile = "SELECT FROM appstore.reconcile('{}', '{}', 0), appstore.reconcile_statistics(), appstore.may_be_called(NULL, '')"
         case askNow = "SELECT appstore.reconcile_contract('1') WHERE false"
         case recordFound = "SELECT appstore.record_found_statuses('Production', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
         case forget = "SELECT appstore.forget('nobody')"
