@@ -49,8 +49,8 @@ END
 $$;
 COMMENT ON FUNCTION appstore.extend_renewal_date IS
     'Extends a subscription by 1 to 90 days, and returns the call. Apple mails the customer, allows it twice in 365 days, and cannot undo it. reason: 0 '
-    'undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage. An extension with the same request_identifier is made once; without one '
-    'there is one a day.';
+    'undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage. An extension with the same request_identifier is made once in 30 days; '
+    'without one there is one in 24 hours.';
 
 CREATE FUNCTION appstore.extend_for_all(
     product_id text, days integer, reason integer, storefronts text[] DEFAULT NULL, request_identifier text DEFAULT NULL,
