@@ -139,7 +139,7 @@ extension DoctorCheck {
         case .later(let delay) where delay.reason == "rate_limited":
             return .warning(subject, "Apple accepts the key, and its limit is exceeded", "see SELECT * FROM appstore.api_budget_status")
         case .later(let delay):
-            return .unknown(subject, "no usable answer (\(delay.reason))", "let this machine reach Apple by HTTPS; then run this again")
+            return .unknown(subject, "no usable answer (\(delay.reason))", delay.cure)
         case .shuttingDown: return .unknown(subject, "interrupted", "run this again")
         }
     }
@@ -164,8 +164,7 @@ extension DoctorCheck {
                 switch await ask(lane, client, exchange) {
                 case .refused(let refusal): isAccepted = refusal.provesKey
                 case .later(let delay) where delay.reason != "api_key":
-                    let cure = "let this machine reach Apple by HTTPS; then run this again"
-                    return .unknown(bundleID, "there are keys of several issuers, and no usable answer (\(delay.reason))", cure)
+                    return .unknown(bundleID, "there are keys of several issuers, and no usable answer (\(delay.reason))", delay.cure)
                 case .answered, .later, .shuttingDown: break
                 }
             }
