@@ -504,10 +504,11 @@ CREATE FUNCTION appstore.add_import_items(import_id integer, lines integer[], id
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 DECLARE
     v_import appstore.imports;
+    v_bad    integer;
 BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
     WHERE r.import_id = add_import_items.import_id AND r.state = 'loading' FOR UPDATE;
@@ -515,32 +516,38 @@ BEGIN
         RAISE EXCEPTION 'import % is not loading', quote_nullable(add_import_items.import_id) USING ERRCODE = 'no_data_found',
             HINT = 'It was not touched for an hour: begin again.';
     END IF;
+    v_bad := (SELECT min(l.line) FROM unnest(lines, ids, user_ids, revisions) AS l (line, id, user_id, revision)
+              WHERE (l.id ~ '^[0-9]{1,32}$') IS NOT TRUE OR char_length(l.user_id) NOT BETWEEN 1 AND 255 OR octet_length(l.revision) > 1000);
+    PERFORM appstore.check_argument(v_bad IS NULL, format('line %s cannot be imported', v_bad),
+                                    'An id has 1 to 32 digits, a user 1 to 255 characters, a revision at most 1000 bytes.');
     WITH new AS (
         INSERT INTO appstore.import_items AS i (import_id, line, environment, is_given, id, user_id, revision)
-        SELECT v_import.import_id, l.line, coalesce(l.environment, v_import.environment, 'Production'),
-               coalesce(l.environment, v_import.environment) IS NOT NULL, l.id, l.user_id, l.revision
+        SELECT v_import.import_id, min(l.line), coalesce((array_agg(l.environment ORDER BY l.line))[1], v_import.environment, 'Production'),
+               coalesce((array_agg(l.environment ORDER BY l.line))[1], v_import.environment) IS NOT NULL, l.id,
+               (array_agg(l.user_id ORDER BY l.line) FILTER (WHERE l.user_id IS NOT NULL))[1], (array_agg(l.revision ORDER BY l.line))[1]
         FROM unnest(lines, ids, user_ids, environments, revisions) AS l (line, id, user_id, environment, revision)
-        ORDER BY l.line
-        ON CONFLICT DO NOTHING
-        RETURNING i.line
+        GROUP BY l.id ORDER BY 2
+        ON CONFLICT (id, import_id) DO UPDATE SET user_id = excluded.user_id WHERE i.user_id IS NULL AND excluded.user_id IS NOT NULL
+        RETURNING i.xmax = 0 AS is_new -- an item that another line was about has been locked
     )
-    SELECT count(*) INTO added FROM new;
+    SELECT count(*) FILTER (WHERE is_new) INTO added FROM new;
     contradicting := ARRAY(
         SELECT l.line
-        FROM unnest(lines, ids, user_ids) AS l (line, id, user_id)
+        FROM unnest(lines, ids, user_ids, environments) AS l (line, id, user_id, environment)
         CROSS JOIN LATERAL (
-            SELECT i.line, i.user_id FROM appstore.import_items AS i
+            SELECT i.line, i.user_id, i.environment, i.is_given FROM appstore.import_items AS i
             WHERE i.id = l.id AND (i.import_id = v_import.import_id) IS TRUE OFFSET 0
         ) AS i
-        WHERE added < cardinality(lines) AND i.line <> l.line AND i.user_id <> l.user_id ORDER BY l.line);
+        WHERE added < cardinality(lines) AND i.line <> l.line
+          AND (i.user_id <> l.user_id OR i.is_given AND i.environment <> l.environment) ORDER BY l.line);
     UPDATE appstore.imports AS r
     SET items = r.items + added, repeated = r.repeated + cardinality(lines) - added - cardinality(contradicting), touched_at = clock_timestamp(),
         last_line = greatest(r.last_line, (SELECT max(l) FROM unnest(lines) AS l))
     WHERE r.import_id = v_import.import_id;
 END
-$$;
+$_$;
 
-COMMENT ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) IS 'Loads lines of a file, each id once: its first line counts. Returns how many became items, and the lines that name another user than an earlier line with the same id.';
+COMMENT ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) IS 'Loads lines of a file, each id once: its first line counts, and the first user. Returns how many became items, and the lines that name another user or environment than an earlier line with the same id.';
 
 CREATE FUNCTION appstore.advance_history_window(p_window_id bigint, p_epoch bigint) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2009,29 +2016,34 @@ CREATE FUNCTION appstore.change_import(import_id integer, state text) RETURNS vo
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_was text;
+    v_was appstore.imports;
 BEGIN
     PERFORM appstore.check_argument(change_import.state IN ('running', 'paused', 'stopped'),
                                     format('an import cannot become %s', quote_nullable(change_import.state)),
                                     'It can become running, paused or stopped.');
-    SELECT r.state INTO v_was FROM appstore.imports AS r WHERE r.import_id = change_import.import_id AND r.state <> 'loading' FOR UPDATE;
+    SELECT r.* INTO v_was FROM appstore.imports AS r WHERE r.import_id = change_import.import_id AND r.state <> 'loading' FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no import %', quote_nullable(change_import.import_id) USING ERRCODE = 'no_data_found';
-    ELSIF v_was = 'done' OR (v_was = 'stopped' AND change_import.state = 'paused') THEN
-        RAISE EXCEPTION 'import % is %', change_import.import_id, v_was USING ERRCODE = 'object_not_in_prerequisite_state';
-    ELSIF v_was = change_import.state THEN
+    ELSIF v_was.state = 'done' OR (v_was.state = 'stopped' AND change_import.state = 'paused') THEN
+        RAISE EXCEPTION 'import % is %', change_import.import_id, v_was.state USING ERRCODE = 'object_not_in_prerequisite_state';
+    ELSIF v_was.state = change_import.state THEN
         RETURN;
+    ELSIF appstore.is_expired(v_was) THEN
+        RAISE EXCEPTION 'the ids of import % were deleted 90 days after its end', change_import.import_id
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Load the file again.';
     END IF;
     UPDATE appstore.imports AS r
     SET state = change_import.state, ended_at = CASE change_import.state WHEN 'stopped' THEN clock_timestamp() END
     WHERE r.import_id = change_import.import_id;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
     VALUES (clock_timestamp(), session_user, 'change_import', '{}',
-            jsonb_build_object('import', change_import.import_id, 'state', change_import.state, 'was', v_was));
+            jsonb_build_object('import', change_import.import_id, 'state', change_import.state, 'was', v_was.state));
+    -- The last answer may have come meanwhile.
+    PERFORM appstore.end_import(change_import.import_id);
 END
 $$;
 
-COMMENT ON FUNCTION appstore.change_import(import_id integer, state text) IS 'Lets an import become running, paused or stopped. A worker ends after the request in flight. A stopped one can run again.';
+COMMENT ON FUNCTION appstore.change_import(import_id integer, state text) IS 'Lets an import become running, paused or stopped. A worker ends after the request in flight. A stopped one can run again, for 90 days.';
 
 CREATE FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) RETURNS void
     LANGUAGE plpgsql
@@ -2676,6 +2688,7 @@ CREATE TABLE appstore.import_chunks (
     epoch bigint DEFAULT 0 NOT NULL,
     failures integer DEFAULT 0 NOT NULL,
     last_error text,
+    link_at timestamp with time zone,
     waiting integer DEFAULT 0 NOT NULL,
     found integer DEFAULT 0 NOT NULL,
     covered integer DEFAULT 0 NOT NULL,
@@ -2683,6 +2696,7 @@ CREATE TABLE appstore.import_chunks (
     failed integer DEFAULT 0 NOT NULL,
     reported_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT import_chunks_is_a_range CHECK ((first_line < end_line)),
+    CONSTRAINT import_chunks_link_at_last CHECK (((phase <> 'link'::text) OR (link_at IS NOT NULL))),
     CONSTRAINT import_chunks_phase_is_known CHECK ((phase = ANY (ARRAY['ask'::text, 'again'::text, 'link'::text])))
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
@@ -2695,7 +2709,7 @@ COMMENT ON COLUMN appstore.import_chunks.first_line IS 'Its first line.';
 
 COMMENT ON COLUMN appstore.import_chunks.end_line IS 'The line after its last one.';
 
-COMMENT ON COLUMN appstore.import_chunks.phase IS 'ask: its open items are asked. again: those that Apple did not know are asked once more. link: the users of those that were found become owners.';
+COMMENT ON COLUMN appstore.import_chunks.phase IS 'ask: its open items are asked. again: those that Apple did not know are asked once more. link: nothing is left to ask, and only its users wait.';
 
 COMMENT ON COLUMN appstore.import_chunks.environment IS 'Where its next items are asked.';
 
@@ -2708,6 +2722,8 @@ COMMENT ON COLUMN appstore.import_chunks.epoch IS 'Number of leases so far.';
 COMMENT ON COLUMN appstore.import_chunks.failures IS 'Leases in a row that failed.';
 
 COMMENT ON COLUMN appstore.import_chunks.last_error IS 'Why the latest lease ended early; null after one that did not.';
+
+COMMENT ON COLUMN appstore.import_chunks.link_at IS 'When the users of its items that were found become owners, whatever its phase, unless it is leased; null while there are none.';
 
 COMMENT ON COLUMN appstore.import_chunks.waiting IS 'Items that are asked once more.';
 
@@ -3873,6 +3889,18 @@ $$;
 
 COMMENT ON FUNCTION appstore.end_consent(user_id text, actor text) IS 'Ends the consent of a user and discards the answers that wait to be sent; false where there is neither.';
 
+CREATE FUNCTION appstore.end_import(p_import_id integer) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE appstore.imports AS r SET state = 'done', ended_at = clock_timestamp()
+    WHERE r.import_id = p_import_id AND r.state = 'running' AND r.next_line > r.last_line
+      AND NOT EXISTS (SELECT FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.end_import(p_import_id integer) IS 'An import that runs is done when its lines have been cut into chunks and none of these is left. Call it under the lock of the import.';
+
 CREATE FUNCTION appstore.end_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3895,33 +3923,31 @@ BEGIN
            count(*) FILTER (WHERE i.state IN ('found', 'covered') AND i.user_id IS NOT NULL AND i.reason IS NULL) AS unlinked,
            bool_or(i.state = 'open' AND i.environment = 'Production') AS open_in_production,
            bool_or(i.state = 'again' AND i.environment = 'Production') AS again_in_production,
-           bool_or(i.state IN ('open', 'again') AND i.environment = v_chunk.environment) AS stays
+           bool_or(i.state IN ('open', 'again') AND i.environment = v_chunk.environment) AS is_left
     INTO v_items
     FROM appstore.import_items AS i
     WHERE i.import_id = p_import_id AND i.line >= p_first_line AND i.line < v_chunk.end_line;
-    v_phase := CASE WHEN v_items.open > 0 THEN 'ask' WHEN v_items.unlinked > 0 THEN 'link' WHEN v_items.again > 0 THEN 'again' END;
+    v_phase := CASE WHEN v_items.open > 0 THEN 'ask' WHEN v_items.again > 0 THEN 'again' WHEN v_items.unlinked > 0 THEN 'link' END;
+    IF v_phase IS NULL THEN
+        PERFORM appstore.remove_import_chunk(v_chunk);
+        RETURN true;
+    END IF;
+    -- A day is begun once: asked again, a chunk stays in this phase.
     UPDATE appstore.import_chunks AS c
-    SET phase = coalesce(v_phase, c.phase), waiting = v_items.again, is_leased = false, last_error = p_reason,
+    SET phase = v_phase, waiting = v_items.again, is_leased = false,
+        last_error = CASE WHEN v_phase = c.phase THEN p_reason END,
+        link_at = CASE WHEN v_items.unlinked > 0 THEN least(c.link_at, v_now) END,
         failures = CASE WHEN p_reason IS NULL AND NOT p_counts THEN 0 ELSE c.failures + p_counts::integer END,
         environment = CASE WHEN CASE v_phase WHEN 'again' THEN v_items.again_in_production ELSE v_items.open_in_production END
                            THEN 'Production' ELSE 'Sandbox' END::appstore.environment,
         run_at = CASE WHEN v_phase = 'again' AND c.phase <> 'again' THEN v_now + interval '1 day'
-                      WHEN v_items.stays OR v_phase = 'link' THEN v_now + p_delay ELSE v_now END
+                      WHEN v_items.is_left THEN v_now + p_delay ELSE v_now END
     WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
-    IF v_phase IS NULL THEN
-        PERFORM appstore.report_import_chunk(p_import_id, p_first_line);
-        DELETE FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
-        -- Under the lock of the import, which the report has taken: the last chunk sees that there is no other.
-        PERFORM FROM appstore.imports AS r WHERE r.import_id = p_import_id FOR UPDATE;
-        UPDATE appstore.imports AS r SET state = 'done', ended_at = v_now
-        WHERE r.import_id = p_import_id AND r.state = 'running' AND r.next_line > r.last_line
-          AND NOT EXISTS (SELECT FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id);
-    END IF;
     RETURN true;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.end_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) IS 'Ends a lease: the chunk is due again after p_delay where items of its environment are left, a day later where only those are that Apple did not know; it is deleted when all are settled, and the import is done with its last chunk. With p_counts it is a failure. False when another lease has begun.';
+COMMENT ON FUNCTION appstore.end_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) IS 'Ends a lease: the chunk is due again after p_delay where items of its environment are left, a day later where only those are that Apple did not know; it is removed when all are settled and no user waits. With p_counts it is a failure. False when another lease has begun.';
 
 CREATE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamp with time zone[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -4092,6 +4118,8 @@ BEGIN
           AND CASE WHEN v_rejected -- and unverified: anyone could have posted it
                    THEN o.result = 'rejected' AND o.notification_type IS NULL AND o.notification_uuid IS NULL AND o.environment IS NULL
                         AND o.bundle_id IS NULL AND o.transaction_id IS NULL
+                   WHEN v_imported -- and of no use: the others can be requeued, and Apple is not asked again where it was read to the end
+                   THEN o.result NOT IN ('failed', 'rejected', 'unhandled')
                    ELSE v_of_bodies OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0) END
         ORDER BY o.event_id FOR UPDATE);
     IF v_rejected OR v_of_bodies THEN
@@ -4344,7 +4372,7 @@ BEGIN
     FOR v_import IN
         SELECT r.* FROM appstore.imports AS r
         WHERE r.state = 'loading' AND r.touched_at < clock_timestamp() - interval '1 hour'
-           OR r.ended_at < clock_timestamp() - interval '90 days'
+           OR appstore.is_expired(r)
         ORDER BY r.import_id FOR UPDATE SKIP LOCKED
     LOOP
         DELETE FROM appstore.import_items AS i
@@ -4355,6 +4383,7 @@ BEGIN
         IF v_deleted > 0 THEN
             RETURN v_deleted;
         END IF;
+        PERFORM appstore.report_import_chunk(c.import_id, c.first_line) FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         DELETE FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         IF v_import.state = 'loading' THEN
             DELETE FROM appstore.imports AS r WHERE r.import_id = v_import.import_id;
@@ -5200,6 +5229,7 @@ BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
     WHERE r.file_sha256 = p_file_sha256 AND r.bundle_id = p_bundle_id AND r.environment IS NOT DISTINCT FROM p_environment
       AND r.depth = p_depth AND r.state <> 'loading' AND NOT (r.state = 'done' AND coalesce(p_again, false))
+      AND NOT (r.state = 'stopped' AND appstore.is_expired(r))
     ORDER BY r.state = 'done', r.import_id DESC LIMIT 1;
     IF v_import.state IN ('paused', 'stopped') THEN
         PERFORM appstore.change_import(v_import.import_id, 'running');
@@ -5208,7 +5238,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.import_of_file(p_bundle_id text, p_environment appstore.environment, p_depth text, p_file_sha256 bytea, p_again boolean) IS 'The import of a file, which goes on from now on; null where there is none. The transaction keeps others from looking until it ends.';
+COMMENT ON FUNCTION appstore.import_of_file(p_bundle_id text, p_environment appstore.environment, p_depth text, p_file_sha256 bytea, p_again boolean) IS 'The import of a file, which goes on from now on; null where there is none. Until the transaction ends, others wait with the same question.';
 
 CREATE FUNCTION appstore.import_statistics(OUT remaining bigint, OUT eta_seconds double precision) RETURNS record
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -5302,6 +5332,82 @@ CREATE FUNCTION appstore.is_alive(k appstore.api_keys) RETURNS boolean
 $$;
 
 COMMENT ON FUNCTION appstore.is_alive(k appstore.api_keys) IS 'Whether a key permits anything: it is neither revoked nor expired.';
+
+CREATE TABLE appstore.imports (
+    import_id integer NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment,
+    depth text NOT NULL COLLATE pg_catalog."C",
+    file_name text NOT NULL,
+    file_sha256 bytea,
+    state text DEFAULT 'loading'::text NOT NULL COLLATE pg_catalog."C",
+    made_by text NOT NULL,
+    made_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    touched_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    ended_at timestamp with time zone,
+    items integer DEFAULT 0 NOT NULL,
+    last_line integer DEFAULT 0 NOT NULL,
+    next_line integer DEFAULT 1 NOT NULL,
+    repeated integer DEFAULT 0 NOT NULL,
+    bad_lines integer DEFAULT 0 NOT NULL,
+    found integer DEFAULT 0 NOT NULL,
+    covered integer DEFAULT 0 NOT NULL,
+    unknown integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    CONSTRAINT imports_depth_is_known CHECK ((depth = ANY (ARRAY['statuses'::text, 'history'::text]))),
+    CONSTRAINT imports_ended_in_the_end CHECK (((state = ANY (ARRAY['stopped'::text, 'done'::text])) = (ended_at IS NOT NULL))),
+    CONSTRAINT imports_file_is_known CHECK (((state = 'loading'::text) OR (octet_length(file_sha256) = 32))),
+    CONSTRAINT imports_state_is_known CHECK ((state = ANY (ARRAY['loading'::text, 'running'::text, 'paused'::text, 'stopped'::text, 'done'::text])))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+COMMENT ON TABLE appstore.imports IS 'The imports of files with ids of customers, one row each. appstore.import_status shows them with their progress.';
+
+COMMENT ON COLUMN appstore.imports.import_id IS 'The number of the import.';
+
+COMMENT ON COLUMN appstore.imports.environment IS 'The environment of all items that name none; null to ask Production first, then Sandbox.';
+
+COMMENT ON COLUMN appstore.imports.depth IS 'statuses: what customers may use today. history: all their transactions.';
+
+COMMENT ON COLUMN appstore.imports.file_name IS 'The name of the file, for people.';
+
+COMMENT ON COLUMN appstore.imports.file_sha256 IS 'By this the same file is known again; null while it is loaded.';
+
+COMMENT ON COLUMN appstore.imports.state IS 'loading: the file is being read; running; paused; stopped: an operator ended it; done.';
+
+COMMENT ON COLUMN appstore.imports.made_by IS 'The login that began it, and the actor of its owner links.';
+
+COMMENT ON COLUMN appstore.imports.made_at IS 'When it was begun, and from when its owner links count.';
+
+COMMENT ON COLUMN appstore.imports.touched_at IS 'When a part of the file was loaded last. An import that was not touched for an hour while it loads is removed.';
+
+COMMENT ON COLUMN appstore.imports.ended_at IS 'When it was stopped or done.';
+
+COMMENT ON COLUMN appstore.imports.items IS 'Items, each id once.';
+
+COMMENT ON COLUMN appstore.imports.last_line IS 'The greatest line of its items.';
+
+COMMENT ON COLUMN appstore.imports.next_line IS 'The first line that is in no chunk yet.';
+
+COMMENT ON COLUMN appstore.imports.repeated IS 'Lines whose id an earlier line had.';
+
+COMMENT ON COLUMN appstore.imports.bad_lines IS 'Lines that were not imported.';
+
+COMMENT ON COLUMN appstore.imports.found IS 'Items in this state; this column and the following ones without those that a chunk has not reported yet.';
+
+COMMENT ON COLUMN appstore.imports.covered IS 'Items in this state.';
+
+COMMENT ON COLUMN appstore.imports.unknown IS 'Items in the state unknown_to_apple.';
+
+COMMENT ON COLUMN appstore.imports.failed IS 'Items in this state.';
+
+CREATE FUNCTION appstore.is_expired(p_import appstore.imports) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT p_import.ended_at < statement_timestamp() - interval '90 days'
+$$;
+
+COMMENT ON FUNCTION appstore.is_expired(p_import appstore.imports) IS 'Whether the ids of an import may have been deleted, 90 days after its end: it cannot go on.';
 
 CREATE FUNCTION appstore.is_feed_needed(p_before bigint) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -5468,7 +5574,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.lease_history_windows(p_bundle_ids text[], p_environments appstore.environment[], p_near integer, p_days integer, p_seconds integer) IS 'Leases due windows of these apps, newest first, p_near of the near walk and p_days others, days before second walks. A lease that has expired is due.';
 
-CREATE FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_slots integer[], p_seconds integer) RETURNS TABLE(import_id integer, first_line integer, epoch bigint, bundle_id text, environment appstore.environment, depth text, failures integer, lines integer[], ids text[], revisions text[], is_given boolean[])
+CREATE FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_depths text[], p_slots integer[], p_seconds integer) RETURNS TABLE(import_id integer, first_line integer, epoch bigint, bundle_id text, environment appstore.environment, depth text, failures integer, lines integer[], ids text[], revisions text[], is_given boolean[])
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -5480,13 +5586,12 @@ DECLARE
     v_now   timestamptz;
     v_lane  record;
     v_chunk appstore.import_chunks;
-    v_depth text;
     v_left  integer;
     v_made  integer;
 BEGIN
     FOR v_lane IN
-        SELECT l.bundle_id, l.environment, l.slots FROM unnest(p_bundle_ids, p_environments, p_slots) AS l (bundle_id, environment, slots)
-        WHERE l.slots > 0 ORDER BY 1, 2
+        SELECT l.* FROM unnest(p_bundle_ids, p_environments, p_depths, p_slots) AS l (bundle_id, environment, depth, slots)
+        WHERE l.slots > 0 ORDER BY 1, 2, 3
     LOOP
         v_left := v_lane.slots;
         v_made := 0;
@@ -5500,7 +5605,7 @@ BEGIN
                 WHERE c.import_id = r.import_id AND c.run_at <= v_now AND c.environment = v_lane.environment AND c.phase <> 'link'
                 ORDER BY c.run_at LIMIT 1 FOR UPDATE SKIP LOCKED
             ) AS c
-            WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'
+            WHERE r.bundle_id = v_lane.bundle_id AND r.depth = v_lane.depth AND r.state = 'running'
             ORDER BY r.import_id LIMIT 1;
             IF NOT FOUND THEN
                 -- 2. Or the next lines. They may belong to another lane, which finds them due. Most belong to Production: Sandbox makes none
@@ -5512,8 +5617,8 @@ BEGIN
                         SELECT FROM appstore.import_chunks AS c
                         WHERE c.import_id = r.import_id AND c.run_at <= v_now AND c.environment = 'Production' AND c.phase <> 'link' LIMIT 1
                     ) AS c
-                    WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'));
-                v_chunk := appstore.make_import_chunk(v_lane.bundle_id, v_lane.environment);
+                    WHERE r.bundle_id = v_lane.bundle_id AND r.depth = v_lane.depth AND r.state = 'running'));
+                v_chunk := appstore.make_import_chunk(v_lane.bundle_id, v_lane.environment, v_lane.depth);
                 EXIT WHEN v_chunk.import_id IS NULL;
                 CONTINUE;
             END IF;
@@ -5521,16 +5626,15 @@ BEGIN
             SET epoch = c.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds)
             WHERE c.import_id = v_chunk.import_id AND c.first_line = v_chunk.first_line;
             v_left := v_left - 1;
-            v_depth := (SELECT r.depth FROM appstore.imports AS r WHERE r.import_id = v_chunk.import_id);
             -- 3. Its items. A file's revision is asked from before one of an earlier import.
             RETURN QUERY
-            SELECT v_chunk.import_id, v_chunk.first_line, v_chunk.epoch + 1, v_lane.bundle_id, v_lane.environment, v_depth, v_chunk.failures,
+            SELECT v_chunk.import_id, v_chunk.first_line, v_chunk.epoch + 1, v_lane.bundle_id, v_lane.environment, v_lane.depth, v_chunk.failures,
                    array_agg(i.line ORDER BY i.line), array_agg(i.id ORDER BY i.line),
                    array_agg(coalesce(i.revision, k.revision) ORDER BY i.line), array_agg(i.is_given ORDER BY i.line)
             FROM appstore.import_items AS i
             LEFT JOIN LATERAL (
                 SELECT k.revision FROM appstore.customer_revisions AS k
-                WHERE k.original_transaction_id = i.id AND k.environment = i.environment AND v_depth = 'history' OFFSET 0
+                WHERE k.original_transaction_id = i.id AND k.environment = i.environment AND v_lane.depth = 'history' OFFSET 0
             ) AS k ON true
             WHERE i.import_id = v_chunk.import_id AND i.line >= v_chunk.first_line AND i.line < v_chunk.end_line
               AND i.environment = v_chunk.environment
@@ -5544,7 +5648,29 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_slots integer[], p_seconds integer) IS 'Leases chunks of running imports of these apps and environments, up to p_slots of each, with the items to ask. A lease that has expired is due.';
+COMMENT ON FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_depths text[], p_slots integer[], p_seconds integer) IS 'Leases chunks of running imports of these apps, environments and depths, up to p_slots of each, with the items to ask. A lease that has expired is due.';
+
+CREATE FUNCTION appstore.link_import_owner(p_import appstore.imports, p_environment appstore.environment, p_contract text, p_user_id text) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF p_contract IS NULL OR NOT appstore.is_known_purchase(p_environment, p_contract, ARRAY[p_import.bundle_id]) THEN
+        RETURN 'not_linked';
+    END IF;
+    PERFORM appstore.lock_for_link(p_environment, p_contract);
+    -- Of two lines of one contract the first one that comes here counts.
+    IF NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                   WHERE l.original_transaction_id = p_contract AND l.environment = p_environment AND l.import_id = p_import.import_id) THEN
+        PERFORM appstore.record_owner_link(p_environment, p_contract, p_user_id, p_import.made_at, p_import.made_by,
+                                           'import ' || p_import.import_id, p_import.import_id);
+    END IF;
+    RETURN CASE WHEN NOT EXISTS (
+        SELECT FROM appstore.ownership_claims AS c
+        WHERE c.original_transaction_id = p_contract AND c.environment = p_environment AND c.user_id = p_user_id) THEN 'not_owner' END;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.link_import_owner(p_import appstore.imports, p_environment appstore.environment, p_contract text, p_user_id text) IS 'Links a user of an import to a contract, and returns why the user is no owner: null, not_linked where no such purchase is known, or not_owner.';
 
 CREATE FUNCTION appstore.link_import_owners() RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5557,54 +5683,65 @@ DECLARE
     v_chunk  appstore.import_chunks;
     v_import appstore.imports;
     v_item   record;
+    v_reason text;
     v_waits  boolean := false;
 BEGIN
+    -- One that is leased would let its worker wait for the contracts.
     SELECT c.* INTO v_chunk FROM appstore.import_chunks AS c
-    WHERE c.phase = 'link' AND c.run_at <= clock_timestamp()
-      AND EXISTS (SELECT FROM appstore.imports AS r WHERE r.import_id = c.import_id AND r.state = 'running' OFFSET 0)
-    ORDER BY c.run_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+    WHERE c.link_at <= clock_timestamp() AND NOT (c.is_leased AND c.run_at > clock_timestamp()) ORDER BY c.link_at LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
     SELECT r.* INTO v_import FROM appstore.imports AS r WHERE r.import_id = v_chunk.import_id;
+    -- 1. Each user, and the contract of the id: the id is that contract, or a transaction of it in the ledger, or its answer had no other one.
     FOR v_item IN
         WITH item AS MATERIALIZED (
-            SELECT i.line, i.id, i.environment, i.user_id, i.event_id FROM appstore.import_items AS i
+            SELECT i.line, i.id, i.environment, i.user_id, i.event_id, i.last_event_id FROM appstore.import_items AS i
             WHERE i.import_id = v_chunk.import_id AND i.line >= v_chunk.first_line AND i.line < v_chunk.end_line
               AND i.state IN ('found', 'covered') AND i.user_id IS NOT NULL AND i.reason IS NULL
             ORDER BY i.line FOR UPDATE
         )
-        SELECT item.line, item.environment, item.user_id, item.event_id IS NOT NULL AND o.event_id IS NULL AS is_waiting,
+        SELECT item.line, item.environment, item.user_id, q.is_waiting IS TRUE AS is_waiting,
                CASE WHEN appstore.is_known_purchase(item.environment, item.id, ARRAY[v_import.bundle_id]) THEN item.id
                     ELSE coalesce(t.original_transaction_id, o.original_transaction_id) END AS contract
         FROM item
-        LEFT JOIN LATERAL (
-            SELECT o.event_id, o.original_transaction_id FROM appstore.outcomes AS o WHERE o.event_id = item.event_id OFFSET 0
-        ) AS o ON true
+        LEFT JOIN LATERAL ( -- events of others among them only delay it
+            SELECT true AS is_waiting FROM appstore.inbox_queue AS q WHERE q.event_id BETWEEN item.event_id AND item.last_event_id LIMIT 1
+        ) AS q ON true
         LEFT JOIN LATERAL (
             SELECT t.original_transaction_id FROM appstore.transactions AS t
             WHERE t.transaction_id = item.id AND t.environment = item.environment AND t.bundle_id = v_import.bundle_id OFFSET 0
         ) AS t ON true
+        LEFT JOIN LATERAL (
+            SELECT o.original_transaction_id FROM appstore.outcomes AS o
+            WHERE o.event_id = item.event_id AND item.event_id = item.last_event_id AND v_import.depth = 'statuses' OFFSET 0
+        ) AS o ON true
         ORDER BY item.environment, 5, item.line -- contracts in the order in which a merge locks them
     LOOP
         IF v_item.is_waiting THEN
             v_waits := true;
-        ELSIF v_item.contract IS NULL
-              OR NOT appstore.is_known_purchase(v_item.environment, v_item.contract, ARRAY[v_import.bundle_id]) THEN
-            UPDATE appstore.import_items AS i SET reason = 'not_linked' WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
-        ELSE
-            PERFORM appstore.lock_for_link(v_item.environment, v_item.contract);
-            PERFORM appstore.record_owner_link(v_item.environment, v_item.contract, v_item.user_id, v_import.made_at, v_import.made_by,
-                                               'import ' || v_import.import_id, v_import.import_id);
-            UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
+            CONTINUE;
         END IF;
+        BEGIN
+            v_reason := appstore.link_import_owner(v_import, v_item.environment, v_item.contract, v_item.user_id);
+        EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN -- one line never stops the others
+            v_reason := 'database_' || SQLSTATE;
+        END;
+        UPDATE appstore.import_items AS i SET user_id = CASE WHEN v_reason IS NOT NULL THEN i.user_id END, reason = v_reason
+        WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
     END LOOP;
-    RETURN appstore.end_import_lease(v_chunk.import_id, v_chunk.first_line, v_chunk.epoch, NULL,
-                                     CASE WHEN v_waits THEN interval '2 seconds' ELSE '0' END, false);
+    -- 2. The chunk.
+    IF v_chunk.phase = 'link' AND NOT v_waits THEN
+        PERFORM appstore.remove_import_chunk(v_chunk);
+    ELSE
+        UPDATE appstore.import_chunks AS c SET link_at = CASE WHEN v_waits THEN clock_timestamp() + interval '2 seconds' END
+        WHERE c.import_id = v_chunk.import_id AND c.first_line = v_chunk.first_line;
+    END IF;
+    RETURN true;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.link_import_owners() IS 'Makes the users of a chunk owners, where the events of their items have an outcome. Returns whether a chunk was due. Where it fails with 40P01 or 55P03, call it again.';
+COMMENT ON FUNCTION appstore.link_import_owners() IS 'Makes the users of a chunk owners, where the events of their items have left the queue, whatever the state of the import. Returns whether a chunk was due that is not leased. Where it fails with 40P01 or 55P03, call it again.';
 
 CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5988,7 +6125,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamp with time zone) IS 'Makes the partitions for the positions up to p_last, and returns the head with the newest one. Larger ones where they fill in less than a day.';
 
-CREATE FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment) RETURNS appstore.import_chunks
+CREATE FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment, p_depth text) RETURNS appstore.import_chunks
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -5996,7 +6133,7 @@ DECLARE
     v_chunk  appstore.import_chunks;
 BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
-    WHERE r.bundle_id = p_bundle_id AND r.state = 'running' AND r.next_line <= r.last_line
+    WHERE r.bundle_id = p_bundle_id AND r.depth = p_depth AND r.state = 'running' AND r.next_line <= r.last_line
       AND coalesce(r.environment, p_environment) = p_environment
     ORDER BY r.import_id LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
@@ -6012,7 +6149,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment) IS 'Makes a chunk of the next lines of an app''s oldest import that has lines left and may be asked in this environment; null where none has.';
+COMMENT ON FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment, p_depth text) IS 'Makes a chunk of the next lines of an app''s oldest import that has lines left and may be asked in this environment; null where none has.';
 
 CREATE FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) RETURNS text
     LANGUAGE plpgsql
@@ -6144,9 +6281,9 @@ BEGIN
     SELECT i.* INTO v_item FROM appstore.import_items AS i
     WHERE i.import_id = p_import_id AND i.line = p_line AND i.state IN ('open', 'again') FOR UPDATE;
     IF FOUND THEN
+        v_item.failures := CASE WHEN p_reason IS NULL THEN 0 WHEN v_item.reason = p_reason THEN v_item.failures + 1 ELSE 1 END;
         v_item.reason := p_reason;
         IF p_reason IS NOT NULL THEN
-            v_item.failures := v_item.failures + 1;
             v_item.state := CASE WHEN v_item.failures >= p_at_most THEN 'failed' ELSE v_item.state END;
         ELSIF v_item.environment = 'Production' AND NOT v_item.is_given THEN
             v_item.environment := 'Sandbox';
@@ -6155,7 +6292,7 @@ BEGIN
             v_item.environment := CASE WHEN v_item.is_given THEN v_item.environment ELSE 'Production' END;
         END IF;
         UPDATE appstore.import_items AS i
-        SET asked = i.asked + 1, failures = v_item.failures, reason = v_item.reason, state = v_item.state, environment = v_item.environment
+        SET asked = least(i.asked + 1, 32767), failures = v_item.failures, reason = v_item.reason, state = v_item.state, environment = v_item.environment
         WHERE i.import_id = p_import_id AND i.line = p_line;
         PERFORM appstore.count_in_import_chunk(
             v_chunk, 0, 0, CASE v_item.state WHEN 'unknown_to_apple' THEN 1 ELSE 0 END, CASE v_item.state WHEN 'failed' THEN 1 ELSE 0 END);
@@ -6164,7 +6301,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.miss_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_reason text, p_at_most integer, p_seconds integer) IS 'Records that a request about an item brought no answer. Without a reason Apple knows no such id: it is asked in Sandbox where no environment was given, and once more a day later. With a reason the request failed; at the p_at_most-th time the item does. Returns as settle_import_item.';
+COMMENT ON FUNCTION appstore.miss_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_reason text, p_at_most integer, p_seconds integer) IS 'Records that a request about an item brought no answer. Without a reason Apple knows no such id: it is asked in Sandbox where no environment was given, and once more a day later. With a reason the request failed; for the p_at_most-th time in a row the item does. Returns as settle_import_item.';
 
 CREATE FUNCTION appstore.next_generation(p_generation integer) RETURNS integer
     LANGUAGE sql
@@ -7165,6 +7302,20 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.remove_endpoint(name text) IS 'Removes an endpoint with its open deliveries and redeliveries. Its attempts stay until they age.';
+
+CREATE FUNCTION appstore.remove_import_chunk(p_chunk appstore.import_chunks) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM appstore.report_import_chunk(p_chunk.import_id, p_chunk.first_line);
+    DELETE FROM appstore.import_chunks AS c WHERE c.import_id = p_chunk.import_id AND c.first_line = p_chunk.first_line;
+    -- Under the lock of the import: the last chunk sees that there is no other.
+    PERFORM FROM appstore.imports AS r WHERE r.import_id = p_chunk.import_id FOR UPDATE;
+    PERFORM appstore.end_import(p_chunk.import_id);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.remove_import_chunk(p_chunk appstore.import_chunks) IS 'Deletes a chunk that is over, and ends its import with the last one.';
 
 CREATE FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) RETURNS record
     LANGUAGE plpgsql
@@ -8414,7 +8565,7 @@ DECLARE
     v_import appstore.imports;
     v_item   appstore.import_items;
     v_lines  integer[];
-    v_event  bigint;
+    v_events record;
     v_covers integer;
 BEGIN
     v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, true);
@@ -8422,7 +8573,7 @@ BEGIN
         RETURN NULL;
     END IF;
     SELECT r.* INTO v_import FROM appstore.imports AS r WHERE r.import_id = p_import_id;
-    -- 1. Lock the item and those that the answer covers, in one order. IS TRUE keeps the planner from looking for an id among all lines.
+    -- 1. Lock the item and those that the answer covers, in one order. IS TRUE keeps the planner from a search among all lines.
     v_lines := ARRAY(
         SELECT i.line FROM unnest(p_contracts) AS contract (id)
         CROSS JOIN LATERAL (
@@ -8435,20 +8586,36 @@ BEGIN
         RETURN 'settled'; -- the answer about another item was first
     END IF;
     -- 2. The events.
-    v_event := (SELECT min(s.id) FROM appstore.store(CASE v_import.depth WHEN 'statuses' THEN 'imported_status' ELSE 'imported_transaction' END,
-                                                     p_bodies) AS s (id));
+    SELECT min(s.id) AS first, max(s.id) AS last INTO v_events
+    FROM appstore.store(CASE v_import.depth WHEN 'statuses' THEN 'imported_status' ELSE 'imported_transaction' END, p_bodies) AS s (id);
     -- 3. The items.
     UPDATE appstore.import_items AS i
-    SET state = CASE WHEN p_has_more THEN i.state ELSE 'found' END, event_id = coalesce(i.event_id, v_event), asked = i.asked + 1, failures = 0,
+    SET state = CASE WHEN p_has_more THEN i.state ELSE 'found' END, event_id = least(i.event_id, v_events.first),
+        last_event_id = greatest(i.last_event_id, v_events.last), asked = least(i.asked + 1, 32767), failures = 0,
         revision = CASE WHEN p_has_more THEN p_revision END,
         reason = CASE WHEN v_import.depth = 'statuses' AND i.user_id IS NOT NULL AND cardinality(p_contracts) > 1
                            AND i.id <> ALL (p_contracts) THEN 'contract_unclear' END
     WHERE i.import_id = p_import_id AND i.line = p_line;
     UPDATE appstore.import_items AS i
-    SET state = 'covered', event_id = coalesce(i.event_id, v_event), environment = v_item.environment, revision = NULL, reason = NULL
+    SET state = 'covered', event_id = least(i.event_id, v_events.first), last_event_id = greatest(i.last_event_id, v_events.last),
+        environment = v_item.environment, revision = NULL, reason = NULL
     WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.line <> p_line AND i.state IN ('open', 'again')
       AND (i.environment = v_item.environment OR NOT i.is_given);
     GET DIAGNOSTICS v_covers = ROW_COUNT;
+    -- 4. Their chunks make their users owners, between two leases. One that another worker has locked does so after its next lease.
+    UPDATE appstore.import_chunks AS c SET link_at = clock_timestamp() + interval '10 seconds'
+    WHERE c.import_id = p_import_id AND c.first_line = ANY (ARRAY(
+        SELECT k.first_line
+        FROM (SELECT i.line FROM appstore.import_items AS i
+              WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.state IN ('found', 'covered') AND i.user_id IS NOT NULL
+                AND i.reason IS NULL OFFSET 0) AS item
+        CROSS JOIN LATERAL (
+            SELECT k.first_line FROM appstore.import_chunks AS k
+            WHERE k.import_id = p_import_id AND k.first_line BETWEEN item.line - 199 AND item.line AND k.end_line > item.line
+              AND k.link_at IS NULL
+            FOR UPDATE SKIP LOCKED
+        ) AS k));
+    -- 5. Until where a history was read.
     IF v_import.depth = 'history' AND p_revision IS NOT NULL THEN
         INSERT INTO appstore.customer_revisions AS k (environment, original_transaction_id, revision)
         SELECT v_item.environment, known.id, p_revision FROM (SELECT unnest(p_contracts) AS id UNION SELECT v_item.id) AS known
@@ -11102,6 +11269,7 @@ CREATE TABLE appstore.import_items (
     environment appstore.environment NOT NULL,
     state appstore.import_item_state DEFAULT 'open'::appstore.import_item_state NOT NULL,
     event_id bigint,
+    last_event_id bigint,
     asked smallint DEFAULT 0 NOT NULL,
     failures smallint DEFAULT 0 NOT NULL,
     is_given boolean NOT NULL,
@@ -11124,9 +11292,11 @@ COMMENT ON COLUMN appstore.import_items.state IS 'What became of it so far.';
 
 COMMENT ON COLUMN appstore.import_items.event_id IS 'The first event that its answer became; null where the answer was empty.';
 
+COMMENT ON COLUMN appstore.import_items.last_event_id IS 'The last one: its user becomes the owner when none of them waits in the queue.';
+
 COMMENT ON COLUMN appstore.import_items.asked IS 'Requests that were answered, refused or failed.';
 
-COMMENT ON COLUMN appstore.import_items.failures IS 'Requests that failed since the last answer.';
+COMMENT ON COLUMN appstore.import_items.failures IS 'Requests in a row that failed for this reason.';
 
 COMMENT ON COLUMN appstore.import_items.is_given IS 'The environment is that of the file or of the command: no other one is asked.';
 
@@ -11136,75 +11306,7 @@ COMMENT ON COLUMN appstore.import_items.user_id IS 'Who owns it, until that is a
 
 COMMENT ON COLUMN appstore.import_items.revision IS 'Where its transaction history goes on, while it is being read.';
 
-COMMENT ON COLUMN appstore.import_items.reason IS 'Why it failed, or fails; contract_unclear: the answer has several contracts and does not tell to which one the id belongs; not_linked: no purchase is known to which its user could be linked.';
-
-CREATE TABLE appstore.imports (
-    import_id integer NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment appstore.environment,
-    depth text NOT NULL COLLATE pg_catalog."C",
-    file_name text NOT NULL,
-    file_sha256 bytea,
-    state text DEFAULT 'loading'::text NOT NULL COLLATE pg_catalog."C",
-    made_by text NOT NULL,
-    made_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    touched_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    ended_at timestamp with time zone,
-    items integer DEFAULT 0 NOT NULL,
-    last_line integer DEFAULT 0 NOT NULL,
-    next_line integer DEFAULT 1 NOT NULL,
-    repeated integer DEFAULT 0 NOT NULL,
-    bad_lines integer DEFAULT 0 NOT NULL,
-    found integer DEFAULT 0 NOT NULL,
-    covered integer DEFAULT 0 NOT NULL,
-    unknown integer DEFAULT 0 NOT NULL,
-    failed integer DEFAULT 0 NOT NULL,
-    CONSTRAINT imports_depth_is_known CHECK ((depth = ANY (ARRAY['statuses'::text, 'history'::text]))),
-    CONSTRAINT imports_ended_in_the_end CHECK (((state = ANY (ARRAY['stopped'::text, 'done'::text])) = (ended_at IS NOT NULL))),
-    CONSTRAINT imports_file_is_known CHECK (((state = 'loading'::text) OR (octet_length(file_sha256) = 32))),
-    CONSTRAINT imports_state_is_known CHECK ((state = ANY (ARRAY['loading'::text, 'running'::text, 'paused'::text, 'stopped'::text, 'done'::text])))
-)
-WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
-
-COMMENT ON TABLE appstore.imports IS 'The imports of files with ids of customers, one row each. appstore.import_status shows them with their progress.';
-
-COMMENT ON COLUMN appstore.imports.import_id IS 'The number of the import.';
-
-COMMENT ON COLUMN appstore.imports.environment IS 'The environment of all items that name none; null to ask Production first, then Sandbox.';
-
-COMMENT ON COLUMN appstore.imports.depth IS 'statuses: what customers may use today. history: all their transactions.';
-
-COMMENT ON COLUMN appstore.imports.file_name IS 'The name of the file, for people.';
-
-COMMENT ON COLUMN appstore.imports.file_sha256 IS 'By this the same file is known again; null while it is loaded.';
-
-COMMENT ON COLUMN appstore.imports.state IS 'loading: the file is being read; running; paused; stopped: an operator ended it; done.';
-
-COMMENT ON COLUMN appstore.imports.made_by IS 'The login that began it, and the actor of its owner links.';
-
-COMMENT ON COLUMN appstore.imports.made_at IS 'When it was begun, and from when its owner links count.';
-
-COMMENT ON COLUMN appstore.imports.touched_at IS 'When a part of the file was loaded last. What is loading and was not touched for an hour is removed.';
-
-COMMENT ON COLUMN appstore.imports.ended_at IS 'When it was stopped or done.';
-
-COMMENT ON COLUMN appstore.imports.items IS 'Items, each id once.';
-
-COMMENT ON COLUMN appstore.imports.last_line IS 'The greatest line of its items.';
-
-COMMENT ON COLUMN appstore.imports.next_line IS 'The first line that is in no chunk yet.';
-
-COMMENT ON COLUMN appstore.imports.repeated IS 'Lines whose id an earlier line had.';
-
-COMMENT ON COLUMN appstore.imports.bad_lines IS 'Lines that were not imported.';
-
-COMMENT ON COLUMN appstore.imports.found IS 'Items in this state; this column and the following ones without those that a chunk has not reported yet.';
-
-COMMENT ON COLUMN appstore.imports.covered IS 'Items in this state.';
-
-COMMENT ON COLUMN appstore.imports.unknown IS 'Items in the state unknown_to_apple.';
-
-COMMENT ON COLUMN appstore.imports.failed IS 'Items in this state.';
+COMMENT ON COLUMN appstore.import_items.reason IS 'Why it failed, or fails; contract_unclear: the answer has several contracts and does not tell to which one the id belongs; not_linked: no purchase is known to which its user could be linked; not_owner: another user owns that purchase; database_ and a code: the database refuses it.';
 
 CREATE VIEW appstore.import_misses AS
  SELECT i.import_id,
@@ -11236,7 +11338,7 @@ COMMENT ON COLUMN appstore.import_misses.id IS 'The id.';
 
 COMMENT ON COLUMN appstore.import_misses.environment IS 'The environment that the file or the command names; null where both were asked.';
 
-COMMENT ON COLUMN appstore.import_misses.why IS 'unknown_to_apple; again: unknown, and asked once more; contract_unclear or not_linked: found, but the user is no owner; not_asked: the import was stopped; else the error, such as apple_4000006.';
+COMMENT ON COLUMN appstore.import_misses.why IS 'unknown_to_apple; again: unknown, and asked once more; contract_unclear, not_linked or not_owner: found, but the user is no owner; not_asked: the import was stopped; else the error, such as apple_4000006.';
 
 COMMENT ON COLUMN appstore.import_misses.state IS 'The state of the item.';
 
@@ -11268,6 +11370,7 @@ CREATE VIEW appstore.import_status AS
     r.made_at,
     r.ended_at,
     r.items,
+    r.last_line,
     r.repeated,
     r.bad_lines,
     n.found,
@@ -11276,19 +11379,19 @@ CREATE VIEW appstore.import_status AS
     n.failed,
     n.waiting,
     (r.items - n.settled) AS remaining,
-    n.failing_with,
+    COALESCE(n.failing_with, w.no_worker) AS failing_with,
     k.rate,
     b.allowance,
     b.blocked_until,
         CASE
-            WHEN (r.state = 'running'::text) THEN (COALESCE((b.blocked_until - statement_timestamp()), '00:00:00'::interval) + (((((r.items - n.settled) - n.waiting))::double precision / k.rate) * '00:00:01'::interval))
+            WHEN (r.state = 'running'::text) THEN (COALESCE((b.blocked_until - statement_timestamp()), '00:00:00'::interval) + (((GREATEST(((r.items - n.settled) - n.waiting), 0))::double precision / k.rate) * '00:00:01'::interval))
             ELSE NULL::interval
         END AS time_left,
         CASE
-            WHEN (b.allowance > (0)::double precision) THEN (((((r.items - n.settled) - n.waiting))::double precision / b.allowance) * '00:00:01'::interval)
+            WHEN (b.allowance > (0)::double precision) THEN (((GREATEST(((r.items - n.settled) - n.waiting), 0))::double precision / b.allowance) * '00:00:01'::interval)
             ELSE NULL::interval
         END AS least_time
-   FROM (((appstore.imports r
+   FROM ((((appstore.imports r
      CROSS JOIN LATERAL ( SELECT (r.found + (COALESCE(sum(c.found), (0)::bigint))::integer) AS found,
             (r.covered + (COALESCE(sum(c.covered), (0)::bigint))::integer) AS covered,
             (r.unknown + (COALESCE(sum(c.unknown), (0)::bigint))::integer) AS unknown,
@@ -11309,6 +11412,16 @@ CREATE VIEW appstore.import_status AS
                     WHEN 'statuses'::text THEN 'subscription_statuses'::text
                     ELSE 'transaction_history'::text
                 END))) b ON (true))
+     LEFT JOIN LATERAL ( SELECT ('no worker asks in '::text || e.environment) AS no_worker
+           FROM unnest(enum_range(NULL::appstore.environment)) e(environment)
+          WHERE ((r.state = 'running'::text) AND (b.blocked_until IS NULL) AND ((EXISTS ( SELECT
+                   FROM appstore.import_chunks c
+                  WHERE ((c.import_id = r.import_id) AND (c.environment = e.environment) AND (c.phase <> 'link'::text) AND (c.run_at < (statement_timestamp() - '00:10:00'::interval))))) OR ((r.next_line = 1) AND (r.touched_at < (statement_timestamp() - '00:10:00'::interval)) AND (e.environment = COALESCE(r.environment, 'Production'::appstore.environment)))) AND (NOT (EXISTS ( SELECT
+                   FROM (appstore.imports other
+                     JOIN appstore.import_chunks c USING (import_id))
+                  WHERE ((other.bundle_id = r.bundle_id) AND (other.depth = r.depth) AND (c.environment = e.environment) AND c.is_leased AND (c.run_at > statement_timestamp()))))))
+          ORDER BY e.environment
+         LIMIT 1) w ON (true))
   WHERE (r.state <> 'loading'::text);
 
 COMMENT ON VIEW appstore.import_status IS 'The imports, how far they are, and when they will be done.';
@@ -11331,6 +11444,8 @@ COMMENT ON COLUMN appstore.import_status.ended_at IS 'When it was stopped or don
 
 COMMENT ON COLUMN appstore.import_status.items IS 'How many ids it has, each counted once.';
 
+COMMENT ON COLUMN appstore.import_status.last_line IS 'The greatest line of its ids.';
+
 COMMENT ON COLUMN appstore.import_status.repeated IS 'Lines whose id an earlier line had.';
 
 COMMENT ON COLUMN appstore.import_status.bad_lines IS 'Lines that were not imported.';
@@ -11347,7 +11462,7 @@ COMMENT ON COLUMN appstore.import_status.waiting IS 'Ids that Apple did not know
 
 COMMENT ON COLUMN appstore.import_status.remaining IS 'Ids that are not settled.';
 
-COMMENT ON COLUMN appstore.import_status.failing_with IS 'Why requests fail or wait; null where they do not.';
+COMMENT ON COLUMN appstore.import_status.failing_with IS 'Why requests fail or wait; null where they do not. no worker asks in …: for ten minutes none was there that processes the app and environment, and has a key that Apple accepts.';
 
 COMMENT ON COLUMN appstore.import_status.rate IS 'Ids settled in a second, of the last ten minutes without the times in which nothing was settled; null while it is not known.';
 
@@ -12769,7 +12884,7 @@ CREATE INDEX history_windows_open ON appstore.history_windows USING btree (bundl
 
 CREATE INDEX import_chunks_due ON appstore.import_chunks USING btree (import_id, environment, run_at) WHERE (phase <> 'link'::text);
 
-CREATE INDEX import_chunks_to_link ON appstore.import_chunks USING btree (run_at) WHERE (phase = 'link'::text);
+CREATE INDEX import_chunks_to_link ON appstore.import_chunks USING btree (link_at) WHERE (link_at IS NOT NULL);
 
 CREATE UNIQUE INDEX import_items_by_id ON appstore.import_items USING btree (id, import_id);
 
