@@ -47,7 +47,8 @@ extension EndToEndInterfaces {
                 var worker = try await installation.startWorker(for: scene.shop, settings)
                 var asked = store.calls.count
                 let isOver: Statement = """
-                    SELECT s.state = 'done' OR s.remaining = s.waiting AND NOT EXISTS (SELECT FROM appstore.import_chunks WHERE phase <> 'again')
+                    SELECT s.state = 'done' OR s.remaining = s.waiting
+                        AND NOT EXISTS (SELECT FROM appstore.import_chunks WHERE phase <> 'again' OR link_at IS NOT NULL)
                     FROM appstore.import_status AS s
                     """
                 while try await !installation.sql.value(Bool.self, isOver) {
@@ -91,6 +92,14 @@ extension EndToEndInterfaces {
                 let status = try await installation.run(["import", "status"]).output
                 #expect(status.contains("import 1  com.example.app  statuses  standard input  running"), "\(status)")
                 #expect(status.contains("[------------------------------] 0 % 0 of 2"), "\(status)")
+                // Where workers process one environment, no other one is asked.
+                let path = installation.folder.appending(path: "customers.csv").path
+                try Data("original_transaction_id\n1000000000000003\n".utf8).write(to: URL(filePath: path))
+                let sandbox = try await installation.run(
+                    ["import", "new", path, "--app", "com.example.app", "--json"],
+                    ["APPSTORE_INBOX_ENVIRONMENTS": "Sandbox"]
+                )
+                #expect(try sandbox.json().text("environment") == "Sandbox", "\(sandbox.errors)")
                 for (command, state) in [("pause", "paused"), ("resume", "running"), ("stop", "stopped")] {
                     let done = try await installation.run(["import", command, "1"])
                     #expect(done.output == "import 1 is \(state)\n", "\(done.errors)")
